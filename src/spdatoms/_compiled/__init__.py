@@ -1,0 +1,1 @@
+"""Numba code, and nothing else: no other module of the package is decorated with ``njit``."""

@@ -1,0 +1,330 @@
+"""min_y  yᵀKy − 2 yᵀk + λ‖y‖₁  for many k on one K: feature-sign search on the active set.
+
+With h = k − Ky (minus half the gradient) and τ = λ/2, y is optimal when h_j = τ sign(y_j) where
+y_j ≠ 0 and |h_j| ≤ τ elsewhere. One round
+
+1. proposes several atoms with |h_j| > τ, each chosen after the correlation that the earlier ones
+   explain has been (partly) taken off, so that few of them have to leave again;
+2. appends them to the Cholesky factor of the active block of K;
+3. takes feature-sign steps (Newton steps on the active block, cut by an exact search over the sign
+   changes) to the optimum of the active block;
+4. recomputes h over all atoms, which is the test of optimality.
+
+Everything here is serial and releases the GIL: threads work on blocks of queries.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spdatoms._compiled.active_factor import (
+    REASSOCIATE,
+    append,
+    new_active_set,
+    remove,
+    solve_lower,
+    solve_upper,
+    with_room,
+)
+
+SOLVED = -1  # what `code_block` returns when no query met an indefinite block
+
+# A round proposes up to FIRST_PROPOSALS + GROWTH · (active atoms) atoms. With DAMPING 1 a proposal
+# takes off its whole one-atom step, which overshoots when atoms are correlated, and those of a
+# kernel are; with 0 the proposals of a round are nearly copies of each other. CONTENDER leaves out
+# atoms whose violation is too small against the worst one to be proposed in the same round. All four
+# were chosen by timing; the answer does not depend on them.
+FIRST_PROPOSALS = 8
+GROWTH = 0.5
+DAMPING = 0.3
+CONTENDER = 0.1
+
+FIRST_CAPACITY = 60  # active atoms that the factor holds before it has to grow
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def _correlate(gram, cross, active, size, h):
+    """h = k − K y, four rows of K at a time."""
+    for j in range(h.shape[0]):
+        h[j] = cross[j]
+    atoms, code = active.atoms, active.code
+    for i in range(0, size - 3, 4):
+        row0, row1 = gram[atoms[i]], gram[atoms[i + 1]]
+        row2, row3 = gram[atoms[i + 2]], gram[atoms[i + 3]]
+        y0, y1, y2, y3 = code[i], code[i + 1], code[i + 2], code[i + 3]
+        for j in range(h.shape[0]):
+            h[j] -= y0 * row0[j] + y1 * row1[j] + y2 * row2[j] + y3 * row3[j]
+    for i in range(size - size % 4, size):
+        row0, y0 = gram[atoms[i]], code[i]
+        for j in range(h.shape[0]):
+            h[j] -= y0 * row0[j]
+
+
+@njit(cache=True, nogil=True)
+def _settle(active, size, tau, h):
+    """Move the active entries of h to r = h − τθ, leave zeros, return max |r|."""
+    worst = 0.0
+    for i in range(size):
+        j = active.atoms[i]
+        active.slack[i] = h[j] - tau * active.sign[i]
+        h[j] = 0.0
+        worst = max(worst, abs(active.slack[i]))
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def _peak(h, positive):
+    """max |h_j|, or max(h_j, 0) for non-negative codes; four chains, for speed."""
+    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+    whole = h.shape[0] - h.shape[0] % 4
+    for j in range(0, whole, 4):
+        v0, v1, v2, v3 = h[j], h[j + 1], h[j + 2], h[j + 3]
+        if not positive:
+            v0, v1, v2, v3 = abs(v0), abs(v1), abs(v2), abs(v3)
+        m0 = v0 if v0 > m0 else m0
+        m1 = v1 if v1 > m1 else m1
+        m2 = v2 if v2 > m2 else m2
+        m3 = v3 if v3 > m3 else m3
+    for j in range(whole, h.shape[0]):
+        v0 = h[j] if positive else abs(h[j])
+        m0 = v0 if v0 > m0 else m0
+    return max(max(m0, m1), max(m2, m3))
+
+
+@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+def _propose(
+    gram, h, peak, tau, tolerance, positive, limit, diagonal_floor, proposals, contenders, explained
+):
+    """Write up to `limit` atoms with |h_j| > τ to `proposals`, worst first; return how many.
+
+    Greedy coordinate descent that is never written to the code: after each choice its damped step
+    is taken off the correlations of the other contenders.
+    """
+    level = max(tau + tolerance, tau + CONTENDER * (peak - tau))
+    n_contenders = 0
+    for j in range(h.shape[0]):  # without a branch: it would be mispredicted every other time
+        contenders[n_contenders] = j
+        n_contenders += (h[j] if positive else abs(h[j])) > level
+    best, chosen = 0.0, 0
+    for q in range(n_contenders):
+        explained[q] = h[contenders[q]]
+        if abs(explained[q]) > best:
+            best, chosen = abs(explained[q]), q
+    count = 0
+    while best > tau:
+        j = contenders[chosen]
+        proposals[count] = j
+        count += 1
+        if count == limit:
+            break
+        step = DAMPING * math.copysign(best - tau, explained[chosen]) / max(gram[j, j], diagonal_floor)
+        n_contenders -= 1
+        contenders[chosen] = contenders[n_contenders]
+        explained[chosen] = explained[n_contenders]
+        best, row = 0.0, gram[j]
+        for q in range(n_contenders):
+            value = explained[q] - step * row[contenders[q]]
+            explained[q] = value
+            score = value if positive else abs(value)
+            if score > best:
+                best, chosen = score, q
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _activate(active, old_size, size, h, tau):
+    """Give the atoms that were just appended their sign, r, and z; the others are at optimum."""
+    active.slack[:old_size] = 0.0
+    active.half_step[:old_size] = 0.0
+    for i in range(old_size, size):
+        correlation = h[active.atoms[i]]
+        active.sign[i] = math.copysign(1.0, correlation)
+        active.slack[i] = correlation - tau * active.sign[i]
+    solve_lower(active, old_size, size)
+
+
+@njit(cache=True, nogil=True)
+def _descend(active, size, cross, tau, positive):
+    """Feature-sign steps to the optimum of the active block; return its size.
+
+    Each step solves K_AA d = r. A new atom that would move against its sign leaves (one that moves
+    with it always remains, since rᵀK_AA⁻¹r > 0), so d is a descent direction: the slope of half the
+    objective along it is −rᵀd = −‖z‖². The number of steps is bounded for the sake of rounding only.
+    """
+    for _ in range(2 * size + 10):
+        solve_upper(active, size)
+        before = size
+        for i in range(size - 1, -1, -1):
+            if active.code[i] == 0.0 and active.step[i] * active.sign[i] <= 0.0:
+                size = remove(active, size, i)
+        if size < before:
+            continue
+        length, kink = _line_search(active, size, tau, positive)
+        first_flip = _move(active, size, length, kink, tau)
+        if kink >= 0:
+            size = remove(active, size, kink)
+            first_flip -= first_flip > kink
+        elif first_flip == size and length == 1.0:
+            break
+        solve_lower(active, first_flip, size)
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _line_search(active, size, tau, positive):
+    """Minimise the objective over y + t d exactly; return t and the entry that is zero there, or −1.
+
+    Half the objective has the slope −‖z‖² (1 − t) and 2τ|d_i| more past each sign change of y_i.
+    """
+    crossing, order = active.crossing, active.crossing_order
+    curvature, n_crossings = 0.0, 0
+    for i in range(size):
+        curvature += active.half_step[i] * active.half_step[i]
+        if (active.code[i] + active.step[i]) * active.sign[i] <= 0.0:
+            _insert(crossing, order, n_crossings, -active.code[i] / active.step[i], i)
+            n_crossings += 1
+    slope = -curvature
+    for c in range(n_crossings):
+        i = order[c]
+        if slope + crossing[c] * curvature >= 0.0:
+            return -slope / curvature, -1
+        slope += 2.0 * tau * abs(active.step[i])
+        if positive or slope + crossing[c] * curvature >= 0.0:
+            return crossing[c], i
+    if n_crossings == 0:
+        return 1.0, -1
+    return min(1.0, -slope / curvature), -1
+
+
+@njit(cache=True, nogil=True)
+def _insert(crossing, order, count, value, i):
+    """Insert into two sorted lists: crossings are few."""
+    while count > 0 and crossing[count - 1] > value:
+        crossing[count], order[count] = crossing[count - 1], order[count - 1]
+        count -= 1
+    crossing[count], order[count] = value, i
+
+
+@njit(cache=True, nogil=True)
+def _move(active, size, length, kink, tau):
+    """y += t d; return the first entry whose sign has changed (`size` if none)."""
+    first_flip = size
+    for i in range(size - 1, -1, -1):
+        active.code[i] += length * active.step[i]
+        active.slack[i] *= 1.0 - length
+        active.half_step[i] *= 1.0 - length
+        if i != kink and active.code[i] * active.sign[i] < 0.0:
+            active.sign[i] = -active.sign[i]
+            active.slack[i] -= 2.0 * tau * active.sign[i]
+            first_flip = i
+    return first_flip
+
+
+@njit(cache=True, nogil=True)
+def _warm_start(gram, active, code, positive, limits, support):
+    """Make the non-zeros of `code` active."""
+    count = 0
+    for j in range(code.shape[0]):
+        if code[j] > 0.0 or (code[j] < 0.0 and not positive):
+            support[count] = j
+            count += 1
+    active = with_room(active, 0, count)
+    size = append(gram, active, 0, support, count, limits[0], limits[1])
+    for i in range(size):
+        active.code[i] = code[active.atoms[i]]
+        active.sign[i] = math.copysign(1.0, active.code[i])
+    return active, size
+
+
+@njit(cache=True, nogil=True)
+def _code_query(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
+    """Run rounds until h is optimal to `tolerance`; return active set, size, rounds, max |h| apart."""
+    h, explained, contenders, proposals = scratch
+    rounds, previous_error = 0, math.inf
+    while True:
+        _correlate(gram, cross, active, size, h)
+        error = _settle(active, size, tau, h)
+        peak = _peak(h, positive)
+        optimal_block = error <= tolerance
+        if (optimal_block and peak <= tau + tolerance) or rounds == max_rounds:
+            return active, size, rounds, peak
+        rounds += 1
+        if optimal_block:
+            limit = FIRST_PROPOSALS + int(GROWTH * size)
+            count = _propose(
+                gram, h, peak, tau, tolerance, positive, limit, limits[0],
+                proposals, contenders, explained,
+            )  # fmt: skip
+            active = with_room(active, size, size + count)
+            old_size = size
+            size = append(gram, active, old_size, proposals, count, limits[0], limits[1])
+            if size < 0:
+                return active, size, rounds, peak
+            _activate(active, old_size, size, h, tau)
+            previous_error = math.inf
+        elif error > 0.5 * previous_error:
+            return active, size, rounds, peak  # rounding error: iterative refinement has stalled
+        else:
+            solve_lower(active, 0, size)
+            previous_error = error
+        size = _descend(active, size, cross, tau, positive)
+
+
+@njit(cache=True, nogil=True)
+def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes, report):
+    """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
+
+    Parameters
+    ----------
+    gram : (N, N), cross : (m, N)
+        K and the k of each query.
+    tau, tolerance : (m,)
+        λ/2, and the error allowed in h.
+    positive : bool
+    max_rounds : int
+    limits : (float, float)
+        A squared pivot under the first is rounding error, one under the second is negative.
+    codes : (m, N)
+        Starting codes; overwritten by the solutions.
+    report : (m, 6)
+        Overwritten by max_j of the optimality violation in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
+        unless positive), and the number of rounds.
+    """
+    n_atoms = gram.shape[0]
+    active = new_active_set(min(n_atoms, FIRST_CAPACITY))
+    h = np.empty(n_atoms)
+    explained = np.empty(n_atoms)
+    contenders = np.empty(n_atoms + 1, np.int64)
+    proposals = np.empty(n_atoms, np.int64)
+    scratch = (h, explained, contenders, proposals)
+    for query in range(cross.shape[0]):
+        active, size = _warm_start(gram, active, codes[query], positive, limits, proposals)
+        if size >= 0:
+            active, size, rounds, peak = _code_query(
+                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, limits,
+                active, size, scratch,
+            )  # fmt: skip
+        if size < 0:
+            return query
+        _deliver(cross[query], tau[query], active, size, peak, codes[query], report[query])
+        report[query, 5] = rounds
+    return SOLVED
+
+
+@njit(cache=True, nogil=True)
+def _deliver(cross, tau, active, size, peak, code, report):
+    violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
+    code[:] = 0.0
+    for i in range(size):
+        j, y = active.atoms[i], active.code[i]
+        correlation = active.slack[i] + tau * active.sign[i]
+        code[j] = y
+        violation = max(violation, abs(active.slack[i]))
+        linear += y * cross[j]
+        quadratic += y * (cross[j] - correlation)
+        norm += abs(y)
+        peak = max(peak, abs(correlation))
+    report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak

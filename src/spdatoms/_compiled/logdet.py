@@ -1,0 +1,341 @@
+"""log det(X_i + Y_j) for all pairs, by LDLᵀ factorisations of a batch of Y, one matrix a lane.
+
+With U = L·D the rows of the factor obey U[r, c] = A[r, c] − Σ_{k<c} U[r, k]·L[c, k] and L[c, k] = U[c, k]/D[k]: no
+square roots, one reciprocal a column. Pivots are multiplied, the exponent of the product is taken off every few of
+them, and one logarithm at the end serves the whole matrix. A pivot that is not positive gives NaN, never a number.
+
+Three programs, chosen by size: everything in registers (tiny), straight-line code by tiles (small), and loops over
+tiles. The last two are one text, `_emit_factorisation`, emitted with known or unknown loop counts. Rows are taken two
+tile rows at a time: both read the same part of L, so it comes from the second-level cache once for two uses, and
+their chains of dependent operations overlap.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
+
+#: Up to these sizes a factorisation is kept in registers, or is straight-line code.
+TINY_SIZE, SMALL_SIZE = 6, 16
+
+
+def pivots_at_once(bits: int) -> int:
+    """Return how many pivots are multiplied before the exponent of their product is taken off."""
+    return 6 if bits == 64 else 3
+
+
+class Determinant:
+    """The running product of the pivots as mantissa and exponent, with the least pivot as witness."""
+
+    def __init__(self, v):
+        self.v = v
+        self.product, self.exponent = v.constant(1.0), v.constant(0.0)
+        self.least = v.constant(1.0)
+        self.pending = 0
+
+    def witness(self, value):
+        """Remember a number that must be positive."""
+        self.least = self.v.least(value, self.least)
+
+    def include(self, minor, pivots=1):
+        """Multiply the determinant by a principal minor worth so many pivots."""
+        if self.pending + pivots > pivots_at_once(self.v.bits):
+            self.normalise()
+        self.witness(minor)
+        self.product = self.v.mul(self.product, minor)
+        self.pending += pivots
+
+    def normalise(self):
+        """Take the exponent off the product, so that it cannot overflow."""
+        # 0·product is NaN where the product is not finite, and splitting would hide that.
+        self.exponent = self.v.fma(self.product, self.v.constant(0.0), self.exponent)
+        self.product, exponent = self.v.split(self.product)
+        self.exponent = self.v.add(self.exponent, exponent)
+        self.pending = 0
+
+    def store(self, address):
+        """Store product, exponent and least pivot side by side."""
+        for index, value in enumerate((self.product, self.exponent, self.least)):
+            self.v.store(value, address + index * VECTOR_BYTES)
+
+    def load(self, address):
+        """Take up again what was stored."""
+        self.product, self.exponent, self.least = (
+            self.v.load(address + index * VECTOR_BYTES) for index in range(3)
+        )
+        return self
+
+    def store_result(self, address):
+        """Store product and exponent for the logarithm, a product of NaN where a pivot was not positive."""
+        v = self.v
+        positive = v.greater(self.least, v.constant(0.0))
+        v.store(v.select(positive, self.product, v.constant(float("nan"))), address)
+        v.store(self.exponent, address + VECTOR_BYTES)
+
+
+def row_block_start(block, odd: int):
+    """Return the first slot of tile row number ``block`` (0 is the first one of full height)."""
+    return odd * odd + block * (TILE * odd) + (block * (block + 1)).halved() * (TILE * TILE)
+
+
+class Factorisation:
+    """Addresses of one factorisation: the inputs, and the scratch that holds U, L, 1/D and the determinant."""
+
+    def __init__(self, v, odd, blocks, x, y, scratch):
+        self.v, self.odd, self.x, self.y = v, odd, x, y
+        size = blocks * TILE + odd
+        self.determinant = scratch
+        self.inverse_pivots = scratch + 3 * VECTOR_BYTES
+        self.upper = self.inverse_pivots + size * VECTOR_BYTES
+        self.row_bytes = size * (TILE * VECTOR_BYTES)
+        self.lower = self.upper + self.row_bytes * 2
+
+    def columns(self, block):
+        """Iterate over the columns left of a block, a whole tile unrolled at a time."""
+        for k in range(self.odd):
+            yield self.v.integer(k)
+        for tile in self.v.steps(block):
+            for k in range(TILE):
+                yield tile * TILE + (self.odd + k)
+
+    def first_column(self, block):
+        """Return the first column of a block's diagonal tile."""
+        return block * TILE + self.odd
+
+    def sums(self, start, first_column, height, width, lower):
+        """Return variables with the entries of X + Y in a tile."""
+        v, tile = self.v, {}
+        for c in range(width):
+            for r in range(c if lower else 0, height):
+                slot = start + (first_column + c) * height + r
+                x = v.broadcast(self.x + slot * v.itemsize)
+                tile[r, c] = v.variable(v.add(v.load(self.y + slot * VECTOR_BYTES), x))
+        return tile
+
+    def diagonal(self, size, start, first_column, columns, upper):
+        """Factor a diagonal tile: its pivots, and its rows of L."""
+        v = self.v
+        v.forget()
+        lower = self.lower + start * VECTOR_BYTES
+        tile = self.sums(start, first_column, size, size, lower=True)
+        for k in columns:
+            inverse = v.load(self.inverse_pivots + k * VECTOR_BYTES)
+            us = [v.load(upper + (k * size + r) * VECTOR_BYTES) for r in range(size)]
+            ls = [v.mul(u, inverse) for u in us]
+            for c in range(size):
+                v.store(ls[c], lower + (k * size + c) * VECTOR_BYTES)
+                for r in range(c, size):
+                    v.set(tile[r, c], v.fnma(us[r], ls[c], v.get(tile[r, c])))
+        A = {at: v.get(entry) for at, entry in tile.items()}
+        det = Determinant(v).load(self.determinant)
+        for c in range(size):
+            det.include(A[c, c])
+            inverse = v.reciprocal(A[c, c])
+            v.store(inverse, self.inverse_pivots + (first_column + c) * VECTOR_BYTES)
+            for q in range(c + 1, size):
+                factor = v.mul(A[q, c], inverse)
+                v.store(factor, lower + ((first_column + c) * size + q) * VECTOR_BYTES)
+                for r in range(q, size):
+                    A[r, q] = v.fnma(A[r, c], factor, A[r, q])
+        det.normalise()
+        det.store(self.determinant)
+
+    def below(self, width, start, column_start, first_column, columns, upper):
+        """Compute a tile of U: rows of the block at ``start``, columns of the block at ``column_start``."""
+        v = self.v
+        v.forget()
+        lower = self.lower + column_start * VECTOR_BYTES
+        tile = self.sums(start, first_column, TILE, width, lower=False)
+        for k in columns:
+            ls = [v.load(lower + (k * width + c) * VECTOR_BYTES) for c in range(width)]
+            for r in range(TILE):
+                u = v.load(upper + (k * TILE + r) * VECTOR_BYTES)
+                for c in range(width):
+                    v.set(tile[r, c], v.fnma(u, ls[c], v.get(tile[r, c])))
+        A = {at: v.get(entry) for at, entry in tile.items()}
+        for c in range(width):
+            for q in range(c):
+                factor = v.load(lower + ((first_column + q) * width + c) * VECTOR_BYTES)
+                for r in range(TILE):
+                    A[r, c] = v.fnma(A[r, q], factor, A[r, c])
+            for r in range(TILE):
+                v.store(A[r, c], upper + ((first_column + c) * TILE + r) * VECTOR_BYTES)
+
+    def odd_block(self):
+        """Factor the leading block, which is smaller than a tile."""
+        self.diagonal(self.odd, self.v.integer(0), self.v.integer(0), (), self.upper)
+
+    def rows(self, block, count):
+        """Factor ``count`` tile rows from number ``block`` on, side by side."""
+        v, zero = self.v, self.v.integer(0)
+        starts = [row_block_start(block + i, self.odd) for i in range(count)]
+        uppers = [self.upper + self.row_bytes * i for i in range(count)]
+        if self.odd:
+            for start, upper in zip(starts, uppers, strict=True):
+                self.below(self.odd, start, zero, zero, (), upper)
+        for left in v.steps(block):
+            for start, upper in zip(starts, uppers, strict=True):
+                self._full_tile(start, left, upper)
+        for i in range(count):
+            for j in range(i):
+                self._full_tile(starts[i], block + j, uppers[i])
+            here = block + i
+            columns = self.columns(here)
+            self.diagonal(TILE, starts[i], self.first_column(here), columns, uppers[i])
+
+    def _full_tile(self, start, left, upper):
+        column_start = row_block_start(left, self.odd)
+        first_column = self.first_column(left)
+        self.below(TILE, start, column_start, first_column, self.columns(left), upper)
+
+
+def _emit_factorisation(v, remainder, pairs, x, y, scratch, out):
+    """Factor matrices of size ``remainder + 2·TILE·pairs``."""
+    single, odd = divmod(remainder, TILE)
+    Determinant(v).store(scratch)
+    work = Factorisation(v, odd, pairs * 2 + single, x, y, scratch)
+    if odd:
+        work.odd_block()
+    if single:
+        work.rows(v.integer(0), 1)
+    for pair in v.steps(pairs):
+        work.rows(pair * 2 + single, 2)
+    Determinant(v).load(scratch).store_result(out)
+
+
+def _emit_in_registers(v, n, x, y, out):
+    """Factor a tiny matrix with 2×2 pivots, which need one division for two columns."""
+    A, slot = {}, 0
+    edges = [0, *range(n % TILE or TILE, n + 1, TILE)]
+    for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for c in range(last):
+            for r in range(first, last):
+                if r >= c:
+                    A[r, c] = v.add(v.load(y + slot * VECTOR_BYTES), v.broadcast(x + slot * v.itemsize))
+                slot += 1
+    det = Determinant(v)
+    if n % 2:
+        det.include(A[0, 0])
+        if n > 1:
+            inverse = v.reciprocal(A[0, 0])
+        for q in range(1, n):
+            factor = v.mul(A[q, 0], inverse)
+            for r in range(q, n):
+                A[r, q] = v.fnma(A[r, 0], factor, A[r, q])
+    for c in range(n % 2, n, 2):
+        a, b, d = A[c, c], A[c + 1, c], A[c + 1, c + 1]
+        minor = v.fnma(b, b, v.mul(a, d))
+        det.witness(a)
+        det.include(minor, pivots=2)
+        if c + 2 < n:
+            inverse = v.reciprocal(minor)
+            a, b, d = v.mul(d, inverse), v.mul(b, inverse), v.mul(a, inverse)
+        for q in range(c + 2, n):
+            first = v.fnma(A[q, c + 1], b, v.mul(A[q, c], a))
+            second = v.fnma(A[q, c], b, v.mul(A[q, c + 1], d))
+            for r in range(q, n):
+                A[r, q] = v.fnma(A[r, c], first, v.fnma(A[r, c + 1], second, A[r, q]))
+    det.store_result(out)
+
+
+def program(n: int) -> tuple[int, int]:
+    """Return the number that selects the program for n×n matrices, and the loop count it needs."""
+    if n <= SMALL_SIZE:
+        return n, 0
+    return SMALL_SIZE + 1 + n % (2 * TILE), n // (2 * TILE)
+
+
+@emitted
+def _factor(v, selected, pairs, x, y, scratch, out):
+    if selected <= TINY_SIZE:
+        _emit_in_registers(v, selected, x, y, out)
+    elif selected <= SMALL_SIZE:
+        pairs, remainder = divmod(selected, 2 * TILE)
+        _emit_factorisation(v, remainder, v.integer(pairs), x, y, scratch, out)
+    else:
+        _emit_factorisation(v, selected - SMALL_SIZE - 1, pairs, x, y, scratch, out)
+
+
+@emitted
+def _log(v, selected, result, out):
+    det = Determinant(v)
+    det.product, det.exponent = v.load(result), v.load(result + VECTOR_BYTES)
+    det.normalise()
+    v.store(v.log_of_split(det.product, det.exponent), out)
+
+
+def scratch_size(n: int, slots: int, lanes: int) -> int:
+    """Return how many numbers of scratch the factorisation of one batch needs."""
+    return (slots + (2 * TILE + 1) * n + 3) * lanes
+
+
+@njit(cache=True, nogil=True)
+def half_centred_logdets(tag, scalar, pairs, X, Y, half_x, half_y, first, scratch, chunk, out):
+    """out[i, j] = max(0, log det(X_i + Y_j) − half_x[i] − half_y[j]); return how many are not numbers.
+
+    ``X`` holds scalars in tile order, ``Y`` batches of lanes. Row i is computed from the batch of column ``first + i``
+    on (``first < 0``: from the beginning). ``chunk`` batches of Y are used by all rows before the next come in.
+    """
+    lanes = Y.shape[2]
+    x_bytes, y_bytes = X.shape[1] * X.itemsize, Y.shape[1] * VECTOR_BYTES
+    factors = np.empty(2 * chunk * lanes, X.dtype)
+    logs = np.empty(chunk * lanes, X.dtype)
+    not_numbers = 0
+    for chunk_start in range(0, Y.shape[0], chunk):
+        chunk_stop = min(chunk_start + chunk, Y.shape[0])
+        for i in range(X.shape[0]):
+            start = chunk_start
+            if first >= 0:
+                start = max(start, (first + i) // lanes)
+            x = X.ctypes.data + i * x_bytes
+            for b in range(start, chunk_stop):
+                result = factors.ctypes.data + 2 * (b - start) * VECTOR_BYTES
+                y = Y.ctypes.data + b * y_bytes
+                _factor(tag, scalar, pairs, x, y, scratch.ctypes.data, result)
+            for b in range(chunk_stop - start):
+                result = factors.ctypes.data + 2 * b * VECTOR_BYTES
+                _log(tag, scalar, result, logs.ctypes.data + b * VECTOR_BYTES)
+            offset = start * lanes
+            for j in range(offset, min(chunk_stop * lanes, out.shape[1])):
+                value = logs[j - offset] - half_x[i] - half_y[j]
+                not_numbers += value != value
+                out[i, j] = type(scalar)(0) if value < 0 else value
+    return not_numbers
+
+
+@njit(cache=True, nogil=True)
+def careful_logdets(X, Y, half_x, half_y, out):
+    """As `half_centred_logdets`, one pair and one pivot at a time: for scales that differ by hundreds of bits."""
+    n = X.shape[1]
+    U, L = np.empty((n, n)), np.empty((n, n))
+    not_numbers = 0
+    for i in range(X.shape[0]):
+        for j in range(Y.shape[0]):
+            logdet = 0.0
+            for r in range(n):
+                for c in range(r + 1):
+                    entry = 0.5 * X[i, r, c] + 0.5 * Y[j, r, c]
+                    for k in range(c):
+                        entry -= U[r, k] * L[c, k]
+                    U[r, c] = entry
+                    if c < r:
+                        L[r, c] = entry / U[c, c]
+                logdet += math.log(U[r, r]) if U[r, r] > 0 else math.nan
+            value = logdet - half_x[i] - half_y[j]
+            not_numbers += value != value
+            out[i, j] = 0.0 if value < 0 else value
+    return not_numbers
+
+
+@njit(cache=True, nogil=True)
+def mirror(out, start, stop):
+    """Copy rows ``start … stop`` right of the diagonal to the columns below it."""
+    for i in range(start, stop):
+        for j in range(i + 1, min(stop, out.shape[0])):
+            out[j, i] = out[i, j]
+    for tile in range(stop, out.shape[0], 32):
+        for i in range(start, stop):
+            for j in range(tile, min(tile + 32, out.shape[0])):
+                out[j, i] = out[i, j]

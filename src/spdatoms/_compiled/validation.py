@@ -1,0 +1,166 @@
+"""Which matrices of a block are SPD beyond doubt, and what is in doubt about the others.
+
+The factorisation is ``A = L D Lᵀ``. Its steps never leave the range of the entries of A, so neither
+a scale of 1e-300 nor one of 1e+300 needs care, and its pivots ``d_j`` relative to the diagonal
+``a_jj`` are those of the unit-diagonal matrix ``C = a_ij / √(a_ii a_jj)``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+# What `inspect` finds, as bits of a number.
+CHECK_SYMMETRY = 1  # the entries a_ij and a_ji may differ by too much, or may not be finite
+CHECK_EIGENVALUE = 2  # C may be singular
+NOT_POSITIVE = 4  # a pivot is not a positive number
+
+# The flags that let the compiler assume that there is no NaN and no infinity are left out.
+_FASTMATH = {"contract", "reassoc", "nsz"}
+
+# Below this size the calls and array views of the general way cost more than its arithmetic.
+_SMALL = 8
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _surely_spd(X, index, symmetry_tolerance, safe_pivot, L, inverse_pivots):
+    """Return whether a small matrix is beyond doubt, by loops without any call or view."""
+    asymmetry, least_diagonal = 0.0, np.inf
+    for i in range(X.shape[1]):
+        diagonal = X[index, i, i]
+        pivot = diagonal
+        for j in range(i):
+            entry = X[index, i, j]
+            asymmetry += abs(entry - X[index, j, i])
+            for k in range(j):
+                entry -= L[i, k] * L[j, k]
+            L[i, j] = entry
+        for j in range(i):
+            entry = L[i, j]
+            L[i, j] = entry * inverse_pivots[j]
+            pivot -= entry * L[i, j]
+        if not pivot > safe_pivot * diagonal:
+            return False
+        inverse_pivots[i] = 1.0 / pivot
+        least_diagonal = min(least_diagonal, diagonal)
+    return asymmetry <= symmetry_tolerance * least_diagonal < np.inf
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _sum_of_asymmetries(A):
+    """Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are."""
+    total = 0.0
+    for i in range(A.shape[0]):
+        for j in range(i):
+            total += abs(A[i, j] - A[j, i])
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _dot(a, b):
+    total = 0.0
+    for k in range(a.shape[0]):
+        total += a[k] * b[k]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _four_dots(a, b, c, d):
+    """a·c, a·d, b·c and b·d in one pass: half the loads and a quarter of the loops."""
+    ac, ad, bc, bd = 0.0, 0.0, 0.0, 0.0
+    for k in range(a.shape[0]):
+        ac += a[k] * c[k]
+        ad += a[k] * d[k]
+        bc += b[k] * c[k]
+        bd += b[k] * d[k]
+    return ac, ad, bc, bd
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _factorise(A, L, inverse_pivots):
+    """Write L of ``A = L D Lᵀ`` and 1/d; return ``min_j d_j / a_jj``, or −1 if not all d > 0.
+
+    Two rows and two columns at a time. The last row of an odd n makes a pair with itself.
+    """
+    n = A.shape[0]
+    least = np.inf
+    for i in range(0, n, 2):
+        second = min(i + 1, n - 1)
+        p, q = L[i], L[second]
+        for j in range(0, i, 2):  # U = L D first: u_ij = a_ij − Σ_k u_ik l_jk
+            pc, pd, qc, qd = _four_dots(p[:j], q[:j], L[j, :j], L[j + 1, :j])
+            p[j] = A[i, j] - pc
+            q[j] = A[second, j] - qc
+            p[j + 1] = A[i, j + 1] - pd - p[j] * L[j + 1, j]
+            q[j + 1] = A[second, j + 1] - qd - q[j] * L[j + 1, j]
+        pivot, below, next_pivot = A[i, i], A[second, i], A[second, second]
+        for k in range(i):
+            u, v = p[k], q[k]
+            p[k] = u * inverse_pivots[k]
+            q[k] = v * inverse_pivots[k]
+            pivot -= u * p[k]
+            below -= v * p[k]
+            next_pivot -= v * q[k]
+        if not 0.0 < pivot < np.inf:
+            return -1.0
+        inverse_pivots[i] = 1.0 / pivot
+        least = min(least, pivot / A[i, i])
+        if second > i:
+            q[i] = below * inverse_pivots[i]
+            next_pivot -= below * q[i]
+            if not 0.0 < next_pivot < np.inf:
+                return -1.0
+            inverse_pivots[second] = 1.0 / next_pivot
+            least = min(least, next_pivot / A[second, second])
+    return least
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
+    """tr(C⁻¹) = Σ_i a_ii (A⁻¹)_ii of the unit-diagonal C, with ``A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹``.
+
+    It brackets the least eigenvalue of C from both sides: ``1/tr(C⁻¹) ≤ λ_min ≤ n/tr(C⁻¹)``.
+    """
+    n = A.shape[0]
+    trace = 0.0
+    for i in range(n):  # column i of L⁻¹, by forward substitution
+        column[i] = 1.0
+        diagonal = inverse_pivots[i]
+        for k in range(i + 1, n):
+            column[k] = -_dot(L[k, i:k], column[i:k])
+            diagonal += column[k] * column[k] * inverse_pivots[k]
+        trace += A[i, i] * diagonal
+    return trace
+
+
+@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+def inspect(X, symmetry_tolerance, safe_pivot, least_eigenvalue, findings):
+    """Write the findings, 0 for a matrix beyond doubt, on the block X (m, n, n), C-contiguous.
+
+    A matrix is beyond doubt if all ``|a_ij − a_ji|`` together are at most ``symmetry_tolerance`` of
+    the least diagonal entry, if all pivots are positive, and if λ_min(C) > ``least_eigenvalue``,
+    which is taken for granted where all ``d_j ≥ safe_pivot · a_jj``.
+    """
+    n = X.shape[1]
+    L = np.empty((n, n))
+    inverse_pivots = np.empty(n)
+    column = np.empty(n)
+    for m in range(X.shape[0]):
+        findings[m] = 0
+        if n < _SMALL and _surely_spd(X, m, symmetry_tolerance, safe_pivot, L, inverse_pivots):
+            continue
+        A = X[m]
+        least_diagonal = np.inf
+        for i in range(n):
+            least_diagonal = min(least_diagonal, A[i, i])
+        if not _sum_of_asymmetries(A) <= symmetry_tolerance * least_diagonal:
+            findings[m] |= CHECK_SYMMETRY
+        pivot = _factorise(A, L, inverse_pivots)
+        if not pivot > 0.0:
+            findings[m] |= NOT_POSITIVE
+        elif pivot < safe_pivot:
+            # The trace costs as much as the factorisation, so it is asked only here. If it
+            # overflows, to infinity or NaN, that is doubt.
+            trace = _trace_of_scaled_inverse(A, L, inverse_pivots, column)
+            if not trace * least_eigenvalue < 1.0:
+                findings[m] |= CHECK_EIGENVALUE

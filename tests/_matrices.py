@@ -1,0 +1,61 @@
+"""Random symmetric positive definite matrices for the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import DTypeLike, NDArray
+
+
+def random_orthogonal(m: int, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return (m, n, n) orthogonal matrices, uniform up to the signs of their columns."""
+    return np.linalg.qr(rng.standard_normal((m, n, n)))[0]
+
+
+def random_spd(
+    m: int,
+    n: int,
+    *,
+    scale: float = 1.0,
+    condition: float | None = None,
+    seed: int | np.random.Generator = 0,
+    dtype: DTypeLike = np.float64,
+) -> NDArray[np.floating]:
+    """Return m exactly symmetric positive definite matrices of size n, shape (m, n, n).
+
+    Without ``condition`` they are covariances of 2n + 2 Gaussian samples (Wishart). With it, each
+    is ``U diag(λ) Uᵀ`` with a random U and log-uniform λ whose extremes are ``condition`` apart;
+    for n = 1 it sets the spread between matrices instead. The entries have size ``scale``.
+    """
+    rng = np.random.default_rng(seed)
+    if condition is None:
+        samples = rng.standard_normal((m, n, 2 * n + 2))
+        X = samples @ samples.swapaxes(-1, -2) / (2 * n + 2)
+    else:
+        exponents = rng.uniform(-0.5, 0.5, (m, n))
+        if n > 1:
+            exponents[:, 0], exponents[:, -1] = -0.5, 0.5
+        U = random_orthogonal(m, n, rng)
+        X = (U * condition ** exponents[:, None, :]) @ U.swapaxes(-1, -2)
+    return (scale * 0.5 * (X + X.swapaxes(-1, -2))).astype(dtype)
+
+
+@st.composite
+def spd_stacks(
+    draw: st.DrawFn,
+    *,
+    max_m: int = 4,
+    max_n: int = 6,
+    max_condition: float = 1e6,
+    log10_scale: tuple[int, int] = (-12, 12),
+    m: int | None = None,
+    n: int | None = None,
+) -> NDArray[np.float64]:
+    """Draw a stack (m, n, n) of float64 matrices; fix ``m`` or ``n`` to choose the shape."""
+    return random_spd(
+        draw(st.integers(1, max_m)) if m is None else m,
+        draw(st.integers(1, max_n)) if n is None else n,
+        scale=10.0 ** draw(st.integers(*log10_scale)),
+        condition=10.0 ** draw(st.floats(0.0, float(np.log10(max_condition)))),
+        seed=draw(st.integers(0, 2**32 - 1)),
+    )

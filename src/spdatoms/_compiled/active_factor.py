@@ -83,8 +83,8 @@ def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
     """Append atoms to the active set, code zero; return the new size, or −1 if K_AA is indefinite.
 
     A squared pivot under `pivot_floor` says that the atom is a combination of the active ones, up
-    to rounding. It is left out, except the first of `new_atoms`, whose pivot is raised to the floor:
-    the caller has to make progress with that one.
+    to rounding. It is left out, unless it is the first of `new_atoms`: the caller has to make
+    progress with that one, so its pivot is raised to the floor.
     """
     for start in range(0, n_new, PANEL):
         count = min(PANEL, n_new - start)
@@ -194,8 +194,8 @@ def _take_row(active, size, row, atom, pivot):
 def remove(active, size, leaving):
     """Remove entry `leaving` from the set, its factor and z, by Givens rotations; return the size.
 
-    Row i + 1 without its column `leaving` becomes row i; rotation k clears what then stands right of
-    the diagonal in row k and acts on columns k and k + 1 of the rows below, and of z.
+    Row i + 1 becomes row i. Rotation k clears what then stands right of the diagonal in row k, and
+    acts on columns k and k + 1 of the rows below it, and of z.
     """
     factor, reciprocal = active.factor, active.reciprocal_pivot
     cosine, sine, z = active.cosine, active.sine, active.half_step

@@ -35,8 +35,8 @@ SOLVED = -1  # what `code_block` returns when no query met an indefinite block
 # A round proposes up to FIRST_PROPOSALS + GROWTH · (active atoms) atoms. With DAMPING 1 a proposal
 # takes off its whole one-atom step, which overshoots when atoms are correlated, and those of a
 # kernel are; with 0 the proposals of a round are nearly copies of each other. CONTENDER leaves out
-# atoms whose violation is too small against the worst one to be proposed in the same round. All four
-# were chosen by timing; the answer does not depend on them.
+# atoms whose violation is too small against the worst one to be proposed in the same round. All
+# four were chosen by timing; the answer does not depend on them.
 FIRST_PROPOSALS = 8
 GROWTH = 0.5
 DAMPING = 0.3
@@ -120,7 +120,8 @@ def _propose(
         count += 1
         if count == limit:
             break
-        step = DAMPING * math.copysign(best - tau, explained[chosen]) / max(gram[j, j], diagonal_floor)
+        excess = math.copysign(best - tau, explained[chosen])
+        step = DAMPING * excess / max(gram[j, j], diagonal_floor)
         n_contenders -= 1
         contenders[chosen] = contenders[n_contenders]
         explained[chosen] = explained[n_contenders]
@@ -147,12 +148,13 @@ def _activate(active, old_size, size, h, tau):
 
 
 @njit(cache=True, nogil=True)
-def _descend(active, size, cross, tau, positive):
+def _descend(active, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
     Each step solves K_AA d = r. A new atom that would move against its sign leaves (one that moves
-    with it always remains, since rᵀK_AA⁻¹r > 0), so d is a descent direction: the slope of half the
-    objective along it is −rᵀd = −‖z‖². The number of steps is bounded for the sake of rounding only.
+    with it always remains, since rᵀK_AA⁻¹r > 0), so d is a descent direction: half the objective
+    has the slope −rᵀd = −‖z‖² along it. Every step ends at the optimum, drops an atom or lowers the
+    objective at other signs, so the steps are finitely many; the bound is there for rounding.
     """
     for _ in range(2 * size + 10):
         solve_upper(active, size)
@@ -175,7 +177,7 @@ def _descend(active, size, cross, tau, positive):
 
 @njit(cache=True, nogil=True)
 def _line_search(active, size, tau, positive):
-    """Minimise the objective over y + t d exactly; return t and the entry that is zero there, or −1.
+    """Minimise the objective over y + t d exactly; return t and the entry zero there (−1: none).
 
     Half the objective has the slope −‖z‖² (1 − t) and 2τ|d_i| more past each sign change of y_i.
     """
@@ -241,7 +243,7 @@ def _warm_start(gram, active, code, positive, limits, support):
 
 @njit(cache=True, nogil=True)
 def _code_query(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
-    """Run rounds until h is optimal to `tolerance`; return active set, size, rounds, max |h| apart."""
+    """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere."""
     h, explained, contenders, proposals = scratch
     rounds, previous_error = 0, math.inf
     while True:
@@ -270,7 +272,7 @@ def _code_query(gram, cross, tau, tolerance, positive, max_rounds, limits, activ
         else:
             solve_lower(active, 0, size)
             previous_error = error
-        size = _descend(active, size, cross, tau, positive)
+        size = _descend(active, size, tau, positive)
 
 
 @njit(cache=True, nogil=True)
@@ -326,5 +328,5 @@ def _deliver(cross, tau, active, size, peak, code, report):
         linear += y * cross[j]
         quadratic += y * (cross[j] - correlation)
         norm += abs(y)
-        peak = max(peak, abs(correlation))
+        peak = max(peak, correlation * active.sign[i])
     report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak

@@ -18,12 +18,12 @@ from numba import njit
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
 
 #: Up to these sizes a factorisation is kept in registers, or is straight-line code.
-TINY_SIZE, SMALL_SIZE = 6, 16
+TINY_SIZE, SMALL_SIZE = 8, 16
 
 
 def pivots_at_once(bits: int) -> int:
     """Return how many pivots are multiplied before the exponent of their product is taken off."""
-    return 6 if bits == 64 else 3
+    return 6 if bits == 64 else 4
 
 
 class Determinant:
@@ -32,6 +32,7 @@ class Determinant:
     def __init__(self, v):
         self.v = v
         self.product, self.exponent = v.constant(1.0), v.constant(0.0)
+        self.initial_exponent = self.exponent
         self.least = v.constant(1.0)
         self.pending = 0
 
@@ -72,7 +73,58 @@ class Determinant:
         v = self.v
         positive = v.greater(self.least, v.constant(0.0))
         v.store(v.select(positive, self.product, v.constant(float("nan"))), address)
-        v.store(self.exponent, address + VECTOR_BYTES)
+        if self.exponent is not self.initial_exponent:
+            v.store(self.exponent, address + VECTOR_BYTES)
+
+
+def _eliminate(v, A, size, det):
+    """Return L and 1/D of a diagonal tile; A is overwritten.
+
+    A division takes three times as long as a multiplication and every pivot waits for the one before, so up to three
+    pivots are found at once as ratios of leading minors, whose reciprocals are independent of each other.
+    """
+    factors, inverses = {}, []
+    for first in range(0, size, 3):
+        step = range(first, min(first + 3, size))
+        _eliminate_step(v, A, step, factors, inverses, det)
+        for q in range(step.stop, size):
+            # Rows of U below the step, then their products with the rows of L.
+            for c in step:
+                for k in range(first, c):
+                    A[q, c] = v.fnma(A[q, k], factors[c, k], A[q, c])
+                factors[q, c] = v.mul(A[q, c], inverses[c])
+            for r in range(step.stop, q + 1):
+                for c in step:
+                    A[q, r] = v.fnma(A[q, c], factors[r, c], A[q, r])
+    return factors, inverses
+
+
+def _eliminate_step(v, A, step, factors, inverses, det):
+    i, size = step.start, len(step)
+    a = A[i, i]
+    inverse = v.reciprocal(a)
+    inverses.append(inverse)
+    if size == 1:
+        det.include(a)
+        return
+    b, d = A[i + 1, i], A[i + 1, i + 1]
+    factors[i + 1, i] = v.mul(b, inverse)
+    second = v.fnma(b, b, v.mul(a, d))
+    inverse_second = v.reciprocal(second)
+    inverses.append(v.mul(a, inverse_second))
+    det.witness(a)
+    if size == 2:
+        det.include(second, pivots=2)
+        return
+    det.witness(second)
+    e, f, g = A[i + 2, i], A[i + 2, i + 1], A[i + 2, i + 2]
+    factors[i + 2, i] = v.mul(e, inverse)
+    across = v.fnma(b, e, v.mul(a, f))
+    factors[i + 2, i + 1] = v.mul(across, inverse_second)
+    last = v.fnma(e, e, v.mul(a, g))
+    third = v.fnma(across, across, v.mul(second, last))  # a times the determinant
+    inverses.append(v.mul(v.mul(a, second), v.reciprocal(third)))
+    det.include(v.mul(third, inverse), pivots=3)
 
 
 def row_block_start(block, odd: int):
@@ -130,15 +182,12 @@ class Factorisation:
                     v.set(tile[r, c], v.fnma(us[r], ls[c], v.get(tile[r, c])))
         A = {at: v.get(entry) for at, entry in tile.items()}
         det = Determinant(v).load(self.determinant)
+        factors, inverses = _eliminate(v, A, size, det)
         for c in range(size):
-            det.include(A[c, c])
-            inverse = v.reciprocal(A[c, c])
-            v.store(inverse, self.inverse_pivots + (first_column + c) * VECTOR_BYTES)
-            for q in range(c + 1, size):
-                factor = v.mul(A[q, c], inverse)
-                v.store(factor, lower + ((first_column + c) * size + q) * VECTOR_BYTES)
-                for r in range(q, size):
-                    A[r, q] = v.fnma(A[r, c], factor, A[r, q])
+            v.store(inverses[c], self.inverse_pivots + (first_column + c) * VECTOR_BYTES)
+            for r in range(c + 1, size):
+                slot = (first_column + c) * size + r
+                v.store(factors[r, c], lower + slot * VECTOR_BYTES)
         det.normalise()
         det.store(self.determinant)
 
@@ -259,11 +308,22 @@ def _factor(v, selected, pairs, x, y, scratch, out):
 
 
 @emitted
-def _log(v, selected, result, out):
-    det = Determinant(v)
-    det.product, det.exponent = v.load(result), v.load(result + VECTOR_BYTES)
-    det.normalise()
-    v.store(v.log_of_split(det.product, det.exponent), out)
+def _centred_logs(v, selected, count, results, half_x, half_y, verdict, out):
+    """Store max(0, log det − half_x − half_y) of so many batches; the verdict becomes NaN if one is not a number."""
+    x = v.broadcast(half_x)
+    all_numbers = v.variable(v.load(verdict))
+    for batch in v.steps(count):
+        det = Determinant(v)
+        det.product = v.load(results + batch * (2 * VECTOR_BYTES))
+        if selected > pivots_at_once(v.bits):
+            det.exponent = v.load(results + batch * (2 * VECTOR_BYTES) + VECTOR_BYTES)
+        det.normalise()
+        logarithm = v.log_of_split(det.product, det.exponent)
+        value = v.sub(logarithm, v.add(x, v.load(half_y + batch * VECTOR_BYTES)))
+        v.set(all_numbers, v.fma(value, v.constant(0.0), v.get(all_numbers)))
+        negative = v.greater(v.constant(0.0), value)
+        v.store(v.select(negative, v.constant(0.0), value), out + batch * VECTOR_BYTES)
+    v.store(v.get(all_numbers), verdict)
 
 
 def scratch_size(n: int, slots: int, lanes: int) -> int:
@@ -273,36 +333,42 @@ def scratch_size(n: int, slots: int, lanes: int) -> int:
 
 @njit(cache=True, nogil=True)
 def half_centred_logdets(tag, scalar, pairs, X, Y, half_x, half_y, first, scratch, chunk, out):
-    """out[i, j] = max(0, log det(X_i + Y_j) − half_x[i] − half_y[j]); return how many are not numbers.
+    """out[i, j] = max(0, log det(X_i + Y_j) − half_x[i] − half_y[j]); return whether all are numbers.
 
-    ``X`` holds scalars in tile order, ``Y`` batches of lanes. Row i is computed from the batch of column ``first + i``
-    on (``first < 0``: from the beginning). ``chunk`` batches of Y are used by all rows before the next come in.
+    ``X`` holds scalars in tile order, ``Y`` and ``half_y`` batches of lanes. Row i is computed from the batch of column
+    ``first + i`` on (``first < 0``: from the beginning). ``chunk`` batches of Y serve all rows before the next come in.
     """
-    lanes = Y.shape[2]
+    batches, lanes = Y.shape[0], Y.shape[2]
     x_bytes, y_bytes = X.shape[1] * X.itemsize, Y.shape[1] * VECTOR_BYTES
-    factors = np.empty(2 * chunk * lanes, X.dtype)
-    logs = np.empty(chunk * lanes, X.dtype)
-    not_numbers = 0
-    for chunk_start in range(0, Y.shape[0], chunk):
-        chunk_stop = min(chunk_start + chunk, Y.shape[0])
+    results = np.empty(2 * chunk * lanes, X.dtype)
+    verdict = np.zeros(lanes, X.dtype)
+    last = np.empty(lanes, X.dtype)
+    full = out.shape[1] // lanes  # batches that the result has room for; one more may be needed in part
+    for chunk_start in range(0, batches, chunk):
+        chunk_stop = min(chunk_start + chunk, batches)
         for i in range(X.shape[0]):
             start = chunk_start
             if first >= 0:
                 start = max(start, (first + i) // lanes)
-            x = X.ctypes.data + i * x_bytes
+            result = results.ctypes.data
             for b in range(start, chunk_stop):
-                result = factors.ctypes.data + 2 * (b - start) * VECTOR_BYTES
-                y = Y.ctypes.data + b * y_bytes
+                x, y = X.ctypes.data + i * x_bytes, Y.ctypes.data + b * y_bytes
                 _factor(tag, scalar, pairs, x, y, scratch.ctypes.data, result)
-            for b in range(chunk_stop - start):
-                result = factors.ctypes.data + 2 * b * VECTOR_BYTES
-                _log(tag, scalar, result, logs.ctypes.data + b * VECTOR_BYTES)
-            offset = start * lanes
-            for j in range(offset, min(chunk_stop * lanes, out.shape[1])):
-                value = logs[j - offset] - half_x[i] - half_y[j]
-                not_numbers += value != value
-                out[i, j] = type(scalar)(0) if value < 0 else value
-    return not_numbers
+                result += 2 * VECTOR_BYTES
+            x = half_x.ctypes.data + i * X.itemsize
+            y = half_y.ctypes.data + start * VECTOR_BYTES
+            row = out.ctypes.data + i * out.shape[1] * X.itemsize + start * VECTOR_BYTES
+            result = results.ctypes.data
+            good = verdict.ctypes.data
+            count = min(chunk_stop, full) - start
+            _centred_logs(tag, scalar, count, result, x, y, good, row)
+            if chunk_stop > full and chunk_stop > start:
+                result += 2 * VECTOR_BYTES * max(count, 0)
+                y += VECTOR_BYTES * max(count, 0)
+                _centred_logs(tag, scalar, 1, result, x, y, good, last.ctypes.data)
+                for j in range(full * lanes, out.shape[1]):
+                    out[i, j] = last[j - full * lanes]
+    return not np.isnan(verdict.sum())
 
 
 @njit(cache=True, nogil=True)

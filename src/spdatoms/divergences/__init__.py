@@ -1,0 +1,1 @@
+"""Divergences between SPD matrices: one file, one class each."""

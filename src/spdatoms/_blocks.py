@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -75,17 +75,19 @@ def run_blocks(
     n_jobs: int | None = None,
     progress: bool = False,
     description: str = "",
+    uses_blas: bool = True,
 ) -> None:
     """Call ``task`` on consecutive slices of ``range(n_items)``.
 
     With one job the slices run in the calling thread, in order; with more they run in a thread pool,
-    in any order. BLAS is held at one thread meanwhile, so that the two do not fight over the cores.
+    in any order. If the task uses BLAS, that is held at one thread meanwhile, so that the two do not
+    fight over the cores.
     An exception, Ctrl-C included, stops the run after the blocks that are under way.
     """
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))
     with (
-        one_blas_thread(),
+        one_blas_thread() if uses_blas else nullcontext(),
         _progress_bar(n_items, description, progress) as advance,
     ):
         if jobs <= 1:

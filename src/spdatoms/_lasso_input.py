@@ -9,17 +9,17 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.symmetry import largest_asymmetry
+from spdatoms._compiled.symmetry import asymmetry_and_size
 
 Floats = NDArray[np.float64]
 
-# The factorisation that shows K to be positive semidefinite costs N³/3. Beyond so many atoms that is
-# more than coding a usual number of queries, and a principal block of this size is looked at instead.
+# The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
+# costs more than coding, and a principal block of this size is looked at instead.
 LARGEST_DEFINITENESS_CHECK = 2048
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:
-    """Return ``values`` as an array of real numbers with ``ndim`` dimensions, not copied if it can."""
+    """Return ``values`` as a real array with ``ndim`` dimensions, not copied if possible."""
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "fiub":
@@ -39,8 +39,7 @@ def code_dtype(*arrays: NDArray[Any]) -> type[np.floating[Any]]:
 def as_double(array: NDArray[Any]) -> Floats:
     """Return a read-only, C-contiguous float64 view, or such a copy if there is none.
 
-    Always read-only, because the compiled code would be compiled a second time for arrays that differ
-    from others in being writable.
+    Always read-only, because numba compiles once more for arrays that can be written to.
     """
     view = np.ascontiguousarray(array, dtype=np.float64).view()
     view.flags.writeable = False
@@ -56,14 +55,13 @@ def checked_gram(gram: ArrayLike, definite: bool) -> tuple[Floats, float]:
             f"gram must be a square matrix of kernel values between the atoms, got {given.shape}."
         )
     matrix = as_double(given)
-    asymmetry = largest_asymmetry(matrix)
-    if not np.isfinite(asymmetry):
+    asymmetry, size = asymmetry_and_size(matrix)
+    if not np.isfinite(asymmetry + size):
         raise ValueError("gram contains NaN or infinity.")
     precision = float(np.finfo(code_dtype(given)).eps)
-    largest = float(np.abs(matrix).max())
-    if asymmetry > 100 * precision * largest:
+    if asymmetry > 100 * precision * size:
         raise ValueError(
-            f"gram must be symmetric, but |gram - gram.T| reaches {asymmetry:.3g}. "
+            f"gram must be symmetric, but |gram - gram.T| is {asymmetry / size:.3g} of |gram|. "
             "If that is rounding error, pass (gram + gram.T) / 2."
         )
     uncertainty = 10 * precision * float(np.abs(matrix.diagonal()).sum())
@@ -90,9 +88,9 @@ def _check_definite(gram: Floats, uncertainty: float) -> None:
 def indefinite_message(detail: str) -> str:
     """Say what an indefinite Gram matrix means, and what to do."""
     return (
-        f"gram is not positive semidefinite{detail}, so the coding problem is not convex and may have "
-        "no minimum. Correct the kernel first: DivergenceKernel(correction='clip'), 'flip' or 'shift' "
-        "gives a Gram matrix and the cross values that go with it."
+        f"gram is not positive semidefinite{detail}, so the coding problem is not convex and may "
+        "have no minimum. Correct the kernel first: DivergenceKernel with correction='clip', 'flip' "
+        "or 'shift' gives a Gram matrix and the cross values that go with it."
     )
 
 
@@ -134,10 +132,8 @@ def per_query(name: str, values: ArrayLike, n_queries: int) -> Floats:
 
 def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     """Return starting codes, dense or CSR, of the given shape."""
-    if scipy.sparse.issparse(init):
-        codes = init.tocsr()
-    else:
-        codes = real_array("init", init, ndim=2)
+    sparse = scipy.sparse.issparse(init)
+    codes: Any = scipy.sparse.csr_array(init) if sparse else real_array("init", init, ndim=2)
     if codes.shape != shape:
         raise ValueError(f"init must have the shape of the codes, {shape}, got {codes.shape}.")
     return codes

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -73,17 +73,6 @@ class _Problem:
     n_jobs: int | None
 
 
-@overload
-def sparse_code(
-    gram: ArrayLike,
-    cross: ArrayLike,
-    alpha: ArrayLike,
-    *,
-    return_certificate: Literal[True],
-    **options: Any,
-) -> tuple[Codes, Certificate]: ...
-@overload
-def sparse_code(gram: ArrayLike, cross: ArrayLike, alpha: ArrayLike, **options: Any) -> Codes: ...
 def sparse_code(
     gram: ArrayLike,
     cross: ArrayLike,
@@ -99,7 +88,7 @@ def sparse_code(
     check_gram: bool = True,
     progress: bool = False,
     n_jobs: int | None = None,
-) -> Codes | tuple[Codes, Certificate]:
+) -> Any:
     """min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁, for every query k, by feature-sign search.
 
     Parameters
@@ -182,7 +171,7 @@ def sparse_code_path(
     check_gram: bool = True,
     progress: bool = False,
     n_jobs: int | None = None,
-) -> list[Codes] | tuple[list[Codes], list[Certificate]]:
+) -> Any:
     """y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ for decreasing α, each from the one before.
 
     Parameters
@@ -302,9 +291,10 @@ def _starting_codes(init: Any, part: slice, shape: tuple[int, ...]) -> NDArray[n
     if init is None:
         return np.zeros(shape)
     block = init[part]
-    if scipy.sparse.issparse(block):
-        block = block.toarray()
-    return np.array(check.finite_block("init", block, slice(None)))
+    dense = block.toarray() if isinstance(block, scipy.sparse.csr_array) else block
+    if not np.isfinite(dense).all():
+        raise ValueError("init contains NaN or infinity.")
+    return np.array(dense, dtype=np.float64, order="C")
 
 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
@@ -351,11 +341,11 @@ def _warn_if_short(
     excess = certificate.kkt_residual[short] / np.maximum(2 * tolerance[short], 1e-300)
     worst = short[excess.argmax()]
     warnings.warn(
-        f"{len(short)} of {len(tolerance)} codes violate the optimality conditions by more than the "
-        f"tolerance, query {worst} the most: by {certificate.kkt_residual[worst]:.3g}, "
-        f"{2 * tolerance[worst]:.3g} being allowed. Either max_rounds={max_rounds} is too small, or "
-        "the problem is too ill-conditioned for this tolerance, or it has no minimum because cross is "
-        "not in the range of gram.",
+        f"{len(short)} of {len(tolerance)} codes violate the optimality conditions by more than "
+        f"the tolerance, query {worst} the most: by {certificate.kkt_residual[worst]:.3g}, where "
+        f"{2 * tolerance[worst]:.3g} is allowed. Either max_rounds={max_rounds} is too small, or "
+        "the problem is too ill-conditioned for this tolerance, or it has no minimum because "
+        "cross is not in the range of gram.",
         ConvergenceWarning,
         stacklevel=4,
     )

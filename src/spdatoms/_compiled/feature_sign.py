@@ -21,8 +21,16 @@ import numpy as np
 from numba import njit
 
 from spdatoms._compiled.active_factor import (
-    REASSOCIATE,
+    CODE,
+    CROSSING,
+    HALF_STEP,
+    SIGN,
+    SLACK,
+    STEP,
     append,
+    fast_kernel,
+    inlined_kernel,
+    kernel,
     new_active_set,
     remove,
     solve_lower,
@@ -45,37 +53,36 @@ CONTENDER = 0.1
 FIRST_CAPACITY = 60  # active atoms that the factor holds before it has to grow
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@fast_kernel
 def _correlate(gram, cross, active, size, h):
     """h = k − K y, four rows of K at a time."""
     for j in range(h.shape[0]):
         h[j] = cross[j]
-    atoms, code = active.atoms, active.code
-    for i in range(0, size - 3, 4):
+    atoms, code = active.atoms, active.entries[CODE]
+    for i in range(size, size + 3):
+        code[i] = 0.0  # rounds the size up to a multiple of four
+    for i in range(0, size, 4):
         row0, row1 = gram[atoms[i]], gram[atoms[i + 1]]
         row2, row3 = gram[atoms[i + 2]], gram[atoms[i + 3]]
         y0, y1, y2, y3 = code[i], code[i + 1], code[i + 2], code[i + 3]
         for j in range(h.shape[0]):
             h[j] -= y0 * row0[j] + y1 * row1[j] + y2 * row2[j] + y3 * row3[j]
-    for i in range(size - size % 4, size):
-        row0, y0 = gram[atoms[i]], code[i]
-        for j in range(h.shape[0]):
-            h[j] -= y0 * row0[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _settle(active, size, tau, h):
     """Move the active entries of h to r = h − τθ, leave zeros, return max |r|."""
+    sign, slack = active.entries[SIGN], active.entries[SLACK]
     worst = 0.0
     for i in range(size):
         j = active.atoms[i]
-        active.slack[i] = h[j] - tau * active.sign[i]
+        slack[i] = h[j] - tau * sign[i]
         h[j] = 0.0
-        worst = max(worst, abs(active.slack[i]))
+        worst = max(worst, abs(slack[i]))
     return worst
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _peak(h, positive):
     """max |h_j|, or max(h_j, 0) for non-negative codes; four chains, for speed."""
     m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
@@ -94,7 +101,7 @@ def _peak(h, positive):
     return max(max(m0, m1), max(m2, m3))
 
 
-@njit(cache=True, nogil=True, fastmath=REASSOCIATE)
+@fast_kernel
 def _propose(
     gram, h, peak, tau, tolerance, positive, limit, diagonal_floor, proposals, contenders, explained
 ):
@@ -135,19 +142,20 @@ def _propose(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _activate(active, old_size, size, h, tau):
-    """Give the atoms that were just appended their sign, r, and z; the others are at optimum."""
-    active.slack[:old_size] = 0.0
-    active.half_step[:old_size] = 0.0
+    """Give the atoms that were just appended their θ and r; the others are at their optimum."""
+    sign, slack, half_step = active.entries[SIGN], active.entries[SLACK], active.entries[HALF_STEP]
+    for i in range(old_size):
+        slack[i] = 0.0
+        half_step[i] = 0.0
     for i in range(old_size, size):
         correlation = h[active.atoms[i]]
-        active.sign[i] = math.copysign(1.0, correlation)
-        active.slack[i] = correlation - tau * active.sign[i]
-    solve_lower(active, old_size, size)
+        sign[i] = math.copysign(1.0, correlation)
+        slack[i] = correlation - tau * sign[i]
 
 
-@njit(cache=True, nogil=True)
+@inlined_kernel
 def _descend(active, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
@@ -156,11 +164,12 @@ def _descend(active, size, tau, positive):
     has the slope −rᵀd = −‖z‖² along it. Every step ends at the optimum, drops an atom or lowers the
     objective at other signs, so the steps are finitely many; the bound is there for rounding.
     """
+    code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
     for _ in range(2 * size + 10):
         solve_upper(active, size)
         before = size
-        for i in range(size - 1, -1, -1):
-            if active.code[i] == 0.0 and active.step[i] * active.sign[i] <= 0.0:
+        for i in range(before - 1, -1, -1):
+            if code[i] == 0.0 and step[i] * sign[i] <= 0.0:
                 size = remove(active, size, i)
         if size < before:
             continue
@@ -175,107 +184,121 @@ def _descend(active, size, tau, positive):
     return size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _line_search(active, size, tau, positive):
     """Minimise the objective over y + t d exactly; return t and the entry zero there (−1: none).
 
-    Half the objective has the slope −‖z‖² (1 − t) and 2τ|d_i| more past each sign change of y_i.
+    Half the objective has the slope −‖z‖² (1 − t), and 2τ|d_i| more past each sign change of y_i.
     """
-    crossing, order = active.crossing, active.crossing_order
-    curvature, n_crossings = 0.0, 0
+    code, step, z = active.entries[CODE], active.entries[STEP], active.entries[HALF_STEP]
+    sign, crossing = active.entries[SIGN], active.entries[CROSSING]
+    curvature = 0.0
     for i in range(size):
-        curvature += active.half_step[i] * active.half_step[i]
-        if (active.code[i] + active.step[i]) * active.sign[i] <= 0.0:
-            _insert(crossing, order, n_crossings, -active.code[i] / active.step[i], i)
-            n_crossings += 1
+        curvature += z[i] * z[i]
+        crosses = (code[i] + step[i]) * sign[i] <= 0.0
+        crossing[i] = -code[i] / step[i] if crosses else math.inf
     slope = -curvature
-    for c in range(n_crossings):
-        i = order[c]
-        if slope + crossing[c] * curvature >= 0.0:
-            return -slope / curvature, -1
-        slope += 2.0 * tau * abs(active.step[i])
-        if positive or slope + crossing[c] * curvature >= 0.0:
-            return crossing[c], i
-    if n_crossings == 0:
-        return 1.0, -1
-    return min(1.0, -slope / curvature), -1
+    while True:
+        nearest = 0
+        for i in range(size):
+            if crossing[i] < crossing[nearest]:
+                nearest = i
+        t = crossing[nearest]
+        if slope + min(t, 1.0) * curvature >= 0.0:
+            return (-slope / curvature if slope < 0.0 else 1.0), -1
+        slope += 2.0 * tau * abs(step[nearest])
+        if positive or slope + t * curvature >= 0.0:
+            return t, nearest
+        crossing[nearest] = math.inf
 
 
-@njit(cache=True, nogil=True)
-def _insert(crossing, order, count, value, i):
-    """Insert into two sorted lists: crossings are few."""
-    while count > 0 and crossing[count - 1] > value:
-        crossing[count], order[count] = crossing[count - 1], order[count - 1]
-        count -= 1
-    crossing[count], order[count] = value, i
-
-
-@njit(cache=True, nogil=True)
+@kernel
 def _move(active, size, length, kink, tau):
     """y += t d; return the first entry whose sign has changed (`size` if none)."""
+    code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
+    slack, half_step = active.entries[SLACK], active.entries[HALF_STEP]
     first_flip = size
     for i in range(size - 1, -1, -1):
-        active.code[i] += length * active.step[i]
-        active.slack[i] *= 1.0 - length
-        active.half_step[i] *= 1.0 - length
-        if i != kink and active.code[i] * active.sign[i] < 0.0:
-            active.sign[i] = -active.sign[i]
-            active.slack[i] -= 2.0 * tau * active.sign[i]
+        code[i] += length * step[i]
+        slack[i] *= 1.0 - length
+        half_step[i] *= 1.0 - length
+        if i != kink and code[i] * sign[i] < 0.0:
+            sign[i] = -sign[i]
+            slack[i] -= 2.0 * tau * sign[i]
             first_flip = i
     return first_flip
 
 
-@njit(cache=True, nogil=True)
-def _warm_start(gram, active, code, positive, limits, support):
-    """Make the non-zeros of `code` active."""
+@kernel
+def _support(code, positive, support):
+    """Write the atoms of a starting code to `support`; return how many there are."""
     count = 0
     for j in range(code.shape[0]):
         if code[j] > 0.0 or (code[j] < 0.0 and not positive):
             support[count] = j
             count += 1
-    active = with_room(active, 0, count)
-    size = append(gram, active, 0, support, count, limits[0], limits[1])
+    return count
+
+
+@kernel
+def _deliver(cross, tau, active, size, peak, code, report):
+    """Write the code, and what `code_block` reports of it except the rounds."""
+    values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
+    violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
+    for j in range(code.shape[0]):
+        code[j] = 0.0
     for i in range(size):
-        active.code[i] = code[active.atoms[i]]
-        active.sign[i] = math.copysign(1.0, active.code[i])
-    return active, size
+        j, y = active.atoms[i], values[i]
+        correlation = slack[i] + tau * sign[i]
+        code[j] = y
+        violation = max(violation, abs(slack[i]))
+        linear += y * cross[j]
+        quadratic += y * (cross[j] - correlation)
+        norm += abs(y)
+        peak = max(peak, correlation * sign[i])
+    report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak
 
 
-@njit(cache=True, nogil=True)
-def _code_query(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
-    """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere."""
-    h, explained, contenders, proposals = scratch
+@inlined_kernel
+def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
+    """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere.
+
+    The size is −1 if an indefinite block was met.
+    """
+    h, explained, contenders, atoms = scratch
     rounds, previous_error = 0, math.inf
     while True:
         _correlate(gram, cross, active, size, h)
         error = _settle(active, size, tau, h)
         peak = _peak(h, positive)
-        optimal_block = error <= tolerance
-        if (optimal_block and peak <= tau + tolerance) or rounds == max_rounds:
-            return active, size, rounds, peak
-        rounds += 1
-        if optimal_block:
+        block_is_optimal = error <= tolerance
+        if (block_is_optimal and peak <= tau + tolerance) or rounds == max_rounds:
+            break
+        if block_is_optimal:
             limit = FIRST_PROPOSALS + int(GROWTH * size)
             count = _propose(
                 gram, h, peak, tau, tolerance, positive, limit, limits[0],
-                proposals, contenders, explained,
+                atoms, contenders, explained,
             )  # fmt: skip
             active = with_room(active, size, size + count)
-            old_size = size
-            size = append(gram, active, old_size, proposals, count, limits[0], limits[1])
+            first = size
+            size = append(gram, active, first, atoms, count, limits[0], limits[1])
             if size < 0:
-                return active, size, rounds, peak
-            _activate(active, old_size, size, h, tau)
+                break
+            _activate(active, first, size, h, tau)
             previous_error = math.inf
-        elif error > 0.5 * previous_error:
-            return active, size, rounds, peak  # rounding error: iterative refinement has stalled
-        else:
-            solve_lower(active, 0, size)
+        elif error <= 0.5 * previous_error:  # a starting code, or iterative refinement
+            first = size - size
             previous_error = error
+        else:
+            break  # refinement has come down to rounding error
+        solve_lower(active, first, size)
         size = _descend(active, size, tau, positive)
+        rounds += 1
+    return active, size, rounds, peak
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes, report):
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
@@ -292,7 +315,7 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     codes : (m, N)
         Starting codes; overwritten by the solutions.
     report : (m, 6)
-        Overwritten by max_j of the optimality violation in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
+        Overwritten by the largest violation of optimality in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
         unless positive), and the number of rounds.
     """
     n_atoms = gram.shape[0]
@@ -300,12 +323,17 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     h = np.empty(n_atoms)
     explained = np.empty(n_atoms)
     contenders = np.empty(n_atoms + 1, np.int64)
-    proposals = np.empty(n_atoms, np.int64)
-    scratch = (h, explained, contenders, proposals)
+    atoms = np.empty(n_atoms, np.int64)
+    scratch = (h, explained, contenders, atoms)
     for query in range(cross.shape[0]):
-        active, size = _warm_start(gram, active, codes[query], positive, limits, proposals)
+        count, size = _support(codes[query], positive, atoms), np.int64(0)
+        active = with_room(active, size, count)
+        size = append(gram, active, size, atoms, count, limits[0], limits[1])
+        for i in range(size):
+            active.entries[CODE, i] = codes[query, active.atoms[i]]
+            active.entries[SIGN, i] = math.copysign(1.0, active.entries[CODE, i])
         if size >= 0:
-            active, size, rounds, peak = _code_query(
+            active, size, rounds, peak = _search(
                 gram, cross[query], tau[query], tolerance[query], positive, max_rounds, limits,
                 active, size, scratch,
             )  # fmt: skip
@@ -314,19 +342,3 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
         _deliver(cross[query], tau[query], active, size, peak, codes[query], report[query])
         report[query, 5] = rounds
     return SOLVED
-
-
-@njit(cache=True, nogil=True)
-def _deliver(cross, tau, active, size, peak, code, report):
-    violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
-    code[:] = 0.0
-    for i in range(size):
-        j, y = active.atoms[i], active.code[i]
-        correlation = active.slack[i] + tau * active.sign[i]
-        code[j] = y
-        violation = max(violation, abs(active.slack[i]))
-        linear += y * cross[j]
-        quadratic += y * (cross[j] - correlation)
-        norm += abs(y)
-        peak = max(peak, correlation * active.sign[i])
-    report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak

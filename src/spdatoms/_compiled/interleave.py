@@ -9,12 +9,15 @@ A factorisation by tiles then reads every operand front to back. The odd block c
 inner product to wait for: the work it wastes is negligible.
 """
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, lane_count
 
 
+@cache
 def tile_order(n: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the row and column of every slot of the tile order."""
     odd = n % TILE
@@ -27,6 +30,11 @@ def tile_order(n: int) -> tuple[np.ndarray, np.ndarray]:
                 columns.append(k)
         first += height
     return np.array(rows), np.array(columns)
+
+
+def row_block_start(block, odd: int):
+    """Return the first slot of tile row number ``block`` (0 is the first one of full height)."""
+    return odd * odd + block * (TILE * odd) + (block * (block + 1)).halved() * (TILE * TILE)
 
 
 def aligned_empty(shape: tuple[int, ...], dtype) -> np.ndarray:
@@ -46,20 +54,35 @@ def _fill_slots(X, rows, columns, factor, out):
 
 
 @njit(cache=True, nogil=True)
-def _fill_lanes(X, rows, columns, factor, out):
+def _fill_lanes(X, first, rows, columns, factor, out):
     lanes = out.shape[2]
-    for block in range(out.shape[0]):
-        for lane in range(lanes):
-            # Lanes past the last matrix repeat it: they are computed and thrown away.
-            i = min(block * lanes + lane, X.shape[0] - 1)
-            for s in range(rows.shape[0]):
-                out[block, s, lane] = X[i, rows[s], columns[s]] * factor
+    for i in range(X.shape[0]):
+        block, lane = divmod(first + i, lanes)
+        for s in range(rows.shape[0]):
+            out[block, s, lane] = X[i, rows[s], columns[s]] * factor
+
+
+@njit(cache=True, nogil=True)
+def read_lanes(Y, slots, scale, out):
+    """Write the entries at these slots, each times its scale, as row i of ``out`` for matrix i of the batches."""
+    lanes = Y.shape[2]
+    for i in range(out.shape[0]):
+        for p in range(slots.shape[0]):
+            out[i, p] = Y[i // lanes, slots[p], i % lanes] * scale[p]
+
+
+def _plain_blocks(X: np.ndarray):
+    """Cut X into blocks of one array type, whatever its strides and flags, so that one compilation serves all."""
+    size = max(1, (1 << 20) // (X.itemsize * X.shape[1] * X.shape[2]))
+    for start in range(0, len(X), size):
+        yield start, np.require(X[start : start + size], X.dtype, ["C", "A", "W"])
 
 
 def pack_scalars(X: np.ndarray, order, factor: float) -> np.ndarray:
     """Return ``factor·X`` in tile order, shape (m, slots), for matrices that are broadcast to all lanes."""
     out = aligned_empty((len(X), len(order[0])), X.dtype)
-    _fill_slots(X, *order, X.dtype.type(factor), out)
+    for start, block in _plain_blocks(X):
+        _fill_slots(block, *order, X.dtype.type(factor), out[start : start + len(block)])
     return out
 
 
@@ -67,5 +90,10 @@ def pack_lanes(X: np.ndarray, order, factor: float) -> np.ndarray:
     """Return ``factor·X`` in tile order, shape (batches, slots, lanes): one matrix a lane."""
     lanes = lane_count(X.dtype)
     out = aligned_empty((-(-len(X) // lanes), len(order[0]), lanes), X.dtype)
-    _fill_lanes(X, *order, X.dtype.type(factor), out)
+    for start, block in _plain_blocks(X):
+        _fill_lanes(block, start, *order, X.dtype.type(factor), out)
+    # Lanes past the last matrix repeat it: they are computed and thrown away.
+    used = len(X) % lanes
+    if used:
+        out[-1, :, used:] = out[-1, :, used - 1 : used]
     return out

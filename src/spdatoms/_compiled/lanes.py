@@ -39,14 +39,20 @@ def size_tag(size: int) -> tuple[int, ...]:
 class Vectors:
     """Emits vector instructions of one precision at the builder's current position."""
 
-    def __init__(self, builder, scalar_type):
+    def __init__(self, builder, scalar_type, registers=1):
         self.b = builder
+        self.scalar_type = scalar_type
         self.bits = scalar_type.bitwidth
         self.itemsize = self.bits // 8
         self.scalar = ir.DoubleType() if self.bits == 64 else ir.FloatType()
-        self.lanes = VECTOR_BYTES // self.itemsize
+        self.bytes = registers * VECTOR_BYTES
+        self.lanes = self.bytes // self.itemsize
         self.vector = ir.VectorType(self.scalar, self.lanes)
         self.mantissa_bits, self.bias = (52, 1023) if self.bits == 64 else (23, 127)
+
+    def wide(self, registers: int) -> "Vectors":
+        """Return an emitter of vectors that fill several registers: independent work hides latencies."""
+        return Vectors(self.b, self.scalar_type, registers)
 
     # Memory. Addresses are Integers that count bytes.
     def _at(self, address, pointee):
@@ -99,12 +105,15 @@ class Vectors:
         """x / y."""
         return self.b.fdiv(x, y)
 
+    def _llvm(self, name, *arguments):
+        operation = ir.FunctionType(self.vector, [self.vector] * len(arguments))
+        name = f"llvm.{name}.v{self.lanes}f{self.bits}"
+        function = cgutils.get_or_insert_function(self.b.module, operation, name)
+        return self.b.call(function, arguments)
+
     def fma(self, x, y, z):
         """x·y + z, rounded once."""
-        operation = ir.FunctionType(self.vector, [self.vector] * 3)
-        name = f"llvm.fma.v{self.lanes}f{self.bits}"
-        fma = cgutils.get_or_insert_function(self.b.module, operation, name)
-        return self.b.call(fma, [x, y, z])
+        return self._llvm("fma", x, y, z)
 
     def fnma(self, x, y, z):
         """z − x·y, rounded once."""
@@ -114,6 +123,18 @@ class Vectors:
         """1 / x."""
         return self.b.fdiv(self.constant(1.0), x)
 
+    def sqrt(self, x):
+        """√x."""
+        return self._llvm("sqrt", x)
+
+    def absolute(self, x):
+        """|x|."""
+        return self._llvm("fabs", x)
+
+    def copysign(self, x, y):
+        """|x| with the sign of y."""
+        return self._llvm("copysign", x, y)
+
     def greater(self, x, y):
         """x > y, false for NaN."""
         return self.b.fcmp_ordered(">", x, y)
@@ -122,9 +143,18 @@ class Vectors:
         """The smaller of x and y."""
         return self.b.select(self.b.fcmp_ordered("<", x, y), x, y)
 
+    def greatest(self, x, y):
+        """The greater of x and y; y if one of them is NaN."""
+        return self.b.select(self.b.fcmp_ordered(">", x, y), x, y)
+
     def select(self, condition, x, y):
         """X where the condition holds, else y."""
         return self.b.select(condition, x, y)
+
+    def anywhere(self, condition):
+        """Whether the condition holds in some lane."""
+        bits = self.b.bitcast(condition, ir.IntType(self.lanes))
+        return self.b.icmp_unsigned("!=", bits, ir.IntType(self.lanes)(0))
 
     # Exponents and logarithms.
     def split(self, x):
@@ -206,6 +236,17 @@ class Vectors:
         branch.set_metadata("llvm.loop", module.add_metadata([hint]))
         self.b.position_at_end(after)
 
+    def whilst(self, condition: Callable):
+        """Iterate as long as the condition, which is emitted anew at the head of the loop, holds."""
+        head, body, after = (self.b.append_basic_block(n) for n in ("head", "body", "after"))
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        self.b.cbranch(condition(), body, after)
+        self.b.position_at_end(body)
+        yield
+        self.b.branch(head)
+        self.b.position_at_end(after)
+
 
 class Integer:
     """An integer of the emitted program: a Python number while it is known, an instruction when it is not."""
@@ -227,12 +268,19 @@ class Integer:
     def __add__(self, other):
         return self._combine(other, operator.add, self.builder.add)
 
+    def __sub__(self, other):
+        return self._combine(other, operator.sub, self.builder.sub)
+
     def __mul__(self, other):
         return self._combine(other, operator.mul, self.builder.mul)
 
     def halved(self):
         """The integer, which is even, divided by two."""
         return self._combine(1, operator.rshift, self.builder.ashr)
+
+    def parity(self):
+        """1 if the integer is odd, else 0."""
+        return self._combine(1, operator.and_, self.builder.and_)
 
     __radd__, __rmul__ = __add__, __mul__
 

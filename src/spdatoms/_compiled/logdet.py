@@ -15,6 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
+from spdatoms._compiled.interleave import row_block_start
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
 
 #: Up to these sizes a factorisation is kept in registers, or is straight-line code.
@@ -125,11 +126,6 @@ def _eliminate_step(v, A, step, factors, inverses, det):
     third = v.fnma(across, across, v.mul(second, last))  # a times the determinant
     inverses.append(v.mul(v.mul(a, second), v.reciprocal(third)))
     det.include(v.mul(third, inverse), pivots=3)
-
-
-def row_block_start(block, odd: int):
-    """Return the first slot of tile row number ``block`` (0 is the first one of full height)."""
-    return odd * odd + block * (TILE * odd) + (block * (block + 1)).halved() * (TILE * TILE)
 
 
 class Factorisation:
@@ -308,9 +304,9 @@ def _factor(v, selected, pairs, x, y, scratch, out):
 
 
 @emitted
-def _centred_logs(v, selected, count, results, half_x, half_y, verdict, out):
-    """Store max(0, log det − half_x − half_y) of so many batches; the verdict becomes NaN if one is not a number."""
-    x = v.broadcast(half_x)
+def _shifted_logs(v, selected, count, results, shift_x, shift_y, floor, verdict, out):
+    """Store max(floor, log det − shift_x − shift_y) of so many batches; NaN in one spoils the verdict."""
+    x, least = v.broadcast(shift_x), v.broadcast(floor)
     all_numbers = v.variable(v.load(verdict))
     for batch in v.steps(count):
         det = Determinant(v)
@@ -319,10 +315,9 @@ def _centred_logs(v, selected, count, results, half_x, half_y, verdict, out):
             det.exponent = v.load(results + batch * (2 * VECTOR_BYTES) + VECTOR_BYTES)
         det.normalise()
         logarithm = v.log_of_split(det.product, det.exponent)
-        value = v.sub(logarithm, v.add(x, v.load(half_y + batch * VECTOR_BYTES)))
+        value = v.sub(logarithm, v.add(x, v.load(shift_y + batch * VECTOR_BYTES)))
         v.set(all_numbers, v.fma(value, v.constant(0.0), v.get(all_numbers)))
-        negative = v.greater(v.constant(0.0), value)
-        v.store(v.select(negative, v.constant(0.0), value), out + batch * VECTOR_BYTES)
+        v.store(v.select(v.greater(least, value), least, value), out + batch * VECTOR_BYTES)
     v.store(v.get(all_numbers), verdict)
 
 
@@ -332,76 +327,57 @@ def scratch_size(n: int, slots: int, lanes: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def half_centred_logdets(tag, scalar, pairs, X, Y, half_x, half_y, first, scratch, chunk, out):
-    """out[i, j] = max(0, log det(X_i + Y_j) − half_x[i] − half_y[j]); return whether all are numbers.
+def logdets(tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches, chunk, scratch, out):
+    """out[i, j] = max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
 
-    ``X`` holds scalars in tile order, ``Y`` and ``half_y`` batches of lanes. Row i is computed from the batch of column
-    ``first + i`` on (``first < 0``: from the beginning). ``chunk`` batches of Y serve all rows before the next come in.
+    ``X`` holds scalars in tile order, ``Y`` and ``shifts_y`` batches of lanes, of which those numbered
+    ``batches[0] … batches[1] − 1`` are used, and of these for row i only those from column ``first + i`` on.
+    ``chunk`` batches serve all rows before the next come in, so that they stay in the cache.
     """
-    batches, lanes = Y.shape[0], Y.shape[2]
+    lanes = Y.shape[2]
     x_bytes, y_bytes = X.shape[1] * X.itemsize, Y.shape[1] * VECTOR_BYTES
     results = np.empty(2 * chunk * lanes, X.dtype)
     verdict = np.zeros(lanes, X.dtype)
     last = np.empty(lanes, X.dtype)
+    least, good = floor.ctypes.data, verdict.ctypes.data
     full = out.shape[1] // lanes  # batches that the result has room for; one more may be needed in part
-    for chunk_start in range(0, batches, chunk):
-        chunk_stop = min(chunk_start + chunk, batches)
+    for chunk_start in range(batches[0], batches[1], chunk):
+        chunk_stop = min(chunk_start + chunk, batches[1])
         for i in range(X.shape[0]):
-            start = chunk_start
-            if first >= 0:
-                start = max(start, (first + i) // lanes)
+            start = max(chunk_start, (first + i) // lanes)
             result = results.ctypes.data
             for b in range(start, chunk_stop):
                 x, y = X.ctypes.data + i * x_bytes, Y.ctypes.data + b * y_bytes
                 _factor(tag, scalar, pairs, x, y, scratch.ctypes.data, result)
                 result += 2 * VECTOR_BYTES
-            x = half_x.ctypes.data + i * X.itemsize
-            y = half_y.ctypes.data + start * VECTOR_BYTES
-            row = out.ctypes.data + i * out.shape[1] * X.itemsize + start * VECTOR_BYTES
             result = results.ctypes.data
-            good = verdict.ctypes.data
-            count = min(chunk_stop, full) - start
-            _centred_logs(tag, scalar, count, result, x, y, good, row)
-            if chunk_stop > full and chunk_stop > start:
-                result += 2 * VECTOR_BYTES * max(count, 0)
-                y += VECTOR_BYTES * max(count, 0)
-                _centred_logs(tag, scalar, 1, result, x, y, good, last.ctypes.data)
+            x = shifts_x.ctypes.data + i * X.itemsize
+            y = shifts_y.ctypes.data + start * VECTOR_BYTES
+            row = out.ctypes.data + i * out.shape[1] * X.itemsize + start * VECTOR_BYTES
+            count = max(0, min(chunk_stop, full) - start)
+            _shifted_logs(tag, scalar, count, result, x, y, least, good, row)
+            if chunk_stop > max(full, start):
+                result += 2 * VECTOR_BYTES * count
+                y += VECTOR_BYTES * count
+                _shifted_logs(tag, scalar, 1, result, x, y, least, good, last.ctypes.data)
                 for j in range(full * lanes, out.shape[1]):
                     out[i, j] = last[j - full * lanes]
     return not np.isnan(verdict.sum())
 
 
 @njit(cache=True, nogil=True)
-def careful_logdets(X, Y, half_x, half_y, out):
-    """As `half_centred_logdets`, one pair and one pivot at a time: for scales that differ by hundreds of bits."""
-    n = X.shape[1]
+def careful_logdet(A, B):
+    """log det((A + B)/2), a logarithm for every pivot: where scales differ by hundreds of bits."""
+    n = A.shape[0]
     U, L = np.empty((n, n)), np.empty((n, n))
-    not_numbers = 0
-    for i in range(X.shape[0]):
-        for j in range(Y.shape[0]):
-            logdet = 0.0
-            for r in range(n):
-                for c in range(r + 1):
-                    entry = 0.5 * X[i, r, c] + 0.5 * Y[j, r, c]
-                    for k in range(c):
-                        entry -= U[r, k] * L[c, k]
-                    U[r, c] = entry
-                    if c < r:
-                        L[r, c] = entry / U[c, c]
-                logdet += math.log(U[r, r]) if U[r, r] > 0 else math.nan
-            value = logdet - half_x[i] - half_y[j]
-            not_numbers += value != value
-            out[i, j] = 0.0 if value < 0 else value
-    return not_numbers
-
-
-@njit(cache=True, nogil=True)
-def mirror(out, start, stop):
-    """Copy rows ``start … stop`` right of the diagonal to the columns below it."""
-    for i in range(start, stop):
-        for j in range(i + 1, min(stop, out.shape[0])):
-            out[j, i] = out[i, j]
-    for tile in range(stop, out.shape[0], 32):
-        for i in range(start, stop):
-            for j in range(tile, min(tile + 32, out.shape[0])):
-                out[j, i] = out[i, j]
+    logdet = 0.0
+    for r in range(n):
+        for c in range(r + 1):
+            entry = 0.5 * A[r, c] + 0.5 * B[r, c]
+            for k in range(c):
+                entry -= U[r, k] * L[c, k]
+            U[r, c] = entry
+            if c < r:
+                L[r, c] = entry / U[c, c]
+        logdet += math.log(U[r, r]) if U[r, r] > 0 else math.nan
+    return logdet

@@ -1,0 +1,201 @@
+"""(X + Y_j)⁻¹ for a batch of Y, one matrix a lane, by block Gauss–Jordan sweeps.
+
+Sweeping the pivot block K of a symmetric matrix A,
+
+    A_IJ ← A_IJ − A_IK A_KK⁻¹ A_KJ,   A_IK ← A_IK A_KK⁻¹,   A_KK ← −A_KK⁻¹     (I, J ≠ K),
+
+for every block in turn leaves −A⁻¹ in its place. It takes n³ flops, works in the lower triangle alone, and every
+step is a product of tiles. A pivot that is not positive makes the whole inverse NaN.
+"""
+
+from numba import njit
+
+from spdatoms._compiled.interleave import row_block_start
+from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
+
+#: Up to this size the sweeps are straight-line code.
+SMALL_SIZE = 8
+
+
+class Sweeps:
+    """One matrix a lane, in tile order, with room for the pivot's columns P and their products W = P·A_KK⁻¹."""
+
+    def __init__(self, v, odd, blocks, work, panels):
+        self.v, self.odd, self.blocks, self.work = v, odd, blocks, work
+        self.columns = panels
+        self.products = panels + (blocks * TILE + odd) * (TILE * VECTOR_BYTES)
+
+    def tile(self, row, column):
+        """Return the address of tile (row, column); ``None`` is the odd block before block 0."""
+        if row is None:
+            return self.work
+        start = row_block_start(row, self.odd)
+        if column is not None:
+            start = start + (column * TILE + self.odd) * TILE
+        return self.work + start * VECTOR_BYTES
+
+    def height(self, block):
+        """Return the number of rows of a block."""
+        return self.odd if block is None else TILE
+
+    def others(self, pivot):
+        """Iterate over the row blocks except the pivot's, with whether they lie below it."""
+        if pivot is not None:
+            if self.odd:
+                yield None, False
+            for block in self.v.steps(pivot):
+                yield block, False
+        after = self.v.integer(0) if pivot is None else pivot + 1
+        for step in self.v.steps(self.blocks - after):
+            yield after + step, True
+
+    def panel(self, base, block):
+        """Return where a block's rows of P or of W are kept."""
+        first = self.v.integer(0) if block is None else block * TILE + self.odd
+        return base + first * (TILE * VECTOR_BYTES)
+
+    def read(self, address, height, width, *, transposed=False):
+        """Load a tile, stored by columns (or by rows if transposed), as entries (r, c)."""
+        load = self.v.load
+        return {
+            (r, c): load(address + (r * width + c if transposed else c * height + r) * VECTOR_BYTES)
+            for c in range(width)
+            for r in range(height)
+        }
+
+    def write(self, entries, address, height, width, *, transposed=False):
+        """Store what `read` loads."""
+        for (r, c), value in entries.items():
+            slot = r * width + c if transposed else c * height + r
+            self.v.store(value, address + slot * VECTOR_BYTES)
+
+    def pivot(self, K):
+        """Sweep one block."""
+        v, width = self.v, self.height(K)
+        v.forget()
+        inverse = self.inverted(self.read(self.tile(K, K), width, width), width)
+        self.write(
+            {at: v.sub(v.constant(0.0), entry) for at, entry in inverse.items()},
+            self.tile(K, K),
+            width,
+            width,
+        )
+        for block, below in self.others(K):
+            height = self.height(block)
+            address = self.tile(block, K) if below else self.tile(K, block)
+            column = self.read(address, height, width, transposed=not below)
+            product = self.product(column, inverse, height, width)
+            self.write(column, self.panel(self.columns, block), height, width)
+            self.write(product, self.panel(self.products, block), height, width)
+            self.write(product, address, height, width, transposed=not below)
+        for block, below in self.others(K):
+            self.update_row(block, K, below, width)
+
+    def update_row(self, block, pivot, below, width):
+        """A_IJ ← A_IJ − W_I P_Jᵀ for all J ≤ I of row block I but the pivot's."""
+        v, height = self.v, self.height(block)
+        v.forget()
+        W = self.read(self.panel(self.products, block), height, width)
+
+        def update(J):
+            P = self.panel(self.columns, J)
+            address = self.tile(block, J)
+            columns = self.height(J)
+            for c in range(columns):
+                for r in range(height):
+                    at = address + (c * height + r) * VECTOR_BYTES
+                    entry = v.load(at)
+                    for k in range(width):
+                        factor = v.load(P + (k * columns + c) * VECTOR_BYTES)
+                        entry = v.fnma(W[r, k], factor, entry)
+                    v.store(entry, at)
+
+        if block is None:
+            update(None)
+            return
+        if self.odd and pivot is not None:
+            update(None)
+        left = pivot if below and pivot is not None else v.integer(0)
+        for J in v.steps(left):
+            update(J)
+        after = left + 1 if below and pivot is not None else left
+        for step in v.steps(block + 1 - after):
+            update(after + step)
+
+    def product(self, P, B, height, width):
+        """W = P·B."""
+        v, W = self.v, {}
+        for r in range(height):
+            for c in range(width):
+                W[r, c] = v.mul(P[r, 0], B[0, c])
+                for k in range(1, width):
+                    W[r, c] = v.fma(P[r, k], B[k, c], W[r, c])
+        return W
+
+    def inverted(self, A, size):
+        """Return the inverse of a tile, by sweeping one column at a time."""
+        v = self.v
+        for k in range(size):
+            positive = v.greater(A[k, k], v.constant(0.0))
+            p = v.select(positive, v.reciprocal(A[k, k]), v.constant(float("nan")))
+            row = {j: v.mul(A[max(j, k), min(j, k)], p) for j in range(size) if j != k}
+            for i in row:
+                for j in row:
+                    if j <= i:
+                        A[i, j] = v.fnma(row[i], A[max(j, k), min(j, k)], A[i, j])
+            for j, entry in row.items():
+                A[max(j, k), min(j, k)] = entry
+            A[k, k] = v.sub(v.constant(0.0), p)
+        negative = {at: v.sub(v.constant(0.0), A[at]) for at in A if at[0] >= at[1]}
+        return {(r, c): negative[max(r, c), min(r, c)] for r in range(size) for c in range(size)}
+
+
+def program(n: int) -> tuple[int, int]:
+    """Return the number that selects the program for n×n matrices, and the loop count it needs."""
+    return (n, 0) if n <= SMALL_SIZE else (SMALL_SIZE + 1 + n % TILE, n // TILE)
+
+
+@emitted
+def _negative_inverse(v, selected, blocks, work, panels):
+    if selected <= SMALL_SIZE:
+        blocks, odd = v.integer(selected // TILE), selected % TILE
+    else:
+        odd = selected - SMALL_SIZE - 1
+    sweeps = Sweeps(v, odd, blocks, work, panels)
+    if odd:
+        sweeps.pivot(None)
+    for block in v.steps(blocks):
+        sweeps.pivot(block)
+
+
+@emitted
+def _add_broadcast(v, selected, count, x, y, out):
+    for slot in v.steps(count):
+        total = v.add(v.broadcast(x + slot * v.itemsize), v.load(y + slot * VECTOR_BYTES))
+        v.store(total, out + slot * VECTOR_BYTES)
+
+
+def panels_size(n: int, lanes: int) -> int:
+    """Return how many numbers of scratch the sweeps of one batch need."""
+    return 2 * n * TILE * lanes
+
+
+@njit(cache=True, nogil=True)
+def invert(tag, scalar, blocks, Y, panels):
+    """Overwrite every batch of Y, in tile order, by the *negative* inverses of its matrices."""
+    for b in range(Y.shape[0]):
+        work = Y.ctypes.data + b * Y.shape[1] * VECTOR_BYTES
+        _negative_inverse(tag, scalar, blocks, work, panels.ctypes.data)
+
+
+@njit(cache=True, nogil=True)
+def add_weighted_inverses(tag, scalar, blocks, x, Y, weights, panels, work, total):
+    """Add Σ_j w_j (X + Y_j)⁻¹ to ``total``; X and the total are in tile order, Y in batches of lanes."""
+    slots, lanes = Y.shape[1], Y.shape[2]
+    for b in range(Y.shape[0]):
+        y = Y.ctypes.data + b * slots * VECTOR_BYTES
+        _add_broadcast(tag, scalar, slots, x.ctypes.data, y, work.ctypes.data)
+        _negative_inverse(tag, scalar, blocks, work.ctypes.data, panels.ctypes.data)
+        for s in range(slots):
+            for lane in range(lanes):
+                total[s] -= weights[b * lanes + lane] * work[s, lane]

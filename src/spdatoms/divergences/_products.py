@@ -1,0 +1,104 @@
+"""Divergences that are one matrix product between half-vectors: blocks, threads, and the last step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms._blocks import run_blocks
+from spdatoms._compiled.finish import mirror, scale_and_shift, symmetrise
+from spdatoms.validation import FloatArray
+
+#: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
+_BLOCK_FLOPS = 2e9
+#: Bytes of a block of the result that is computed apart from it.
+_BLOCK_BYTES = 8 << 20
+#: Matrices whose half-vectors are found at a time, in bytes of input.
+PREPARE_BYTES = 4 << 20
+
+
+def shifted_products(
+    A: FloatArray,
+    B: FloatArray,
+    scale: float,
+    shifts_x: FloatArray,
+    shifts_y: FloatArray,
+    n_jobs: int | None,
+) -> FloatArray:
+    """Return max(0, scale·A_i·B_j + shifts_x[i] + shifts_y[j]) for all pairs of rows."""
+    dtype = A.dtype
+    out = np.empty((len(A), len(B)), dtype)
+    shifts_x, shifts_y = shifts_x.astype(dtype), shifts_y.astype(dtype)
+
+    def compute(rows: slice) -> None:
+        np.matmul(A[rows], B.T, out=out[rows])
+        _shift(out[rows], scale, shifts_x[rows], shifts_y)
+
+    run_blocks(compute, len(A), _rows_at_once(A, B), n_jobs)
+    return out
+
+
+def shifted_products_within(
+    A: FloatArray, scale: float, shifts: FloatArray, n_jobs: int | None
+) -> FloatArray:
+    """Return max(0, scale·A_i·A_j + shifts[i] + shifts[j]), zero on the diagonal: half the flops."""
+    out = np.empty((len(A), len(A)), A.dtype)
+    shifts = shifts.astype(A.dtype)
+
+    def compute(rows: slice) -> None:
+        block = A[rows] @ A[rows.start :].T
+        _shift(block, scale, shifts[rows], shifts[rows.start :])
+        out[rows, rows.start :] = block
+        mirror(out, rows.start, rows.stop)
+
+    rows_at_once = min(_rows_at_once(A, A), max(1, _BLOCK_BYTES // (8 * len(A))))
+    run_blocks(compute, len(A), rows_at_once, n_jobs)
+    np.fill_diagonal(out, 0)
+    return out
+
+
+def symmetrised_products(
+    A: FloatArray, B: FloatArray, scale: float, shift: float, n_jobs: int | None
+) -> FloatArray:
+    """Return max(0, scale·(A_i·B_j + A_j·B_i) + shift), zero on the diagonal: half the flops."""
+    out = np.empty((len(A), len(B)), A.dtype)
+
+    def compute(rows: slice) -> None:
+        np.matmul(A[rows], B.T, out=out[rows])
+
+    run_blocks(compute, len(A), _rows_at_once(A, B), n_jobs)
+    if not symmetrise(out, A.dtype.type(scale), A.dtype.type(shift)):
+        raise _overflow(A.dtype)
+    return out
+
+
+def squared_distances(
+    A: NDArray[np.float64], B: NDArray[np.float64] | None, n_jobs: int | None
+) -> NDArray[np.float64]:
+    """Return ‖A_i − B_j‖² for all pairs of rows (all pairs of rows of A without B).
+
+    The rows are centred first: where all lie far from the origin, as logarithms of tiny matrices
+    do, ‖a‖² + ‖b‖² − 2a·b would cancel what it is asked for.
+    """
+    origin = (A if B is None else B).mean(axis=0)
+    A = A - origin
+    squares = np.einsum("ij,ij->i", A, A)
+    if B is None:
+        return shifted_products_within(A, -2.0, squares, n_jobs)
+    B = B - origin
+    return shifted_products(A, B, -2.0, squares, np.einsum("ij,ij->i", B, B), n_jobs)
+
+
+def _rows_at_once(A: FloatArray, B: FloatArray) -> int:
+    return max(1, int(_BLOCK_FLOPS / (2.0 * A.shape[1] * len(B))))
+
+
+def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:
+    if not scale_and_shift(block, block.dtype.type(scale), shifts_x, shifts_y):
+        raise _overflow(block.dtype)
+
+
+def _overflow(dtype: np.dtype[np.floating]) -> OverflowError:
+    return OverflowError(
+        f"A divergence is beyond the range of {dtype}: the matrices differ too much in scale."
+    )

@@ -1,0 +1,32 @@
+"""Names of divergences, ours and pyRiemann's."""
+
+from __future__ import annotations
+
+from spdatoms.divergences._base import Divergence
+from spdatoms.divergences.affine_invariant import AffineInvariant
+from spdatoms.divergences.burg import Burg
+from spdatoms.divergences.euclidean import Euclidean
+from spdatoms.divergences.jeffrey import Jeffrey
+from spdatoms.divergences.log_euclidean import LogEuclidean
+from spdatoms.divergences.stein import Stein
+
+_DIVERGENCES: dict[str, type[Divergence]] = {
+    cls.name: cls for cls in (Stein, Jeffrey, Burg, AffineInvariant, LogEuclidean, Euclidean)
+}
+#: pyRiemann's names. The values are ours: S, not √S, and squared distances.
+_ALIASES = {"logdet": "stein", "kullback_sym": "jeffrey", "kullback": "burg", "airm": "riemann"}
+
+
+def divergence_names() -> list[str]:
+    """Return the names that ``metric`` accepts, aliases last."""
+    return [*_DIVERGENCES, *_ALIASES]
+
+
+def get_divergence(metric: str | Divergence) -> Divergence:
+    """Return the divergence of this name (or the divergence itself, if that is given)."""
+    if isinstance(metric, Divergence):
+        return metric
+    cls = _DIVERGENCES.get(_ALIASES.get(metric, metric)) if isinstance(metric, str) else None
+    if cls is None:
+        raise ValueError(f"metric must be one of {', '.join(divergence_names())}; got {metric!r}.")
+    return cls()

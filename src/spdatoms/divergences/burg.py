@@ -1,0 +1,76 @@
+"""The Burg divergence (Stein's loss), twice the Kullback–Leibler divergence of centred Gaussians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms import batched
+from spdatoms.divergences._base import Divergence
+from spdatoms.divergences._products import shifted_products
+from spdatoms.divergences.jeffrey import Jeffrey, JeffreySet
+from spdatoms.repair import nearest_spd
+from spdatoms.validation import FloatArray
+
+
+@dataclass
+class BurgSet:
+    """Half-vectors of the matrices and of their inverses, and log-determinants."""
+
+    half: JeffreySet
+    logdets: FloatArray
+
+
+class Burg(Divergence):
+    """B(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − n, not symmetric.
+
+    Parameters
+    ----------
+    side : {"right", "left"}
+        Which argument `centre` looks for: the second (the arithmetic mean) or the first (the
+        harmonic mean).
+    """
+
+    name: ClassVar[str] = "burg"
+    symmetric: ClassVar[bool] = False
+    closed_form: ClassVar[bool] = True
+
+    def __init__(self, side: str = "right") -> None:
+        if side not in ("right", "left"):
+            raise ValueError(f"side must be 'right' or 'left', got {side!r}.")
+        self.side = side
+
+    def prepare(self, X: FloatArray) -> BurgSet:
+        """Return half-vectors of the matrices and their inverses, and log-determinants."""
+        return BurgSet(Jeffrey().prepare(X), batched.log_determinant(X))
+
+    def pairwise(
+        self, X: BurgSet, Y: BurgSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return B(X_i, Y_j) for all pairs."""
+        other = Y or X
+        shifts = -X.logdets - X.half.n
+        out = shifted_products(
+            X.half.matrices, other.half.inverses, 1.0, shifts, other.logdets, n_jobs
+        )
+        if Y is None:
+            np.fill_diagonal(out, 0.0)
+        return out
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+        """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""
+        return batched.inverse(Y) - batched.inverse(X)
+
+    def centre(
+        self, Z: BurgSet, weights: NDArray[np.float64], current: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return Σ w_i Z_i / Σ w_i, or (Σ w_i Z_i⁻¹ / Σ w_i)⁻¹ for the left side."""
+        half = Z.half.matrices if self.side == "right" else Z.half.inverses
+        total = (weights @ half)[None] / weights.sum()
+        C = batched.from_half_vectors(total, Z.half.n, weighted=True)
+        if (weights < 0).any():
+            C = np.asarray(nearest_spd(C))
+        return C[0] if self.side == "right" else batched.inverse(C)[0]

@@ -1,0 +1,90 @@
+"""The Jeffrey divergence, the symmetrised Kullback–Leibler divergence of centred Gaussians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms import batched
+from spdatoms._blocks import block_slices
+from spdatoms.divergences._base import Divergence
+from spdatoms.divergences._products import (
+    PREPARE_BYTES,
+    shifted_products,
+    symmetrised_products,
+)
+from spdatoms.geometry import geometric_mean
+from spdatoms.repair import nearest_spd
+from spdatoms.validation import FloatArray
+
+
+@dataclass
+class JeffreySet:
+    """Half-vectors of the matrices and of their inverses, side by side: [X, X⁻¹] and [X⁻¹, X]."""
+
+    n: int
+    stacked: FloatArray
+
+    @property
+    def size(self) -> int:
+        return self.stacked.shape[1] // 2
+
+    @property
+    def matrices(self) -> FloatArray:
+        """The half-vectors of X."""
+        return self.stacked[:, : self.size]
+
+    @property
+    def inverses(self) -> FloatArray:
+        """The half-vectors of X⁻¹."""
+        return self.stacked[:, self.size :]
+
+
+class Jeffrey(Divergence):
+    """J(X, Y) = ½ tr(X⁻¹Y) + ½ tr(Y⁻¹X) − n.
+
+    With λ the eigenvalues of X⁻¹Y it is Σ (cosh log λ − 1): symmetric, invariant under congruence
+    and under inversion. All pairs are one matrix product of half-vectors.
+    """
+
+    name: ClassVar[str] = "jeffrey"
+    closed_form: ClassVar[bool] = True
+
+    def prepare(self, X: FloatArray) -> JeffreySet:
+        """Return the half-vectors of the matrices and of their inverses."""
+        n = X.shape[-1]
+        size = n * (n + 1) // 2
+        stacked = np.empty((len(X), 2 * size), X.dtype)
+        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
+            batched.half_vectors(X[part], stacked[part, :size])
+            batched.inverse_half_vectors(X[part], stacked[part, size:])
+        return JeffreySet(n, stacked)
+
+    def pairwise(
+        self, X: JeffreySet, Y: JeffreySet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return J(X_i, Y_j) for all pairs."""
+        if Y is None:
+            return symmetrised_products(X.matrices, X.inverses, 0.5, -X.n, n_jobs)
+        swapped = np.concatenate([Y.inverses, Y.matrices], axis=1)
+        shifts_x, shifts_y = np.full(len(X.stacked), -X.n), np.zeros(len(Y.stacked))
+        return shifted_products(X.stacked, swapped, 0.5, shifts_x, shifts_y, n_jobs)
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+        """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""
+        inverse = batched.inverse(X)
+        gradient: NDArray[np.float64] = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
+        return gradient
+
+    def centre(
+        self, Z: JeffreySet, weights: NDArray[np.float64], current: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return Q # P⁻¹ with P = Σ w_i Z_i⁻¹ and Q = Σ w_i Z_i, the stationary point."""
+        sums = (weights @ Z.stacked).reshape(2, -1)
+        Q, P = batched.from_half_vectors(sums, Z.n, weighted=True)
+        if (weights < 0).any():
+            Q, P = nearest_spd(Q), nearest_spd(P)
+        return np.asarray(geometric_mean(Q, batched.inverse(P[None])[0]))

@@ -1,17 +1,45 @@
-"""Sparse coding, dictionary learning and classification of SPD matrices."""
+"""Sparse coding, dictionary learning and classification of SPD matrices.
 
-from spdatoms.kernel import DivergenceKernel
-from spdatoms.means import mean
-from spdatoms.pairwise import pairwise_divergence
-from spdatoms.repair import nearest_spd
-from spdatoms.validation import check_spd
+The public names are imported when they are first used: scikit-learn alone takes a second to import,
+and whoever only wants a divergence does not need it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spdatoms.kernel import DivergenceKernel as DivergenceKernel
+    from spdatoms.lasso import sparse_code as sparse_code
+    from spdatoms.lasso import sparse_code_path as sparse_code_path
+    from spdatoms.means import mean as mean
+    from spdatoms.pairwise import pairwise_divergence as pairwise_divergence
+    from spdatoms.repair import nearest_spd as nearest_spd
+    from spdatoms.validation import check_spd as check_spd
 
 __version__ = "0.1.0.dev0"
 
-__all__ = [
-    "DivergenceKernel",
-    "check_spd",
-    "mean",
-    "nearest_spd",
-    "pairwise_divergence",
-]
+_HOME = {
+    "DivergenceKernel": "kernel",
+    "check_spd": "validation",
+    "mean": "means",
+    "nearest_spd": "repair",
+    "pairwise_divergence": "pairwise",
+    "sparse_code": "lasso",
+    "sparse_code_path": "lasso",
+}
+
+__all__ = [*_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'spdatoms' has no attribute {name!r}")
+    value = getattr(import_module(f"spdatoms.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -22,7 +22,9 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: use None or 1 for one thread, -1 for all processors.")
+        raise ValueError(
+            "n_jobs must not be 0: use None or 1 for one thread, -1 for all processors."
+        )
     if n_jobs < 0:
         return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
     return n_jobs

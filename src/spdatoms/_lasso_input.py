@@ -89,7 +89,7 @@ def indefinite_message(detail: str) -> str:
     """Say what an indefinite Gram matrix means, and what to do."""
     return (
         f"gram is not positive semidefinite{detail}, so the coding problem is not convex and may "
-        "have no minimum. Correct the kernel first: DivergenceKernel with correction='clip', 'flip' "
+        "have no minimum. Correct the kernel first: DivergenceKernel with correction 'clip', 'flip' "
         "or 'shift' gives a Gram matrix and the cross values that go with it."
     )
 

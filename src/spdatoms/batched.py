@@ -114,7 +114,9 @@ def log_determinant(X: FloatArray) -> NDArray[np.float64]:
 
 def careful_log_determinant(A: NDArray[np.float64], B: NDArray[np.float64]) -> float:
     """Return log det((A + B)/2) of two matrices at any scales."""
-    return float(_logdet.careful_logdet(np.require(A, None, ["C", "W"]), np.require(B, None, ["C", "W"])))
+    return float(
+        _logdet.careful_logdet(np.require(A, None, ["C", "W"]), np.require(B, None, ["C", "W"]))
+    )
 
 
 def exponent_range(X: FloatArray) -> tuple[int, int]:

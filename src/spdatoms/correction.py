@@ -88,10 +88,8 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         # The tolerance on top keeps rounding from leaving it negative again.
         shifted = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(negligible - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
-    if correction == "clip":
-        signs = (eigenvalues > negligible).astype(np.float64)
-    else:
-        signs = np.sign(eigenvalues)
+    keep = eigenvalues > negligible
+    signs = keep.astype(np.float64) if correction == "clip" else np.sign(eigenvalues)
     projection = (U * signs) @ U.T
     corrected = (U * (signs * eigenvalues)) @ U.T
     corrected = 0.5 * (corrected + corrected.T)

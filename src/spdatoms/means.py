@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms.divergences import Divergence, Jeffrey, get_divergence
 from spdatoms.geometry import geodesic
@@ -59,6 +58,8 @@ def mean(
     Z = X[used].astype(np.float64)
     C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
     if last_change > tol:
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(
             f"The {divergence.name} mean did not converge in {max_iter} steps: the last one changed "
             f"it by {last_change:.1e}, tol is {tol:.1e}. Raise max_iter or tol.",

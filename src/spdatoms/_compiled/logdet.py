@@ -11,6 +11,7 @@ their chains of dependent operations overlap.
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
@@ -254,11 +255,13 @@ def _emit_in_registers(v, n, x, y, out):
     """Factor a tiny matrix with 2×2 pivots, which need one division for two columns."""
     A, slot = {}, 0
     edges = [0, *range(n % TILE or TILE, n + 1, TILE)]
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         for c in range(last):
             for r in range(first, last):
                 if r >= c:
-                    A[r, c] = v.add(v.load(y + slot * VECTOR_BYTES), v.broadcast(x + slot * v.itemsize))
+                    A[r, c] = v.add(
+                        v.load(y + slot * VECTOR_BYTES), v.broadcast(x + slot * v.itemsize)
+                    )
                 slot += 1
     det = Determinant(v)
     if n % 2:
@@ -327,7 +330,9 @@ def scratch_size(n: int, slots: int, lanes: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def logdets(tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches, chunk, scratch, out):
+def logdets(
+    tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches, chunk, scratch, out
+):
     """out[i, j] = max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
 
     ``X`` holds scalars in tile order, ``Y`` and ``shifts_y`` batches of lanes, of which those numbered
@@ -340,7 +345,9 @@ def logdets(tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches,
     verdict = np.zeros(lanes, X.dtype)
     last = np.empty(lanes, X.dtype)
     least, good = floor.ctypes.data, verdict.ctypes.data
-    full = out.shape[1] // lanes  # batches that the result has room for; one more may be needed in part
+    full = (
+        out.shape[1] // lanes
+    )  # batches that the result has room for; one more may be needed in part
     for chunk_start in range(batches[0], batches[1], chunk):
         chunk_stop = min(chunk_start + chunk, batches[1])
         for i in range(X.shape[0]):

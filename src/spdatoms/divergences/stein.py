@@ -91,7 +91,9 @@ def _pairwise_by_lanes(
     """S of all pairs. S(X, X) is exactly 0: both logarithms are found by the same operations."""
     half = np.ldexp(1.0, -exponent - 1)
     halves_x = 0.5 * batched.scaled_log_determinant(X.matrices, 2.0 * half)
-    halves_y = halves_x if Y is None else 0.5 * batched.scaled_log_determinant(Y.matrices, 2.0 * half)
+    halves_y = (
+        halves_x if Y is None else 0.5 * batched.scaled_log_determinant(Y.matrices, 2.0 * half)
+    )
     return batched.log_determinants(
         X.matrices,
         batched.Lanes((Y or X).matrices, half),

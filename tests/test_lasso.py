@@ -1,0 +1,468 @@
+"""The kernel Lasso: optimality by brute force, other solvers as oracles, and every corner."""
+
+import warnings
+
+import cvxpy
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import lars_path_gram
+
+from spdatoms.lasso import sparse_code, sparse_code_path
+
+
+def gaussian_problem(n_atoms, n_queries, seed=0, dimension=6, width=0.1):
+    """Gram and cross values of a Gaussian kernel between random points."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((n_atoms + n_queries, dimension))
+    return gaussian_kernel(points, points, n_atoms, width)
+
+
+def gaussian_kernel(points, others, n_atoms, width=0.1):
+    kernel = np.exp(-width * ((points[:, None] - others[None]) ** 2).sum(-1))
+    return kernel[:n_atoms, :n_atoms].copy(), kernel[n_atoms:, :n_atoms].copy()
+
+
+def kkt_residual(gram, cross, alpha, codes, positive=False):
+    """Largest violation of the conditions in the docstring of spdatoms.lasso, per query."""
+    alpha = np.broadcast_to(alpha, len(cross))[:, None]
+    gradient = 2 * (codes @ gram - cross)
+    at_zero = -gradient - alpha if positive else np.abs(gradient) - alpha
+    violation = np.where(
+        codes != 0, np.abs(gradient + alpha * np.sign(codes)), np.maximum(at_zero, 0)
+    )
+    return violation.max(axis=1)
+
+
+def objective(gram, cross, alpha, codes, query_norm=1.0):
+    quadratic = np.einsum("ij,jk,ik->i", codes, gram, codes)
+    return query_norm - 2 * (codes * cross).sum(1) + quadratic + alpha * np.abs(codes).sum(1)
+
+
+def assert_optimal(gram, cross, alpha, codes, positive=False, tol=1e-8):
+    assert np.isfinite(codes).all()
+    if positive:
+        assert (codes >= 0).all()
+    residual = kkt_residual(gram, cross, alpha, codes, positive)
+    assert (residual <= tol * np.abs(cross).max(axis=1) + 1e-300).all()
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.01, 1e-3, 1e-5])
+@pytest.mark.parametrize("n_atoms", [2, 5, 64, 300])
+def test_codes_are_optimal_and_the_certificate_is_true(n_atoms, alpha, positive):
+    gram, cross = gaussian_problem(n_atoms, 20)
+    codes, certificate = sparse_code(gram, cross, alpha, positive=positive, return_certificate=True)
+    assert_optimal(gram, cross, alpha, codes, positive)
+    residual = kkt_residual(gram, cross, alpha, codes, positive)
+    np.testing.assert_allclose(certificate.kkt_residual, residual, atol=1e-10)
+    np.testing.assert_allclose(
+        certificate.objective, objective(gram, cross, alpha, codes), atol=1e-10
+    )
+    np.testing.assert_array_equal(certificate.n_nonzero, (codes != 0).sum(1))
+    assert certificate.converged.all()
+    assert (certificate.duality_gap <= 1e-6).all()
+    assert (certificate.rounds < 60).all()
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_agrees_with_cvxpy(positive):
+    gram, cross = gaussian_problem(12, 3)
+    root = np.linalg.cholesky(gram)
+    codes, certificate = sparse_code(
+        gram, cross, 0.05, positive=positive, query_norm=1.3, return_certificate=True
+    )
+    for query in range(3):
+        y = cvxpy.Variable(12, nonneg=positive)
+        smooth = 1.3 - 2 * cross[query] @ y + cvxpy.sum_squares(root.T @ y)
+        minimum = cvxpy.Problem(cvxpy.Minimize(smooth + 0.05 * cvxpy.norm1(y))).solve(
+            solver=cvxpy.CLARABEL
+        )
+        assert certificate.objective[query] == pytest.approx(minimum, abs=1e-7)
+        np.testing.assert_allclose(codes[query], y.value, atol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.01])
+def test_agrees_with_least_angle_regression(alpha):
+    gram, cross = gaussian_problem(40, 5)
+    codes = sparse_code(gram, cross, alpha)
+    for query in range(5):
+        # Its objective has ½‖·‖²/n, so its penalty is half of ours.
+        _, _, path = lars_path_gram(
+            cross[query], gram, n_samples=1, alpha_min=alpha / 2, method="lasso"
+        )
+        np.testing.assert_allclose(codes[query], path[:, -1], atol=1e-9)
+
+
+def test_one_atom_is_soft_thresholding():
+    gram, cross = np.array([[4.0]]), np.array([[3.0], [-3.0], [0.5], [-0.5]])
+    np.testing.assert_allclose(sparse_code(gram, cross, 2.0), [[0.5], [-0.5], [0.0], [0.0]])
+    np.testing.assert_allclose(
+        sparse_code(gram, cross, 2.0, positive=True), [[0.5], [0.0], [0.0], [0.0]]
+    )
+
+
+def test_alpha_from_lambda_max_on_gives_zero_and_just_below_does_not():
+    gram, cross = gaussian_problem(30, 8)
+    largest = 2 * np.abs(cross).max(axis=1)
+    codes, certificate = sparse_code(gram, cross, largest, return_certificate=True)
+    assert not codes.any()
+    assert (certificate.rounds == 0).all()
+    np.testing.assert_allclose(certificate.objective, 1.0)
+    assert (certificate.duality_gap <= 1e-15).all()
+    assert (sparse_code(gram, cross, 0.999 * largest) != 0).any(axis=1).all()
+
+
+def test_alpha_zero_solves_the_linear_system():
+    gram, cross = gaussian_problem(25, 6, width=1.0)
+    codes = sparse_code(gram, cross, 0.0)
+    np.testing.assert_allclose(codes @ gram, cross, atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1])
+def test_zero_cross_gives_a_zero_code(alpha):
+    gram, cross = gaussian_problem(10, 3)
+    cross[1] = 0
+    codes, certificate = sparse_code(gram, cross, alpha, return_certificate=True)
+    assert not codes[1].any()
+    assert certificate.objective[1] == 1.0
+    assert certificate.kkt_residual[1] == 0.0
+
+
+def test_alpha_may_differ_from_query_to_query():
+    gram, cross = gaussian_problem(50, 4)
+    alphas = np.array([0.3, 0.1, 0.01, 0.001])
+    codes = sparse_code(gram, cross, alphas)
+    for query, alpha in enumerate(alphas):
+        alone = sparse_code(gram, cross[[query]], alpha)
+        np.testing.assert_array_equal(codes[[query]], alone)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 1e-4, 0.1])
+@pytest.mark.parametrize("distance", [0.0, 1e-12, 1e-9, 1e-8, 1e-7, 1e-6, 1e-4, 1e-2])
+def test_duplicate_and_nearly_duplicate_atoms(distance, alpha, positive):
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((15, 4))
+    atoms = np.vstack([points, points + distance * rng.standard_normal(points.shape), points[:3]])
+    queries = rng.standard_normal((6, 4))
+    everything = np.vstack([atoms, queries, points[:2]])
+    gram, cross = gaussian_kernel(everything, everything, len(atoms))
+    gram = (gram + gram.T) / 2
+    codes = sparse_code(gram, cross, alpha, positive=positive)
+    assert_optimal(gram, cross, alpha, codes, positive)
+
+
+def test_an_exact_duplicate_is_not_used_beside_its_twin():
+    gram, cross = gaussian_problem(8, 5)
+    twice = np.r_[0:8, 0:8]
+    codes = sparse_code(gram[np.ix_(twice, twice)], cross[:, twice], 0.05)
+    assert not (codes[:, :8] * codes[:, 8:]).any()
+    np.testing.assert_allclose(codes[:, :8] + codes[:, 8:], sparse_code(gram, cross, 0.05))
+
+
+def test_rank_one_gram():
+    direction = np.array([1.0, -2.0, 0.5, 3.0])
+    codes = sparse_code(np.outer(direction, direction), 0.7 * direction[None], 0.1)
+    np.testing.assert_allclose(codes, [[0, 0, 0, (0.7 * 3 - 0.05) / 9]], atol=1e-12)
+
+
+def test_supports_larger_than_the_first_capacity_of_the_factor():
+    gram, cross = gaussian_problem(400, 3, dimension=12)
+    codes = sparse_code(gram, cross, 1e-6)
+    assert ((codes != 0).sum(1) > 150).all()
+    assert_optimal(gram, cross, 1e-6, codes)
+
+
+def test_many_atoms():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((10_500, 3)).astype(np.float32)
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    gram = features @ features.T
+    gram = np.minimum(gram, gram.T)
+    cross = features[:4] @ features.T
+    codes = sparse_code(gram, cross, 0.5, sparse=True, check_gram=False)
+    assert codes.dtype == np.float32
+    assert codes.nnz < 40
+    assert_optimal(gram, cross, 0.5, codes.toarray(), tol=1e-5)
+
+
+def features_and_query():
+    shapes = st.tuples(st.integers(1, 5), st.integers(1, 9))
+    entries = st.integers(-3, 3).map(float) | st.floats(-3, 3, width=16)
+    return shapes.flatmap(
+        lambda shape: st.tuples(arrays(float, shape, elements=entries), st.integers(0, 2**32 - 1))
+    )
+
+
+@settings(deadline=None, max_examples=150)
+@given(features_and_query(), st.sampled_from([1e-6, 1e-3, 0.1, 1.0]), st.booleans())
+def test_any_gram_of_features_is_solved(drawn, relative_alpha, positive):
+    """Small integers give duplicates, opposite atoms, zero atoms, ties and every rank."""
+    features, seed = drawn
+    gram = features.T @ features
+    if not gram.diagonal().any():
+        return
+    queries = np.random.default_rng(seed).integers(-3, 4, (3, len(features))).astype(float)
+    cross = queries @ features
+    alpha = relative_alpha * 2 * np.abs(cross).max(axis=1)
+    codes, certificate = sparse_code(
+        gram, cross, alpha, positive=positive, query_norm=(queries**2).sum(1),
+        return_certificate=True,
+    )  # fmt: skip
+    assert_optimal(gram, cross, alpha, codes, positive)
+    assert (certificate.duality_gap <= 1e-5 * (queries**2).sum(1) + 1e-12).all()
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("alpha", [0.1, 1e-3])
+def test_objective_falls_strictly_in_every_round(alpha, positive):
+    gram, cross = gaussian_problem(150, 10)
+    codes, last = sparse_code(gram, cross, alpha, positive=positive, return_certificate=True)
+    minimum = last.objective
+    history = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for rounds in range(last.rounds.max() + 1):
+            codes, certificate = sparse_code(
+                gram, cross, alpha, positive=positive, max_rounds=rounds, return_certificate=True
+            )
+            history.append(objective(gram, cross, alpha, codes))
+            # The gap bounds the distance from the minimum from the first round on.
+            assert (certificate.duality_gap >= history[-1] - minimum - 1e-12).all()
+            np.testing.assert_array_equal(certificate.converged, last.rounds <= rounds)
+    falls = -np.diff(history, axis=0)
+    still_going = np.arange(len(falls))[:, None] < last.rounds
+    assert (falls[still_going] > -1e-15).all()
+    assert (falls[: max(1, len(falls) // 2)][still_going[: max(1, len(falls) // 2)]] > 0).all()
+    assert len(history) > 2
+
+
+def test_what_is_left_undone_is_reported():
+    gram, cross = gaussian_problem(100, 7)
+    with pytest.warns(ConvergenceWarning, match=r"7 of 7 codes .* max_rounds=1 ") as record:
+        _, certificate = sparse_code(gram, cross, 0.001, max_rounds=1, return_certificate=True)
+    assert record[0].filename == __file__
+    assert not certificate.converged.any()
+    assert f"{certificate.kkt_residual.max():.2g}"[:3] in str(record[0].message)
+
+
+def test_a_problem_without_minimum_is_reported():
+    gram = np.ones((2, 2))
+    with pytest.warns(ConvergenceWarning, match="range of gram"):
+        sparse_code(gram, [[1.0, -1.0]], 0.1)
+
+
+@pytest.mark.parametrize("alpha", [1.9, 0.1])
+def test_indefinite_gram_is_refused(alpha):
+    gram = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    for positive in (False, True):
+        with pytest.raises(ValueError, match=r"eigenvalue is -0\.27.*'clip', 'flip' or 'shift'"):
+            sparse_code(gram, np.ones((1, 3)), alpha, positive=positive)
+
+
+def test_indefinite_block_met_by_the_search_is_refused():
+    gram = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    with pytest.raises(ValueError, match=r"met at query 1.*'clip'"):
+        sparse_code(gram, [[0.0, 0.0, 0.0], [1.0, -1.0, 1.0]], 0.01, check_gram=False)
+
+
+def test_positive_codes_over_an_unchecked_indefinite_gram_are_stationary():
+    gram = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
+    cross = np.array([[0.9, 0.1, 0.8], [0.1, 0.9, 0.1]])
+    codes = sparse_code(gram, cross, 0.05, positive=True, check_gram=False)
+    assert_optimal(gram, cross, 0.05, codes, positive=True)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1e-12, 1e12, 1e-150, 1e150])
+def test_the_scale_of_the_kernel_does_not_matter(scale):
+    gram, cross = gaussian_problem(60, 6)
+    expected = sparse_code(gram, cross, 0.01)
+    codes = sparse_code(scale * gram, scale * cross, scale * 0.01)
+    np.testing.assert_allclose(codes, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_array_equal(codes != 0, expected != 0)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_codes_are_homogeneous_in_cross_and_alpha(scale):
+    gram, cross = gaussian_problem(60, 6)
+    codes = sparse_code(gram, scale * cross, scale * 0.01)
+    np.testing.assert_allclose(codes / scale, sparse_code(gram, cross, 0.01), atol=1e-12)
+
+
+def test_codes_do_not_depend_on_threads_or_on_other_queries():
+    gram, cross = gaussian_problem(40, 300)
+    codes = sparse_code(gram, cross, 0.01)
+    np.testing.assert_array_equal(codes, sparse_code(gram, cross, 0.01, n_jobs=2))
+    np.testing.assert_array_equal(codes, sparse_code(gram, cross, 0.01, n_jobs=-1))
+    np.testing.assert_array_equal(codes[::-7], sparse_code(gram, cross[::-7], 0.01))
+
+
+@pytest.mark.parametrize("positive", [False, True])
+def test_any_start_leads_to_the_same_codes(positive):
+    gram, cross = gaussian_problem(50, 10, width=0.5)
+    expected = sparse_code(gram, cross, 0.02, positive=positive)
+    rng = np.random.default_rng(3)
+    start = rng.standard_normal(expected.shape) * (rng.random(expected.shape) < 0.4)
+    for init in (start, scipy.sparse.csr_matrix(start), start.astype(np.float32), 1e3 * start):
+        codes = sparse_code(gram, cross, 0.02, positive=positive, init=init)
+        np.testing.assert_allclose(codes, expected, atol=1e-10)
+
+
+def test_the_solution_is_a_start_that_needs_no_round():
+    gram, cross = gaussian_problem(50, 10)
+    codes = sparse_code(gram, cross, 0.02)
+    again, certificate = sparse_code(gram, cross, 0.02, init=codes, return_certificate=True)
+    np.testing.assert_array_equal(again, codes)
+    assert not certificate.rounds.any()
+
+
+def test_a_start_on_duplicate_atoms():
+    gram, cross = gaussian_problem(8, 5)
+    twice = np.r_[0:8, 0:8]
+    gram, cross = gram[np.ix_(twice, twice)], cross[:, twice]
+    codes = sparse_code(gram, cross, 0.05, init=np.ones_like(cross))
+    assert_optimal(gram, cross, 0.05, codes)
+
+
+def test_sparse_output():
+    gram, cross = gaussian_problem(40, 30)
+    dense = sparse_code(gram, cross, 0.05)
+    codes, certificate = sparse_code(gram, cross, 0.05, sparse=True, return_certificate=True)
+    assert scipy.sparse.issparse(codes)
+    assert codes.format == "csr"
+    np.testing.assert_array_equal(codes.toarray(), dense)
+    np.testing.assert_array_equal(certificate.n_nonzero, (dense != 0).sum(1))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_queries(sparse):
+    gram, cross = gaussian_problem(6, 0)
+    codes, certificate = sparse_code(gram, cross, 0.1, sparse=sparse, return_certificate=True)
+    assert codes.shape == (0, 6)
+    assert certificate.objective.shape == (0,)
+
+
+def test_float32_in_float32_out_computed_in_float64():
+    gram, cross = gaussian_problem(30, 10)
+    single = gram.astype(np.float32), cross.astype(np.float32)
+    codes = sparse_code(*single, 0.01)
+    assert codes.dtype == np.float32
+    double = sparse_code(single[0].astype(float), single[1].astype(float), 0.01)
+    np.testing.assert_array_equal(codes, double.astype(np.float32))
+    assert sparse_code(single[0], cross, 0.01).dtype == np.float64
+    assert sparse_code(np.eye(2, dtype=int), [[1, 0]], 1).dtype == np.float64
+
+
+def test_memory_layouts(tmp_path):
+    gram, cross = gaussian_problem(30, 10)
+    expected = sparse_code(gram, cross, 0.01)
+    wide = np.zeros((60, 60))
+    wide[::2, ::2] = gram
+    long = np.zeros((20, 90))
+    long[::2, ::3] = cross
+    mapped = np.memmap(tmp_path / "cross", float, "w+", shape=cross.shape)
+    mapped[:] = cross
+    frozen = gram.copy(), cross.copy()
+    for array in frozen:
+        array.flags.writeable = False
+    for g, c in [
+        (wide[::2, ::2], long[::2, ::3]),
+        (np.asfortranarray(gram), np.asfortranarray(cross)),
+        (gram, mapped),
+        frozen,
+        (gram.tolist(), cross.tolist()),
+    ]:
+        np.testing.assert_array_equal(sparse_code(g, c, 0.01), expected)
+
+
+def test_inputs_are_not_modified():
+    gram, cross = gaussian_problem(30, 10)
+    init = sparse_code(gram, cross, 0.1)
+    alpha, norm = np.full(10, 0.01), np.ones(10)
+    inputs = gram, cross, alpha, norm, init
+    before = [array.copy() for array in inputs]
+    sparse_code(gram, cross, alpha, query_norm=norm, init=init)
+    for array, copy in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def corrupted(array, value):
+    array = array.copy()
+    array[2, 1] = value
+    return array
+
+
+GRAM, CROSS = gaussian_problem(5, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"gram": corrupted(GRAM, np.nan)}, "gram contains NaN"),
+        ({"gram": np.where(np.eye(5) == 1, np.inf, GRAM)}, "gram contains NaN"),
+        ({"gram": corrupted(GRAM, GRAM[2, 1] + 1e-6)}, "gram must be symmetric"),
+        ({"gram": GRAM[:4]}, "gram must be a square matrix"),
+        ({"gram": np.empty((0, 0)), "cross": np.empty((4, 0))}, "gram must be a square matrix"),
+        ({"gram": np.zeros((5, 5))}, "positive diagonal"),
+        ({"gram": -GRAM}, "not positive semidefinite"),
+        ({"gram": GRAM[0]}, "gram must have 2 dimensions"),
+        ({"gram": GRAM + 1j}, "gram must be an array of real numbers"),
+        ({"gram": [["a"]]}, "gram must be an array of real numbers"),
+        ({"gram": [[1.0], [1.0, 2.0]]}, "gram must be an array of real numbers"),
+        ({"cross": corrupted(CROSS, np.inf)}, "cross contains NaN or infinity, first in row 2"),
+        ({"cross": CROSS[:, :3]}, "gram has 5 atoms"),
+        ({"cross": CROSS[0]}, "cross must have 2 dimensions"),
+        ({"alpha": -0.1}, "alpha must be finite and not negative"),
+        ({"alpha": np.nan}, "alpha must be finite and not negative"),
+        ({"alpha": [0.1, 0.2]}, "there are 4 queries, but 2 entries"),
+        ({"alpha": np.ones((4, 1))}, "alpha must have 1 dimension"),
+        ({"alpha": "auto"}, "alpha must be an array of real numbers"),
+        ({"query_norm": -1.0}, "query_norm must be finite and not negative"),
+        ({"init": np.zeros((4, 6))}, "init must have the shape"),
+        ({"init": np.full((4, 5), np.nan)}, "init contains NaN"),
+        ({"tol": 0.0}, "tol must be positive"),
+        ({"tol": np.nan}, "tol must be positive"),
+        ({"max_rounds": -1}, "max_rounds must not be negative"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        sparse_code(**({"gram": GRAM, "cross": CROSS, "alpha": 0.1} | arguments))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_path_is_the_sequence_of_solutions(sparse):
+    gram, cross = gaussian_problem(60, 8)
+    alphas = np.geomspace(1.0, 1e-3, 7)
+    path, certificates = sparse_code_path(
+        gram, cross, alphas, sparse=sparse, return_certificate=True
+    )
+    assert len(path) == len(certificates) == 7
+    for alpha, codes, certificate in zip(alphas, path, certificates, strict=True):
+        codes = codes.toarray() if sparse else codes
+        np.testing.assert_allclose(codes, sparse_code(gram, cross, alpha), atol=1e-10)
+        assert certificate.converged.all()
+
+
+def test_path_of_positive_codes():
+    gram, cross = gaussian_problem(60, 8)
+    for alpha, codes in zip(
+        [0.5, 0.01], sparse_code_path(gram, cross, [0.5, 0.01], positive=True), strict=True
+    ):
+        assert_optimal(gram, cross, alpha, codes, positive=True)
+
+
+def test_path_wants_decreasing_alphas():
+    with pytest.raises(ValueError, match="alphas must decrease"):
+        sparse_code_path(GRAM, CROSS, [0.1, 0.2])
+
+
+def test_progress_bar(capsys):
+    sparse_code(GRAM, CROSS, 0.1, progress=True)
+    assert "sparse coding: 100%" in capsys.readouterr().err

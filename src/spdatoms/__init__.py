@@ -10,10 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
+    from spdatoms.clustering import SPDKMeans as SPDKMeans
+    from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
+    from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
     from spdatoms.kernel import DivergenceKernel as DivergenceKernel
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
     from spdatoms.means import mean as mean
+    from spdatoms.model_selection import SPDSparseClassifierCV as SPDSparseClassifierCV
+    from spdatoms.neighbors import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.pairwise import pairwise_divergence as pairwise_divergence
     from spdatoms.repair import nearest_spd as nearest_spd
     from spdatoms.validation import check_spd as check_spd
@@ -22,6 +28,12 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "DivergenceKernel": "kernel",
+    "SPDDictionaryLearning": "dictionary",
+    "SPDKMeans": "clustering",
+    "SPDKNeighborsClassifier": "neighbors",
+    "SPDSparseClassifier": "classification",
+    "SPDSparseClassifierCV": "model_selection",
+    "SPDSparseCoder": "coding",
     "check_spd": "validation",
     "mean": "means",
     "nearest_spd": "repair",
@@ -30,7 +42,7 @@ _HOME = {
     "sparse_code_path": "lasso",
 }
 
-__all__ = [*_HOME]  # noqa: PLE0604
+__all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> Any:

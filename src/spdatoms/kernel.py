@@ -73,7 +73,7 @@ def evenly_spaced(count: int, limit: int) -> slice:
     return slice(None, None, -(-count // limit))
 
 
-class DivergenceKernel(BaseEstimator):
+class DivergenceKernel(BaseEstimator):  # type: ignore[misc]
     """k(X, Y) = exp(−β·d(X, Y)) over a dictionary D of SPD matrices.
 
     Parameters
@@ -191,11 +191,11 @@ def choose_beta(beta: float | str, divergences: FloatArray) -> float:
     return automatic_beta(divergences[part, part])
 
 
-def check_size(X: FloatArray, n: int) -> FloatArray:
-    """Refuse matrices of another size than those of the dictionary."""
+def check_size(X: FloatArray, n: int, name: str = "X") -> FloatArray:
+    """Refuse matrices of another size than those seen in fit."""
     if X.shape[-1] != n:
         raise ValueError(
-            f"X holds {X.shape[-1]}×{X.shape[-1]} matrices, but those seen in fit are {n}×{n}."
+            f"{name} holds {X.shape[-1]}×{X.shape[-1]} matrices, but those seen in fit are {n}×{n}."
         )
     return X
 

@@ -1,0 +1,138 @@
+"""`SPDSparseCoder`: SPD matrices in, sparse codes over a dictionary of SPD matrices out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from spdatoms._estimator import SPDEstimator
+from spdatoms.divergences import Divergence
+from spdatoms.kernel import DivergenceKernel, check_size
+from spdatoms.lasso import sparse_code
+from spdatoms.validation import FloatArray, check_spd
+
+#: λ where the Gram matrix is positive definite, and where it had to be corrected.
+_ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
+
+
+def automatic_alpha(corrected: bool) -> float:
+    """Return the λ that ``alpha="auto"`` stands for: 0.01, or 0.05 over a corrected Gram matrix.
+
+    Kernel values lie between 0 and 1, so λ has a scale of its own: an atom enters a code when its
+    kernel value with what is left of the query exceeds λ/2. Where the kernel was indefinite, the
+    correction moves the values by more than 0.01, and codes should not follow such small details.
+    """
+    return _ALPHA_CORRECTED if corrected else _ALPHA
+
+
+def check_alpha(alpha: float | str) -> None:
+    """Refuse a λ that is neither "auto" nor a number ≥ 0."""
+    if isinstance(alpha, str):
+        if alpha != "auto":
+            raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
+    elif not (np.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
+
+
+def choose_alpha(alpha: float | str, kernel: DivergenceKernel) -> float:
+    """Return the λ that was given, or the automatic one for this kernel."""
+    return automatic_alpha(kernel.corrected_) if isinstance(alpha, str) else float(alpha)
+
+
+class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+    """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁: the sparse code of X over atoms D_1 … D_N.
+
+    K holds the kernel values exp(−β·d) between atoms, k_X those between X and the atoms. The code is
+    exact: see `sparse_code`.
+
+    Parameters
+    ----------
+    dictionary : array-like of shape (N, n, n), optional
+        The atoms. Without them the matrices given to `fit` are the atoms.
+    metric : str or Divergence
+        The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
+    beta : float or "auto"
+        ``"auto"`` is the reciprocal of the median divergence between two atoms.
+    alpha : float or "auto"
+        The price of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
+        indefinite and had to be corrected.
+    correction : {"clip", "flip", "shift", "none"}
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    positive : bool
+        Ask for y ≥ 0.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The dictionary.
+    kernel_ : DivergenceKernel
+        The kernel over it, with ``beta_`` and ``gram_``.
+    alpha_ : float
+        The α in use.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDSparseCoder
+    >>> D = np.array([[[1.0, 0.0], [0.0, 1.0]], [[9.0, 0.0], [0.0, 1.0]]])
+    >>> coder = SPDSparseCoder(dictionary=D, beta=1.0, alpha=0.1).fit(D)
+    >>> coder.transform(2.0 * D).round(2)
+    array([[0.65, 0.24],
+           [0.04, 0.81]])
+    """
+
+    def __init__(
+        self,
+        dictionary: ArrayLike | None = None,
+        metric: str | Divergence = "stein",
+        beta: float | str = "auto",
+        alpha: float | str = "auto",
+        correction: str = "clip",
+        positive: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.dictionary = dictionary
+        self.metric = metric
+        self.beta = beta
+        self.alpha = alpha
+        self.correction = correction
+        self.positive = positive
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
+        """Compute the Gram matrix of the dictionary, which is X (N, n, n) if none was given."""
+        check_alpha(self.alpha)
+        X = self._check_training_matrices(X)
+        if self.dictionary is None:
+            self.atoms_ = X
+        else:
+            atoms = check_spd(self.dictionary, name="dictionary")
+            self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
+        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+        self.kernel_ = kernel.fit(self.atoms_)
+        self.alpha_ = choose_alpha(self.alpha, kernel)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
+        X = self._check_queries(X)
+        codes: FloatArray = sparse_code(
+            self.kernel_.gram_,
+            self.kernel_.cross(X),
+            self.alpha_,
+            positive=self.positive,
+            check_gram=False,
+            n_jobs=self.n_jobs,
+        )
+        return codes
+
+    @property
+    def _n_features_out(self) -> Any:
+        return len(self.atoms_)

@@ -1,0 +1,247 @@
+"""`SPDSparseClassifierCV`: β and α chosen on the training matrices, for little more than one fit.
+
+The divergences between training matrices are computed once. A cell (β, α) of the grid only takes
+their exponential and codes anew, each α from the codes of the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._blocks import run_blocks
+from spdatoms._estimator import SPDEstimator, check_labels
+from spdatoms.classification import (
+    SPDSparseClassifier,
+    check_rule,
+    class_scores,
+    nearest_atom_scores,
+)
+from spdatoms.coding import automatic_alpha
+from spdatoms.correction import correct_gram
+from spdatoms.divergences import Divergence
+from spdatoms.kernel import choose_beta, kernel_values, symmetric_divergence
+from spdatoms.lasso import sparse_code
+from spdatoms.validation import FloatArray
+
+#: The default grid: β as multiples of the automatic one, and α.
+BETA_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+
+
+class _Fold:
+    """Training and test matrices of one split; in leave-one-out both are all matrices."""
+
+    def __init__(
+        self,
+        divergences: FloatArray,
+        labels: NDArray[np.intp],
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        leave_one_out: bool,
+    ) -> None:
+        self.among_atoms = divergences[np.ix_(train, train)]
+        self.to_atoms = divergences[np.ix_(test, train)]
+        self.atom_classes, self.truth = labels[train], labels[test]
+        self.exclude = test if leave_one_out else None
+
+    def hits(self, beta: float, alphas: NDArray[np.float64], n_classes: int, how: Any) -> Any:
+        """Return how many test matrices are classified rightly at this β, for each (decreasing) α."""
+        corrected = correct_gram(kernel_values(self.among_atoms, beta), how.correction)
+        cross = corrected.transform(kernel_values(self.to_atoms, beta))
+        nearest = self._nearest(n_classes)
+        codes, hits = None, []
+        for alpha in alphas:
+            codes = sparse_code(
+                corrected.gram,
+                cross,
+                alpha,
+                init=codes,
+                exclude=self.exclude,
+                check_gram=False,
+            )
+            scores = class_scores(
+                codes, corrected.gram, cross, self.atom_classes, n_classes, how.rule
+            )
+            empty = ~codes.any(axis=1)
+            scores[empty] = nearest[empty]
+            hits.append(np.count_nonzero(scores.argmax(axis=1) == self.truth))
+        return hits
+
+    def _nearest(self, n_classes: int) -> NDArray[np.float64]:
+        divergences = self.to_atoms
+        if self.exclude is not None:
+            divergences = divergences.copy()
+            np.fill_diagonal(divergences, np.inf)
+        return nearest_atom_scores(divergences, self.atom_classes, n_classes)
+
+
+class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
+    """`SPDSparseClassifier` with β and α chosen by cross-validation on the training matrices.
+
+    Parameters
+    ----------
+    metric : str or Divergence
+        As in `SPDSparseClassifier`.
+    betas : array-like of float, optional
+        The values of β to try. The default is six multiples, from 0.1 to 30, of the automatic β.
+    alphas : array-like of float, optional
+        The values of α to try. The default is six values from 0.001 to 0.3.
+    cv : "loo", int or scikit-learn splitter
+        ``"loo"`` codes every training matrix over all the others. It leaks where training matrices
+        overlap (epochs of one recording): then give a splitter, and ``groups`` to `fit` if it wants
+        them. An integer is a number of stratified folds.
+    correction : {"clip", "flip", "shift", "none"}
+        As in `SPDSparseClassifier`.
+    rule : {"residual", "sum", "max"}
+        As in `SPDSparseClassifier`.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    beta_, alpha_ : float
+        The choice: the cell with the most hits, and of equals the one nearest to the defaults.
+    best_score_ : float
+        Its accuracy in the cross-validation.
+    cv_scores_ : ndarray of shape (n_betas, n_alphas)
+        The accuracy of every cell.
+    betas_, alphas_ : ndarray
+        The grid, alphas decreasing.
+    classifier_ : SPDSparseClassifier
+        The classifier, fitted to all the training matrices with that choice.
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDSparseClassifierCV
+    >>> rng = np.random.default_rng(0)
+    >>> samples = rng.standard_normal((40, 3, 20))
+    >>> samples[20:, 2] *= 2.0
+    >>> X = samples @ samples.swapaxes(1, 2) / 20
+    >>> y = np.repeat(["round", "long"], 20)
+    >>> model = SPDSparseClassifierCV().fit(X, y)
+    >>> model.cv_scores_.shape
+    (6, 6)
+    """
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        betas: ArrayLike | None = None,
+        alphas: ArrayLike | None = None,
+        cv: Any = "loo",
+        correction: str = "clip",
+        rule: str = "residual",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.betas = betas
+        self.alphas = alphas
+        self.cv = cv
+        self.correction = correction
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+    ) -> SPDSparseClassifierCV:
+        """Choose β and α and fit to the matrices X (m, n, n) with labels y (m,).
+
+        ``groups`` goes to the splitter, so that matrices of one group stay on one side of a split.
+        """
+        check_rule(self.rule)
+        divergence = symmetric_divergence(self.metric)
+        X = self._check_training_matrices(X)
+        self.classes_, labels = check_labels(y, len(X))
+        divergences = divergence.pairwise(divergence.prepare(X), n_jobs=self.n_jobs)
+        automatic = choose_beta("auto", divergences)
+        default_betas = automatic * np.array(BETA_FACTORS)
+        self.betas_ = _grid("betas", self.betas, default_betas)
+        self.alphas_ = np.sort(_grid("alphas", self.alphas, np.array(ALPHAS)))[::-1]
+        folds = [
+            _Fold(divergences, labels, train, test, loo)
+            for train, test, loo in self._splits(labels, groups)
+        ]
+        self.cv_scores_ = self._search(folds)
+        beta, alpha = self._best_cell(automatic)
+        self.beta_, self.alpha_ = float(self.betas_[beta]), float(self.alphas_[alpha])
+        self.best_score_ = float(self.cv_scores_[beta, alpha])
+        self.classifier_ = SPDSparseClassifier(
+            self.metric, self.beta_, self.alpha_, self.correction, self.rule, n_jobs=self.n_jobs
+        ).fit(X, y)
+        return self
+
+    def _splits(
+        self, labels: NDArray[np.intp], groups: ArrayLike | None
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], bool]]:
+        everything = np.arange(len(labels))
+        if isinstance(self.cv, str):
+            if self.cv != "loo":
+                raise ValueError(f"cv must be 'loo', a number or a splitter, got {self.cv!r}.")
+            if len(labels) < 2:
+                raise ValueError("Leave-one-out needs at least two matrices.")
+            yield everything, everything, True
+            return
+        splitter = check_cv(self.cv, labels, classifier=True)
+        for train, test in splitter.split(everything, labels, groups):
+            yield train, test, False
+
+    def _search(self, folds: list[_Fold]) -> NDArray[np.float64]:
+        hits = np.zeros((len(self.betas_), len(self.alphas_)))
+        tested = sum(len(fold.truth) for fold in folds)
+
+        def try_betas(part: slice) -> None:
+            for b in range(part.start, part.stop):
+                for fold in folds:
+                    beta = float(self.betas_[b])
+                    hits[b] += fold.hits(beta, self.alphas_, len(self.classes_), self)
+
+        run_blocks(try_betas, len(self.betas_), 1, self.n_jobs)
+        return hits / tested
+
+    def _best_cell(self, automatic_beta: float) -> tuple[int, int]:
+        distance = np.add.outer(
+            np.log(self.betas_ / automatic_beta) ** 2,
+            np.log(np.maximum(self.alphas_, 1e-12) / automatic_alpha(False)) ** 2,
+        )
+        best = self.cv_scores_ >= self.cv_scores_.max() - 1e-12
+        cell = np.argmin(np.where(best, distance, np.inf))
+        beta, alpha = np.unravel_index(cell, distance.shape)
+        return int(beta), int(alpha)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each of the matrices X (m, n, n)."""
+        return self._fitted().predict(X)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return probabilities as `SPDSparseClassifier.predict_proba` does."""
+        return self._fitted().predict_proba(X)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return scores as `SPDSparseClassifier.decision_function` does."""
+        return self._fitted().decision_function(X)
+
+    def _fitted(self) -> SPDSparseClassifier:
+        check_is_fitted(self)
+        return self.classifier_
+
+
+def _grid(name: str, given: ArrayLike | None, default: NDArray[np.float64]) -> NDArray[np.float64]:
+    if given is None:
+        return default
+    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    least = 0.0 if name == "alphas" else np.finfo(float).tiny
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or values.min() < least:
+        raise ValueError(f"{name} must be a list of {'positive ' * (least > 0)}numbers ≥ 0.")
+    return values

@@ -153,8 +153,12 @@ def test_duplicate_and_nearly_duplicate_atoms(distance, alpha, positive):
     everything = np.vstack([atoms, queries, points[:2]])
     gram, cross = gaussian_kernel(everything, everything, len(atoms))
     gram = (gram + gram.T) / 2
-    codes = sparse_code(gram, cross, alpha, positive=positive)
-    assert_optimal(gram, cross, alpha, codes, positive)
+    # Without a penalty, atoms 1e-7 apart get codes of 1e7: rounding alone may exceed the tolerance.
+    hopeless = alpha == 0 and 1e-9 < distance < 1e-6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if hopeless else "error", ConvergenceWarning)
+        codes = sparse_code(gram, cross, alpha, positive=positive)
+    assert_optimal(gram, cross, alpha, codes, positive, tol=1e-6 if hopeless else 1e-8)
 
 
 def test_an_exact_duplicate_is_not_used_beside_its_twin():
@@ -283,7 +287,7 @@ def test_the_scale_of_the_kernel_does_not_matter(scale):
     gram, cross = gaussian_problem(60, 6)
     expected = sparse_code(gram, cross, 0.01)
     codes = sparse_code(scale * gram, scale * cross, scale * 0.01)
-    np.testing.assert_allclose(codes, expected, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(codes, expected, rtol=1e-9, atol=1e-13)
     np.testing.assert_array_equal(codes != 0, expected != 0)
 
 
@@ -403,8 +407,11 @@ GRAM, CROSS = gaussian_problem(5, 4)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"gram": corrupted(GRAM, np.nan)}, "gram contains NaN"),
-        ({"gram": np.where(np.eye(5) == 1, np.inf, GRAM)}, "gram contains NaN"),
+        ({"gram": corrupted(GRAM, np.nan)}, "gram contains NaN or infinity, first in row"),
+        (
+            {"gram": np.where(np.eye(5) == 1, np.inf, GRAM)},
+            "gram contains NaN or infinity, first in row",
+        ),
         ({"gram": corrupted(GRAM, GRAM[2, 1] + 1e-6)}, "gram must be symmetric"),
         ({"gram": GRAM[:4]}, "gram must be a square matrix"),
         ({"gram": np.empty((0, 0)), "cross": np.empty((4, 0))}, "gram must be a square matrix"),

@@ -14,7 +14,7 @@ from spdatoms.kernel import check_size
 from spdatoms.validation import FloatArray, check_spd
 
 
-class SPDEstimator(BaseEstimator):  # type: ignore[misc]
+class SPDEstimator(BaseEstimator):
     """An estimator whose input has the shape (m, n, n)."""
 
     def __sklearn_tags__(self) -> Any:

@@ -36,6 +36,12 @@ def code_dtype(*arrays: NDArray[Any]) -> type[np.floating[Any]]:
     return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
 
 
+def precision(*arrays: NDArray[Any]) -> float:
+    """Return the relative rounding error of the coarsest type among the arrays."""
+    types = [a.dtype for a in arrays if a.dtype.kind == "f"] or [np.dtype(np.float64)]
+    return max(float(np.finfo(t).eps) for t in types)
+
+
 def as_double(array: NDArray[Any]) -> Floats:
     """Return a read-only, C-contiguous float64 view, or such a copy if there is none.
 
@@ -46,8 +52,8 @@ def as_double(array: NDArray[Any]) -> Floats:
     return view
 
 
-def checked_gram(gram: ArrayLike, definite: bool) -> tuple[Floats, float]:
-    """Return K and the rounding error to expect in its eigenvalues; ValueError if it is no Gram."""
+def checked_gram(gram: ArrayLike, thoroughly: bool) -> Floats:
+    """Return K; ValueError if not square and finite, or ``thoroughly`` not a Gram matrix."""
     given = real_array("gram", gram, ndim=2)
     n_rows, n_columns = given.shape
     if n_rows != n_columns or n_rows == 0:
@@ -55,19 +61,20 @@ def checked_gram(gram: ArrayLike, definite: bool) -> tuple[Floats, float]:
             f"gram must be a square matrix of kernel values between the atoms, got {given.shape}."
         )
     matrix = as_double(given)
-    asymmetry, size = asymmetry_and_size(matrix)
-    if not np.isfinite(asymmetry + size):
-        raise ValueError("gram contains NaN or infinity.")
-    precision = float(np.finfo(code_dtype(given)).eps)
-    if asymmetry > 100 * precision * size:
+    finite_block("gram", matrix, slice(0, n_rows))
+    if thoroughly:
+        _check_symmetric(matrix, 100 * precision(given))
+        _check_definite(matrix, 10 * precision(given) * float(np.abs(matrix.diagonal()).sum()))
+    return matrix
+
+
+def _check_symmetric(gram: Floats, tolerance: float) -> None:
+    asymmetry, size = asymmetry_and_size(gram)
+    if asymmetry > tolerance * size:
         raise ValueError(
             f"gram must be symmetric, but |gram - gram.T| is {asymmetry / size:.3g} of |gram|. "
             "If that is rounding error, pass (gram + gram.T) / 2."
         )
-    uncertainty = 10 * precision * float(np.abs(matrix.diagonal()).sum())
-    if definite:
-        _check_definite(matrix, uncertainty)
-    return matrix, uncertainty
 
 
 def _check_definite(gram: Floats, uncertainty: float) -> None:
@@ -75,7 +82,8 @@ def _check_definite(gram: Floats, uncertainty: float) -> None:
     if n_atoms > LARGEST_DEFINITENESS_CHECK:
         some = np.linspace(0, n_atoms - 1, LARGEST_DEFINITENESS_CHECK).astype(np.intp)
         gram = gram[np.ix_(some, some)]
-    # K + uncertainty·I has a Cholesky factor if and only if no eigenvalue is below −uncertainty.
+    # K + uncertainty·I has a Cholesky factor if and only if no eigenvalue is below −uncertainty,
+    # which is what rounding makes of a zero eigenvalue.
     shifted = gram.copy()
     shifted.flat[:: len(shifted) + 1] += max(uncertainty, float(np.finfo(np.float64).tiny))
     try:
@@ -137,3 +145,12 @@ def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     if codes.shape != shape:
         raise ValueError(f"init must have the shape of the codes, {shape}, got {codes.shape}.")
     return codes
+
+
+def init_block(init: Any, part: slice) -> NDArray[Any]:
+    """Return the rows ``part`` of starting codes, dense; ValueError if they are not finite."""
+    rows = init[part]
+    block: NDArray[Any] = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows
+    if not np.isfinite(block).all():
+        raise ValueError("init contains NaN or infinity.")
+    return block

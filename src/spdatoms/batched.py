@@ -99,7 +99,8 @@ def scaled_log_determinant(X: FloatArray, factor: float) -> FloatArray:
     zero = np.zeros((1, *X.shape[1:]), X.dtype)
     shifts = np.zeros(len(X), X.dtype)
     packed = Lanes(X, factor)
-    return log_determinants(zero, packed, 1.0, shifts[:1], shifts, floor=-np.inf)[0]
+    (logdets,) = log_determinants(zero, packed, 1.0, shifts[:1], shifts, floor=-np.inf)
+    return np.asarray(logdets)
 
 
 def log_determinant(X: FloatArray) -> NDArray[np.float64]:
@@ -109,14 +110,16 @@ def log_determinant(X: FloatArray) -> NDArray[np.float64]:
     if exponent is None:
         return np.array([careful_log_determinant(A, A) for A in X])
     scaled = scaled_log_determinant(X, float(np.ldexp(1.0, -exponent)))
-    return scaled + X.shape[-1] * exponent * np.log(2.0)
+    return np.asarray(scaled + X.shape[-1] * exponent * np.log(2.0))
 
 
 def careful_log_determinant(A: NDArray[np.float64], B: NDArray[np.float64]) -> float:
     """Return log det((A + B)/2) of two matrices at any scales."""
-    return float(
-        _logdet.careful_logdet(np.require(A, None, ["C", "W"]), np.require(B, None, ["C", "W"]))
-    )
+    A, B = (np.require(Z, None, ["C", "W"]) for Z in (A, B))
+    logdet = float(_logdet.careful_logdet(A, B))
+    if np.isnan(logdet):
+        raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
+    return logdet
 
 
 def exponent_range(X: FloatArray) -> tuple[int, int]:
@@ -131,8 +134,10 @@ def exponent_range(X: FloatArray) -> tuple[int, int]:
 def common_exponent(within: tuple[int, int], dtype: np.dtype[np.floating]) -> int | None:
     """Return an e such that the kernels' products of pivots of 2^-e·X do not overflow, if there is one."""
     lowest, highest = within
-    room = 320 if dtype == np.float64 else 56
-    return (lowest + highest) // 2 if highest - lowest <= room else None
+    room = 160 if dtype == np.float64 else 28
+    # 2^-e itself must not overflow, either.
+    exponent = max((lowest + highest) // 2, int(np.finfo(dtype).minexp))
+    return exponent if max(exponent - lowest, highest - exponent) <= room else None
 
 
 @cache
@@ -156,7 +161,10 @@ def half_vectors(X: FloatArray, out: NDArray[np.float64]) -> None:
 
 
 def inverse_half_vectors(X: FloatArray, out: NDArray[np.float64], *, weighted: bool = True) -> None:
-    """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``."""
+    """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``.
+
+    A matrix that is not positive definite is an error.
+    """
     n = X.shape[-1]
     selected, blocks = _inverse.program(n)
     packed = pack_lanes(np.asarray(X, np.float64), tile_order(n), 1.0)
@@ -164,6 +172,9 @@ def inverse_half_vectors(X: FloatArray, out: NDArray[np.float64], *, weighted: b
     _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
     slots, weights = half_vector(n, weighted)
     read_lanes(packed, slots, -weights, out)
+    bad = np.flatnonzero(np.isnan(out).any(axis=1))
+    if len(bad):
+        raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
 
 
 def from_half_vectors(half: NDArray[np.float64], n: int, *, weighted: bool) -> NDArray[np.float64]:
@@ -208,7 +219,10 @@ def weighted_inverse_sum(
         total,
     )
     half = total[half_vector(n, False)[0]]
-    return from_half_vectors(half[None], n, weighted=False)[0]
+    if np.isnan(half).any():
+        raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
+    (P,) = from_half_vectors(half[None], n, weighted=False)
+    return np.asarray(P)
 
 
 def _block_size(flops: float) -> int:

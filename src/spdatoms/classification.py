@@ -161,9 +161,10 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             return X, labels
         from spdatoms.clustering import class_centres
 
-        return class_centres(
+        atoms, classes = class_centres(
             X, labels, self.n_atoms_per_class, self.metric, self.random_state, self.n_jobs
         )
+        return atoms, classes
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the scores of the classes, (m, n_classes), or (m,) for two classes as usual."""

@@ -65,7 +65,7 @@ def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
     """Return exp(−β·d), with zero in place of numbers too small to compute with quickly."""
     values = np.exp(divergences * divergences.dtype.type(-beta))
     values[values < np.finfo(values.dtype).tiny] = 0
-    return values
+    return np.asarray(values)
 
 
 def evenly_spaced(count: int, limit: int) -> slice:
@@ -73,7 +73,7 @@ def evenly_spaced(count: int, limit: int) -> slice:
     return slice(None, None, -(-count // limit))
 
 
-class DivergenceKernel(BaseEstimator):  # type: ignore[misc]
+class DivergenceKernel(BaseEstimator):
     """k(X, Y) = exp(−β·d(X, Y)) over a dictionary D of SPD matrices.
 
     Parameters

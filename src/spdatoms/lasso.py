@@ -7,7 +7,6 @@ g_j = −λ sign(y_j) where y_j ≠ 0 and |g_j| ≤ λ where y_j = 0 (g_j ≥ �
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,45 +14,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms import _lasso_input as check
 from spdatoms._blocks import effective_n_jobs, run_blocks
 from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms.certificate import Certificate, certify, warn_if_short
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 
-# Squared pivots under this fraction of the largest diagonal entry of K are rounding error.
-_DEPENDENT = 1e-14
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """How good each code is; every field has one entry per query.
-
-    Attributes
-    ----------
-    kkt_residual : ndarray of float
-        Largest violation of the optimality conditions, in the units of the gradient 2(Ky − k).
-    duality_gap : ndarray of float
-        Upper bound of the objective's distance from its minimum, from the feasible dual point along
-        the residual. It needs a true ``query_norm``, and says nothing when alpha is 0.
-    objective : ndarray of float
-        k(X,X) − 2 yᵀk + yᵀKy + λ‖y‖₁.
-    n_nonzero : ndarray of int
-        Size of the active set.
-    rounds : ndarray of int
-        Rounds of feature-sign search, each with one product with K.
-    converged : ndarray of bool
-        Whether ``kkt_residual`` is within the tolerance.
-    """
-
-    kkt_residual: NDArray[np.float64]
-    duality_gap: NDArray[np.float64]
-    objective: NDArray[np.float64]
-    n_nonzero: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+# Squared pivots of blocks of K, against its largest diagonal entry: less than so many rounding errors
+# says that an atom depends on the others, less than minus the second that the block is indefinite.
+# (Errors of a small pivot are magnified in those after it, so that limit is wide.)
+_DEPENDENT, _INDEFINITE = 40, 0.01
 
 
 @dataclass(frozen=True)
@@ -109,7 +81,7 @@ def sparse_code(
     tol : float, default=1e-8
         Violation of the optimality conditions that is allowed, in the units of the gradient, as a
         fraction of max|k| of the query (at most 1 for a kernel with k(X,X) = 1). So a code does
-        not depend on the scale of the kernel.
+        not depend on the scale of the kernel. For float32 input 1.2e-6 is the least.
     max_rounds : int, default=500
         Rounds after which a query is given up. The objective falls in every round, and a few tens
         are the rule.
@@ -118,11 +90,12 @@ def sparse_code(
     sparse : bool, default=False
         Return the codes as a CSR array.
     check_gram : bool, default=True
-        Test that K is positive semidefinite (n_atoms³/3 operations; for more than 2048 atoms a
-        principal block of that size is tested). Without the test an indefinite K is noticed only
-        if the search meets a block of it that is. With ``positive`` and K ≥ 0 elementwise the
-        objective is bounded below even for an indefinite K; untested, the answer is then a
-        stationary point, not always the minimum, and its duality gap means nothing.
+        Test that K is symmetric and positive semidefinite (n_atoms³/3 operations; of more than 2048
+        atoms a principal block of that size is tested). Without the test an indefinite K is noticed
+        only if the search meets a block of it that clearly is. With ``positive`` and K ≥ 0
+        elementwise the objective is bounded below even for an indefinite K, but not convex: such a
+        K is refused too, and passes untested only. The code is then a stationary point, not always
+        the minimum, and its duality gap means nothing.
     progress : bool, default=False
         Show a progress bar (needs tqdm).
     n_jobs : int, default=None
@@ -225,23 +198,28 @@ def _problem(
     progress: bool,
     n_jobs: int | None,
 ) -> _Problem:
-    matrix, uncertainty = check.checked_gram(gram, definite=check_gram)
+    matrix = check.checked_gram(gram, thoroughly=check_gram)
     queries = check.checked_cross(cross, n_atoms=len(matrix))
     if not (np.isfinite(tol) and tol > 0):
         raise ValueError(f"tol must be positive and finite, got {tol}.")
     if max_rounds < 0:
         raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
+    precision = check.precision(np.asarray(gram), queries)
     largest = float(matrix.diagonal().max())
     if largest <= 0:
         raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
+    surely_definite = check_gram and len(matrix) <= check.LARGEST_DEFINITENESS_CHECK
     return _Problem(
         gram=matrix,
         cross=queries,
         query_norm=check.per_query("query_norm", query_norm, len(queries)),
         dtype=check.code_dtype(np.asarray(gram), queries),
-        limits=(_DEPENDENT * largest, -max(uncertainty, _DEPENDENT * largest)),
+        limits=(
+            _DEPENDENT * precision * largest,
+            -np.inf if surely_definite else -_INDEFINITE * largest,
+        ),
         positive=bool(positive),
-        tol=float(tol),
+        tol=max(float(tol), 10 * precision),
         max_rounds=int(max_rounds),
         sparse=sparse,
         progress=progress,
@@ -251,101 +229,46 @@ def _problem(
 
 def _solve(problem: _Problem, alpha: ArrayLike, init: Any) -> tuple[Codes, Certificate]:
     n_queries, n_atoms = problem.cross.shape
-    half_alpha = 0.5 * check.per_query("alpha", alpha, n_queries)
-    tolerance = np.zeros(n_queries)
+    alphas = check.per_query("alpha", alpha, n_queries)
+    allowed = np.zeros(n_queries)
     report = np.zeros((n_queries, 6))
     dense = np.zeros((0 if problem.sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
     def code_queries(part: slice) -> None:
         cross = check.finite_block("cross", problem.cross, part)
-        codes = _starting_codes(init, part, cross.shape)
-        # The tolerance is meant for the gradient, the compiled code works with half of it.
-        tolerance[part] = 0.5 * problem.tol * np.abs(cross).max(axis=1)
+        allowed[part] = problem.tol * np.abs(cross).max(axis=1)
+        in_place = dense.dtype == np.float64 and not problem.sparse
+        codes = dense[part] if in_place else np.zeros(cross.shape)
+        if init is not None:
+            codes[:] = check.init_block(init, part)
+        # The compiled code works with h, half the gradient.
         failed = code_block(
-            problem.gram, cross, half_alpha[part], tolerance[part], problem.positive,
+            problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
             problem.max_rounds, problem.limits, codes, report[part],
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(check.indefinite_message(f", met at query {part.start + failed}"))
         if problem.sparse:
             rows[part.start] = scipy.sparse.csr_array(codes.astype(problem.dtype, copy=False))
-        else:
+        elif not in_place:
             dense[part] = codes
 
     block = _block_length(n_queries, n_atoms, problem.n_jobs)
     run_blocks(code_queries, n_queries, block, problem.n_jobs, problem.progress, "sparse coding")
-    if problem.sparse:
-        parts = [rows[start] for start in sorted(rows)]
-        codes = scipy.sparse.vstack(parts, "csr") if parts else scipy.sparse.csr_array(dense)
+    if rows:
+        codes = scipy.sparse.vstack([rows[start] for start in sorted(rows)], format="csr")
         n_nonzero = np.diff(codes.indptr)
     else:
-        codes = dense
+        codes = scipy.sparse.csr_array(dense) if problem.sparse else dense
         n_nonzero = np.count_nonzero(dense, axis=1)
-    certificate = _certify(problem, half_alpha, tolerance, report, n_nonzero)
-    _warn_if_short(certificate, problem.max_rounds, tolerance)
+    certificate = certify(report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed)
+    warn_if_short(certificate, allowed, problem.max_rounds, stacklevel=3)
     return codes, certificate
-
-
-def _starting_codes(init: Any, part: slice, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    if init is None:
-        return np.zeros(shape)
-    block = init[part]
-    dense = block.toarray() if isinstance(block, scipy.sparse.csr_array) else block
-    if not np.isfinite(dense).all():
-        raise ValueError("init contains NaN or infinity.")
-    return np.array(dense, dtype=np.float64, order="C")
 
 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
     """Blocks of a few megabytes at most, and some for every thread."""
-    of_memory = max(16, 2**18 // n_atoms)
-    return min(512, of_memory, -(-n_queries // (4 * effective_n_jobs(n_jobs))) or 1)
-
-
-def _certify(
-    problem: _Problem,
-    half_alpha: NDArray[np.float64],
-    tolerance: NDArray[np.float64],
-    report: NDArray[np.float64],
-    n_nonzero: NDArray[Any],
-) -> Certificate:
-    """Objective, and the duality gap of u = s·(x − Σ y_j φ_j), x and φ_j in the feature space.
-
-    The dual is max ‖x‖² − ‖x − u‖² over |2⟨u, φ_j⟩| ≤ λ. The best feasible s is taken.
-    """
-    violation, linear, quadratic, norm, peak, rounds = report.T
-    residual = problem.query_norm - 2 * linear + quadratic
-    objective = residual + 2 * half_alpha * norm
-    with np.errstate(divide="ignore", invalid="ignore"):
-        feasible = np.where(peak > half_alpha, half_alpha / peak, np.inf)
-        best = np.where(residual > 0, (problem.query_norm - linear) / residual, 1.0)
-    s = np.clip(best, 0.0, feasible)
-    distance = (1 - s) ** 2 * problem.query_norm + 2 * s * (1 - s) * linear + s**2 * quadratic
-    return Certificate(
-        kkt_residual=2 * violation,
-        duality_gap=np.maximum(objective - (problem.query_norm - distance), 0.0),
-        objective=objective,
-        n_nonzero=n_nonzero.astype(np.int64),
-        rounds=rounds.astype(np.int64),
-        converged=violation <= tolerance,
-    )
-
-
-def _warn_if_short(
-    certificate: Certificate, max_rounds: int, tolerance: NDArray[np.float64]
-) -> None:
-    short = np.flatnonzero(~certificate.converged)
-    if len(short) == 0:
-        return
-    excess = certificate.kkt_residual[short] / np.maximum(2 * tolerance[short], 1e-300)
-    worst = short[excess.argmax()]
-    warnings.warn(
-        f"{len(short)} of {len(tolerance)} codes violate the optimality conditions by more than "
-        f"the tolerance, query {worst} the most: by {certificate.kkt_residual[worst]:.3g}, where "
-        f"{2 * tolerance[worst]:.3g} is allowed. Either max_rounds={max_rounds} is too small, or "
-        "the problem is too ill-conditioned for this tolerance, or it has no minimum because "
-        "cross is not in the range of gram.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )
+    for_memory = max(16, 2**18 // n_atoms)
+    for_threads = -(-n_queries // (4 * effective_n_jobs(n_jobs)))
+    return max(1, min(512, for_memory, for_threads))

@@ -80,7 +80,7 @@ def check_weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.flo
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere.")
     # By the greatest first: the sum of huge weights overflows.
     weights = weights / weights.max()
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def stationary_point(

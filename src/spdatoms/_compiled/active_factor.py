@@ -96,14 +96,14 @@ def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
     for start in range(0, n_new, PANEL):
         count = min(PANEL, n_new - start)
         first = size
-        _load_panel(gram, active, size, new_atoms, start, count)
-        _solve_panel(active.factor, reciprocal, size)
+        _solve_panel(gram, active, size, new_atoms[start : start + count])
         for p in range(count):
             j = new_atoms[start + p]
             row = active.factor[first + p]
-            for i in range(first, size):  # panel mates that were taken
+            solved = first - first % 2
+            for i in range(solved, size):
                 row[i] = gram[j, active.atoms[i]]
-            pivot = _finish_row(active.factor, reciprocal, first - first % 2, size, row, gram[j, j])
+            pivot = _finish_row(active.factor, reciprocal, solved, size, row, gram[j, j])
             if pivot < indefinite_below:
                 return -1
             if pivot < pivot_floor:
@@ -120,32 +120,24 @@ def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
     return size
 
 
-@kernel
-def _load_panel(gram, active, size, new_atoms, start, count):
-    """Write K between the new atoms and the active ones below the factor, and zeros elsewhere."""
-    for p in range(PANEL):
-        row = active.factor[size + p]
-        if p < count:
-            gram_row = gram[new_atoms[start + p]]
-            for i in range(size):
-                row[i] = gram_row[active.atoms[i]]
-        for i in range(size if p < count else 0, _padded(size + PANEL)):
-            row[i] = 0.0
-
-
 @fast_kernel
-def _solve_panel(factor, reciprocal_pivot, size):
-    """Solve L x = k for the four rows from row `size` on, two entries of each at a time.
+def _solve_panel(gram, active, size, new_atoms):
+    """Solve L x = K_A,new for four new rows of the factor, two entries of each at a time.
 
-    With an odd size the last entry is left to `_finish_row`.
+    Fewer new atoms than four are made up by copies. An odd size leaves its last entry unsolved.
     """
+    factor, reciprocal, atoms = active.factor, active.entries[RECIPROCAL], active.atoms
     x0, x1, x2, x3 = factor[size], factor[size + 1], factor[size + 2], factor[size + 3]
+    last = len(new_atoms) - 1
+    k0, k1 = gram[new_atoms[0]], gram[new_atoms[min(1, last)]]
+    k2, k3 = gram[new_atoms[min(2, last)]], gram[new_atoms[last]]
+    for q in range(_padded(size + PANEL)):
+        x0[q], x1[q], x2[q], x3[q] = 0.0, 0.0, 0.0, 0.0
     for i in range(0, size - 1, 2):
         upper, lower = factor[i], factor[i + 1]
         u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
         l0, l1, l2, l3 = 0.0, 0.0, 0.0, 0.0
-        length = _padded(i)
-        for q in range(length):
+        for q in range(_padded(i)):
             u, v = upper[q], lower[q]
             u0 += u * x0[q]
             l0 += v * x0[q]
@@ -155,21 +147,16 @@ def _solve_panel(factor, reciprocal_pivot, size):
             l2 += v * x2[q]
             u3 += u * x3[q]
             l3 += v * x3[q]
-        # The padding of the loop has multiplied lower[i] by the entry i that was not solved yet.
-        early = lower[i] if length > i else 0.0
-        p, q = reciprocal_pivot[i], reciprocal_pivot[i + 1]
-        _solve_pair(x0, i, u0, l0, lower[i], early, p, q)
-        _solve_pair(x1, i, u1, l1, lower[i], early, p, q)
-        _solve_pair(x2, i, u2, l2, lower[i], early, p, q)
-        _solve_pair(x3, i, u3, l3, lower[i], early, p, q)
-
-
-@fast_kernel
-def _solve_pair(x, i, upper_dot, lower_dot, subdiagonal, early, reciprocal0, reciprocal1):
-    given = x[i]
-    solved = (given - upper_dot) * reciprocal0
-    x[i] = solved
-    x[i + 1] = (x[i + 1] - lower_dot + early * given - subdiagonal * solved) * reciprocal1
+        below, p, q = lower[i], reciprocal[i], reciprocal[i + 1]
+        m, n = atoms[i], atoms[i + 1]
+        x0[i] = (k0[m] - u0) * p
+        x1[i] = (k1[m] - u1) * p
+        x2[i] = (k2[m] - u2) * p
+        x3[i] = (k3[m] - u3) * p
+        x0[i + 1] = (k0[n] - l0 - below * x0[i]) * q
+        x1[i + 1] = (k1[n] - l1 - below * x1[i]) * q
+        x2[i + 1] = (k2[n] - l2 - below * x2[i]) * q
+        x3[i + 1] = (k3[n] - l3 - below * x3[i]) * q
 
 
 @fast_kernel

@@ -6,6 +6,9 @@ Sweeping the pivot block K of a symmetric matrix A,
 
 for every block in turn leaves −A⁻¹ in its place. It takes n³ flops, works in the lower triangle alone, and every
 step is a product of tiles. A pivot that is not positive makes the whole inverse NaN.
+
+The products with A_KK⁻¹ go through its factors, A_KK = L D Lᵀ, as in a Cholesky factorisation: with the inverse itself
+the error of A_IJ would grow with the condition of A_KK, and that of the whole with the square of A's condition.
 """
 
 from numba import njit
@@ -18,7 +21,7 @@ SMALL_SIZE = 8
 
 
 class Sweeps:
-    """One matrix a lane, in tile order, with room for the pivot's columns P and their products W = P·A_KK⁻¹."""
+    """One matrix a lane, in tile order, with room for U = A_IK L⁻ᵀ and V = U D⁻¹, where A_KK = L D Lᵀ."""
 
     def __init__(self, v, odd, blocks, work, panels):
         self.v, self.odd, self.blocks, self.work = v, odd, blocks, work
@@ -50,7 +53,7 @@ class Sweeps:
             yield after + step, True
 
     def panel(self, base, block):
-        """Return where a block's rows of P or of W are kept."""
+        """Return where a block's rows of U or of V are kept."""
         first = self.v.integer(0) if block is None else block * TILE + self.odd
         return base + first * (TILE * VECTOR_BYTES)
 
@@ -73,7 +76,8 @@ class Sweeps:
         """Sweep one block."""
         v, width = self.v, self.height(K)
         v.forget()
-        inverse = self.inverted(self.read(self.tile(K, K), width, width), width)
+        pivot_tile = self.read(self.tile(K, K), width, width)
+        inverse, factors, inverse_pivots = self.inverted(pivot_tile, width)
         self.write(
             {at: v.sub(v.constant(0.0), entry) for at, entry in inverse.items()},
             self.tile(K, K),
@@ -84,21 +88,22 @@ class Sweeps:
             height = self.height(block)
             address = self.tile(block, K) if below else self.tile(K, block)
             column = self.read(address, height, width, transposed=not below)
-            product = self.product(column, inverse, height, width)
-            self.write(column, self.panel(self.columns, block), height, width)
-            self.write(product, self.panel(self.products, block), height, width)
-            self.write(product, address, height, width, transposed=not below)
+            U, V = self.halfway(column, factors, inverse_pivots, height, width)
+            self.write(U, self.panel(self.columns, block), height, width)
+            self.write(V, self.panel(self.products, block), height, width)
+            W = self.solved(V, factors, height, width)
+            self.write(W, address, height, width, transposed=not below)
         for block, below in self.others(K):
             self.update_row(block, K, below, width)
 
     def update_row(self, block, pivot, below, width):
-        """A_IJ ← A_IJ − W_I P_Jᵀ for all J ≤ I of row block I but the pivot's."""
+        """A_IJ ← A_IJ − V_I U_Jᵀ for all J ≤ I of row block I but the pivot's."""
         v, height = self.v, self.height(block)
         v.forget()
-        W = self.read(self.panel(self.products, block), height, width)
+        V = self.read(self.panel(self.products, block), height, width)
 
         def update(J):
-            P = self.panel(self.columns, J)
+            U = self.panel(self.columns, J)
             address = self.tile(block, J)
             columns = self.height(J)
             for c in range(columns):
@@ -106,8 +111,8 @@ class Sweeps:
                     at = address + (c * height + r) * VECTOR_BYTES
                     entry = v.load(at)
                     for k in range(width):
-                        factor = v.load(P + (k * columns + c) * VECTOR_BYTES)
-                        entry = v.fnma(W[r, k], factor, entry)
+                        factor = v.load(U + (k * columns + c) * VECTOR_BYTES)
+                        entry = v.fnma(V[r, k], factor, entry)
                     v.store(entry, at)
 
         if block is None:
@@ -122,23 +127,37 @@ class Sweeps:
         for step in v.steps(block + 1 - after):
             update(after + step)
 
-    def product(self, P, B, height, width):
-        """W = P·B."""
-        v, W = self.v, {}
+    def halfway(self, P, factors, inverse_pivots, height, width):
+        """Return U = P L⁻ᵀ and V = U D⁻¹."""
+        v, U, V = self.v, {}, {}
         for r in range(height):
             for c in range(width):
-                W[r, c] = v.mul(P[r, 0], B[0, c])
-                for k in range(1, width):
-                    W[r, c] = v.fma(P[r, k], B[k, c], W[r, c])
+                U[r, c] = P[r, c]
+                for k in range(c):
+                    U[r, c] = v.fnma(U[r, k], factors[c, k], U[r, c])
+                V[r, c] = v.mul(U[r, c], inverse_pivots[c])
+        return U, V
+
+    def solved(self, V, factors, height, width):
+        """Return W = V L⁻¹."""
+        v, W = self.v, {}
+        for r in range(height):
+            for c in reversed(range(width)):
+                W[r, c] = V[r, c]
+                for k in range(c + 1, width):
+                    W[r, c] = v.fnma(W[r, k], factors[k, c], W[r, c])
         return W
 
     def inverted(self, A, size):
-        """Return the inverse of a tile, by sweeping one column at a time."""
+        """Return the inverse of a tile, by sweeping one column at a time, and its factors L and D⁻¹."""
         v = self.v
+        factors, inverse_pivots = {}, []
         for k in range(size):
             positive = v.greater(A[k, k], v.constant(0.0))
             p = v.select(positive, v.reciprocal(A[k, k]), v.constant(float("nan")))
             row = {j: v.mul(A[max(j, k), min(j, k)], p) for j in range(size) if j != k}
+            inverse_pivots.append(p)
+            factors.update({(j, k): row[j] for j in range(k + 1, size)})
             for i in row:
                 for j in row:
                     if j <= i:
@@ -147,7 +166,8 @@ class Sweeps:
                 A[max(j, k), min(j, k)] = entry
             A[k, k] = v.sub(v.constant(0.0), p)
         negative = {at: v.sub(v.constant(0.0), A[at]) for at in A if at[0] >= at[1]}
-        return {(r, c): negative[max(r, c), min(r, c)] for r in range(size) for c in range(size)}
+        inverse = {(r, c): negative[max(r, c), min(r, c)] for r in range(size) for c in range(size)}
+        return inverse, factors, inverse_pivots
 
 
 def program(n: int) -> tuple[int, int]:

@@ -252,7 +252,11 @@ def _emit_factorisation(v, remainder, pairs, x, y, scratch, out):
 
 
 def _emit_in_registers(v, n, x, y, out):
-    """Factor a tiny matrix with 2×2 pivots, which need one division for two columns."""
+    """Factor a tiny matrix two columns at a time, with one division for both.
+
+    The second column is reduced by the first, as ever. With the inverse of the 2×2 block in its place the error would
+    grow with the block's condition.
+    """
     A, slot = {}, 0
     edges = [0, *range(n % TILE or TILE, n + 1, TILE)]
     for first, last in pairwise(edges):
@@ -278,13 +282,18 @@ def _emit_in_registers(v, n, x, y, out):
         det.witness(a)
         det.include(minor, pivots=2)
         if c + 2 < n:
-            inverse = v.reciprocal(minor)
-            a, b, d = v.mul(d, inverse), v.mul(b, inverse), v.mul(a, inverse)
+            inverse = v.reciprocal(v.mul(a, minor))
+            inverse_first = v.mul(minor, inverse)
+            inverse_second = v.mul(v.mul(a, a), inverse)
+        factors = {}
         for q in range(c + 2, n):
-            first = v.fnma(A[q, c + 1], b, v.mul(A[q, c], a))
-            second = v.fnma(A[q, c], b, v.mul(A[q, c + 1], d))
+            factors[q, 0] = v.mul(A[q, c], inverse_first)
+            A[q, c + 1] = v.fnma(b, factors[q, 0], A[q, c + 1])
+            factors[q, 1] = v.mul(A[q, c + 1], inverse_second)
+        for q in range(c + 2, n):
             for r in range(q, n):
-                A[r, q] = v.fnma(A[r, c], first, v.fnma(A[r, c + 1], second, A[r, q]))
+                rest = v.fnma(A[r, c], factors[q, 0], A[r, q])
+                A[r, q] = v.fnma(A[r, c + 1], factors[q, 1], rest)
     det.store_result(out)
 
 

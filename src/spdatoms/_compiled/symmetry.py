@@ -9,7 +9,7 @@ TILE = 16
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
 def asymmetry_and_size(gram):
-    """Return both sums over the lower triangle; NaN or infinity if an entry is."""
+    """Return both sums over the lower triangle (and a little above it)."""
     n = gram.shape[0]
     asymmetry, size = 0.0, 0.0
     for top in range(0, n, TILE):

@@ -5,9 +5,9 @@ Step k reflects row k of the leading matrix A onto its last entry, H = I − τ 
     H A H = A − u wᵀ − w uᵀ    with    p = τ A u,  w = p − (τ/2)(pᵀu) u.
 
 The update of one step and the product A u of the next are made in one pass over A: only the next
-row, which gives u, must be updated before. So every entry is loaded and stored once a step, for four
-multiply-adds. Rows go from the last to the first because the lower triangle is stored row after
-row: what is left to do is then always the beginning of the storage.
+row, which gives u, must be updated before. So every entry is loaded and stored once a step, for
+four multiply-adds. Rows go from the last to the first because the lower triangle is stored row
+after row: what is left to do is then always the beginning of the storage.
 
 Only the diagonal d and the squares e² of the off-diagonal are wanted. Entry i of T, ``d[i]`` and
 ``e²[i]`` (between i and i + 1), is written with ``stride`` bytes between numbers.
@@ -52,7 +52,7 @@ class Reflections:
 
 
 def reflection(v, squares, last):
-    """Return the last entry of u, τ and ‖row‖², given the last entry of a row and the others' Σ a²."""
+    """Return the last entry of u, τ and ‖row‖², of a row with this last entry and Σ a² of the others."""
     norm2 = v.fma(last, last, squares)
     norm = v.sqrt(norm2)
     half = v.fma(v.absolute(last), norm, norm2)  # ‖u‖²/2

@@ -1,14 +1,17 @@
 """W = B Bᵀ with B = L⁻¹ M: the matrix Y = M Mᵀ seen from X = L Lᵀ, for a batch of Y, one a lane.
 
-Both factors are lower triangular, so B and W cost n³/3 operations each: half of L⁻¹ Y L⁻ᵀ. Rows and
-columns are cut into blocks of ``TILE``, the last of them filled up with zeros. L⁻¹ is stored by
-blocks of rows and M by blocks of columns, in the order in which tiles of B read them; B is stored
-as L⁻¹ is, and W row after row, its lower triangle only.
+All factors are lower triangular, so B and W cost n³/3 operations each: half of L⁻¹ Y L⁻ᵀ. With B⁻¹
+in place of B the eigenvalues of W become their reciprocals.
+
+Rows and columns are cut into blocks of ``TILE``, the last of them filled up with zeros. L⁻¹ is
+stored by blocks of rows and M by blocks of columns, in the order in which tiles of B read them; B is
+stored as L⁻¹ is, and W row after row, its lower triangle only.
 """
 
 from functools import cache
 
 import numpy as np
+from numba import njit
 
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES
 
@@ -19,7 +22,7 @@ def tile_count(n: int) -> int:
 
 
 def slot_count(n: int) -> int:
-    """Return how many numbers a triangular factor takes, the zeros that fill up its tiles included."""
+    """Return how many numbers a triangular factor takes, with the zeros that fill up its tiles."""
     tiles = tile_count(n)
     return TILE * TILE * tiles * (tiles + 1) // 2
 
@@ -51,17 +54,101 @@ def factor_orders(n: int) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarr
     return (rows[0], rows[1]), (columns[0], columns[1])
 
 
-def emit_whitened(v, tiles, x, y, b, w):
-    """Write W to ``w``, from L⁻¹ at ``x`` (scalars) and M at ``y``; ``b`` has room for B."""
+@njit(cache=True, nogil=True)
+def pack_factors(L, first, orders, inverses, factors):
+    """Write L⁻¹ and L of the matrices ``first, first + 1, …`` to their slots, by rows and by columns."""
+    n, lanes = L.shape[1], factors.shape[2]
+    inverse = np.zeros((n, n))
+    (rows, row_columns), (column_rows, columns) = orders
+    for a in range(L.shape[0]):
+        _invert_lower(L[a], inverse)
+        i = first + a
+        batch, lane = i // lanes, i % lanes
+        for s in range(rows.shape[0]):
+            r, c = rows[s], row_columns[s]
+            inverses[i, s] = inverse[r, c] if r < n and c <= r else 0.0
+            r, c = column_rows[s], columns[s]
+            factors[batch, s, lane] = L[a, r, c] if r < n and c <= r else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _invert_lower(L, inverse):
+    """Write the lower triangle of L⁻¹, row after row, by forward substitution."""
+    for i in range(L.shape[0]):
+        row = inverse[i]
+        row[:i] = 0.0
+        row[i] = 1.0
+        for k in range(i):
+            factor, known = L[i, k], inverse[k]
+            for j in range(k + 1):
+                row[j] -= factor * known[j]
+        for j in range(i + 1):
+            row[j] /= L[i, i]
+
+
+def emit_product(v, tiles, x, y, b):
+    """Write B = L⁻¹ M to ``b``, from L⁻¹ at ``x`` (scalars) and M at ``y``."""
     for block in v.steps(tiles):
-        rows = row_block_start(block)
         for left in v.steps(block + 1):
             _factor_tile(v, tiles, block, left, x, y, b)
+
+
+def emit_gram(v, tiles, b, w):
+    """Write the lower triangle of W = B Bᵀ to ``w``."""
+    for block in v.steps(tiles):
+        rows = b + row_block_start(block) * VECTOR_BYTES
         for left in v.steps(block):
-            tile = _inner_products(v, left, b + rows * VECTOR_BYTES, b)
-            _store_tile(v, tile, block, left, w)
-        tile = _inner_products(v, block, b + rows * VECTOR_BYTES, b)
+            _store_tile(v, _inner_products(v, left, rows, b), block, left, w)
+        tile = _inner_products(v, block, rows, b)
         _store_tile(v, {(r, c): tile[r, c] for r, c in tile if r >= c}, block, block, w)
+
+
+def emit_inverse(v, tiles, b):
+    """Replace B by R = B⁻¹: R_II = B_II⁻¹, then R_IJ = −R_II Σ_{J ≤ K < I} B_IK R_KJ, by tiles.
+
+    A block of rows of B is read for the same rows of R only, from left to right: R takes its place.
+    """
+    for block in v.steps(tiles):
+        rows = b + row_block_start(block) * VECTOR_BYTES
+        diagonal = rows + block * (TILE * TILE * VECTOR_BYTES)
+        corner = _inverse_corner(v, diagonal)
+        for left in v.steps(block):
+            tile = _zero_tile(v)
+            for step in v.steps(block - left):
+                factors = rows + (left + step) * (TILE * TILE * VECTOR_BYTES)
+                known = b + row_block_start(left + step) * VECTOR_BYTES
+                known = known + left * (TILE * TILE * VECTOR_BYTES)
+                for k in range(TILE):
+                    rs = [v.load(known + (c * TILE + k) * VECTOR_BYTES) for c in range(TILE)]
+                    for r in range(TILE):
+                        factor = v.load(factors + (k * TILE + r) * VECTOR_BYTES)
+                        _accumulate(v, tile, r, factor, rs)
+            target = rows + left * (TILE * TILE * VECTOR_BYTES)
+            for c in range(TILE):
+                column = [v.get(tile[k, c]) for k in range(TILE)]
+                for r in range(TILE):
+                    value = _dot(v, [corner[r, k] for k in range(r + 1)], column[: r + 1])
+                    v.store(v.b.fneg(value), target + (c * TILE + r) * VECTOR_BYTES)
+
+
+def _inverse_corner(v, diagonal):
+    """Invert a diagonal tile, which is triangular, in its place and return the entries."""
+    places = [(r, c) for r in range(TILE) for c in range(r + 1)]
+    address = {(r, c): diagonal + (c * TILE + r) * VECTOR_BYTES for r, c in places}
+    inverse = _inverse_entries(v, TILE, {at: v.load(address[at]) for at in places})
+    for at in places:
+        v.store(inverse[at], address[at])
+    return inverse
+
+
+def _inverse_entries(v, n, B):
+    R = {}
+    for r in range(n):
+        R[r, r] = v.reciprocal(B[r, r])
+        for c in range(r):
+            known = _dot(v, [B[r, k] for k in range(c, r)], [R[k, c] for k in range(c, r)])
+            R[r, c] = v.b.fneg(v.mul(R[r, r], known))
+    return R
 
 
 def _factor_tile(v, tiles, block, left, x, y, b):
@@ -110,20 +197,23 @@ def _store_tile(v, tile, block, left, w):
         v.store(v.get(entry), w + slot * VECTOR_BYTES)
 
 
-def emit_whitened_in_registers(v, n, x, y):
+def emit_gram_in_registers(v, n, inverted, x, y):
     """Return the entries of W as a dictionary, for matrices so small that loops do not pay."""
     by_rows, by_columns = factor_orders(n)
     X = {at: x + slot * v.itemsize for slot, at in enumerate(zip(*by_rows, strict=True))}
     Y = {at: y + slot * VECTOR_BYTES for slot, at in enumerate(zip(*by_columns, strict=True))}
     M = {(k, c): v.load(Y[k, c]) for k in range(n) for c in range(k + 1)}
-    B, W = {}, {}
+    B = {}
     for r in range(n):
         inverse = [v.broadcast(X[r, k]) for k in range(r + 1)]
         for c in range(r + 1):
-            B[r, c] = _dot(v, inverse[c:], [M[k, c] for k in range(c, r + 1)])
-        for c in range(r + 1):
-            W[r, c] = _dot(v, [B[r, k] for k in range(c + 1)], [B[c, k] for k in range(c + 1)])
-    return W
+            B[r, c] = v.variable(_dot(v, inverse[c:], [M[k, c] for k in range(c, r + 1)]))
+    for _ in v.steps(inverted):
+        R = _inverse_entries(v, n, {at: v.get(entry) for at, entry in B.items()})
+        for at, entry in B.items():
+            v.set(entry, R[at])
+    rows = [[v.get(B[r, k]) for k in range(r + 1)] for r in range(n)]
+    return {(r, c): _dot(v, rows[r][: c + 1], rows[c]) for r, c in B}
 
 
 def _dot(v, a, b):

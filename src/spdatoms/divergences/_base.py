@@ -25,6 +25,8 @@ class Divergence(ABC):
     symmetric: ClassVar[bool] = True
     #: Whether `centre` is the stationary point itself, rather than a step towards it.
     closed_form: ClassVar[bool] = False
+    #: How many times the step of `centre` it is to the stationary point, where matrices lie close.
+    relaxation: ClassVar[float] = 1.0
 
     @abstractmethod
     def prepare(self, X: FloatArray) -> Any:

@@ -89,6 +89,13 @@ def squared_distances(
     return shifted_products(A, B, -2.0, squares, np.einsum("ij,ij->i", B, B), n_jobs)
 
 
+def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatArray:
+    """Return the values in this precision; one that it cannot hold is an error."""
+    if values.max() > np.finfo(dtype).max:
+        raise _overflow(dtype)
+    return values.astype(dtype, copy=False)
+
+
 def _rows_at_once(A: FloatArray, B: FloatArray) -> int:
     return max(1, int(_BLOCK_FLOPS / (2.0 * A.shape[1] * len(B))))
 

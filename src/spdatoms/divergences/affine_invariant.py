@@ -9,17 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._blocks import block_slices, run_blocks
-from spdatoms._compiled.eigenvalues import (
-    GROUP,
-    invert_lower,
-    program,
-    scratch_size,
-    squared_distances,
-)
+from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
 from spdatoms._compiled.finish import mirror
 from spdatoms._compiled.interleave import aligned_empty
 from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms._compiled.whitening import factor_orders, slot_count, tile_count
+from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
 from spdatoms.divergences._base import Divergence
 from spdatoms.geometry import exp_map, log_map
 from spdatoms.validation import FloatArray
@@ -27,9 +21,7 @@ from spdatoms.validation import FloatArray
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.
 _BLOCK_BYTES = 4 << 20
-_BLOCK_WORK = 50_000_000
-# Up to this ratio λ_max/λ_min the eigenvalues' error of a few eps·λ_max costs no digit that counts.
-_HARMLESS_RATIO = 1e4
+_BLOCK_WORK = 16_000_000
 
 
 @dataclass(frozen=True)
@@ -46,8 +38,6 @@ class FactoredSet:
     factors: NDArray[np.float64]
     #: 2k, one a lane.
     exponents: NDArray[np.float64]
-    #: A lower bound of the condition number of the unit-diagonal scaling of X, one a lane.
-    conditions: NDArray[np.float64]
 
     @property
     def size(self) -> int:
@@ -70,10 +60,11 @@ class FactoredSet:
 class AffineInvariant(Divergence):
     """``AIRM²(X, Y) = ‖log(X^-½ Y X^-½)‖²_F = Σ log² λ_i(X⁻¹ Y)``.
 
-    With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. Most pairs
-    are answered by compiled code, which takes them for eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ``. Those
-    where that costs digits beyond what the conditions of X and Y cost anyway are done again with
-    singular values.
+    With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. Compiled
+    code finds them as eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ`` and, for ill-conditioned pairs, of its
+    inverse; a pair that it leaves open is answered by LAPACK's singular values. Float32 input is
+    computed in double precision: the small λ, which count as much as the large ones, are lost in
+    single.
     """
 
     name: ClassVar[str] = "riemann"
@@ -85,22 +76,15 @@ class AffineInvariant(Divergence):
         batches = GROUP * -(-m // (GROUP * lanes))
         inverses = aligned_empty((m, slot_count(n)), np.float64)
         factors = aligned_empty((batches, slot_count(n), lanes), np.float64)
-        exponents, conditions = aligned_empty((2, batches * lanes), np.float64)
-        by_rows, by_columns = factor_orders(n)
-        padded = tile_count(n) * (by_rows[0].max() + 1) // tile_count(n)
-        block = max(lanes, _BLOCK_BYTES // (8 * padded**2) // lanes * lanes)
-        for part in block_slices(batches * lanes, block):
-            chosen = np.minimum(np.arange(part.start, part.stop), m - 1)
-            L = np.zeros((len(chosen), padded, padded))
-            L[:, :n, :n], exponents[part] = _scaled_factors(X[chosen])
-            inverse = np.zeros_like(L)
-            invert_lower(L[:, :n, :n], inverse[:, :n, :n])
-            kept = inverses[part]
-            kept[:] = inverse[: len(kept), by_rows[0], by_rows[1]]
-            rows = L[:, by_columns[0], by_columns[1]].reshape(-1, lanes, slot_count(n))
-            factors[part.start // lanes : part.stop // lanes] = rows.swapaxes(1, 2)
-            conditions[part] = ((L**2).sum(axis=2) * (inverse**2).sum(axis=1)).sum(axis=1) / n
-        return FactoredSet(X, inverses, factors, exponents, np.maximum(conditions, _HARMLESS_RATIO))
+        exponents = aligned_empty((batches * lanes,), np.float64)
+        for part in block_slices(m, max(1, _BLOCK_BYTES // (8 * n * n))):
+            L, exponents[part] = _scaled_factors(X[part])
+            pack_factors(L, part.start, factor_orders(n), inverses, factors)
+        # Lanes past the last matrix repeat it: they are computed and thrown away.
+        spare = np.arange(m, batches * lanes)
+        factors[spare // lanes, :, spare % lanes] = factors[(m - 1) // lanes, :, (m - 1) % lanes]
+        exponents[m:] = exponents[m - 1]
+        return FactoredSet(X, inverses, factors, exponents)
 
     def pairwise(
         self, X: FactoredSet, Y: FactoredSet | None = None, *, n_jobs: int | None = None
@@ -108,19 +92,19 @@ class AffineInvariant(Divergence):
         """Return AIRM² of all pairs; see `Divergence.pairwise`."""
         other = X if Y is None else Y
         dtype = np.result_type(X.matrices.dtype, other.matrices.dtype)
-        out = np.empty((len(X), len(other)), dtype=np.float64)
+        out = np.empty((len(X), len(other)), dtype)
 
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
             _compiled_rows(X, other, part, first, out[part])
-            _repair_rows(X, other, part, first, out[part])
+            _answer_open_pairs(X, other, part, first, out[part])
             if Y is None:
                 mirror(out, part.start, part.stop)
 
         run_blocks(rows, len(X), _BLOCK_WORK // (len(other) * (X.size + 5) ** 3), n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
-        return out.astype(dtype, copy=False)
+        return out
 
     def centre(
         self, Z: FactoredSet, weights: NDArray[np.float64], current: NDArray[np.float64]
@@ -158,38 +142,50 @@ def _dense(
 
 
 def _compiled_rows(
-    X: FactoredSet, Y: FactoredSet, part: slice, first: int, out: NDArray[np.float64]
+    X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
 ) -> None:
+    """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
     n, (slots, lanes) = X.size, Y.factors.shape[1:]
-    scratch = aligned_empty((scratch_size(n, slots, lanes),), np.float64)
-    shifts = X.exponents[part], Y.exponents
-    limits = X.conditions[part], Y.conditions
-    tag = size_tag(program(n))
-    inverses = X.inverses[part]
     squared_distances(
-        tag, 0.0, n, tile_count(n), inverses, Y.factors, shifts, limits, first, scratch, out
+        size_tag(program(n)),
+        0.0,
+        n,
+        tile_count(n),
+        X.inverses[rows],
+        Y.factors,
+        X.exponents[rows],
+        Y.exponents,
+        first,
+        aligned_empty((scratch_size(n, slots, lanes),), np.float64),
+        out,
     )
 
 
-def _repair_rows(
-    X: FactoredSet, Y: FactoredSet, part: slice, first: int, out: NDArray[np.float64]
+def _answer_open_pairs(
+    X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
 ) -> None:
-    """Answer the pairs that the compiled code left open by the singular values of L⁻¹ M."""
+    """Replace the NaN that the compiled code left, by singular values."""
     unanswered = np.isnan(out)
     if first >= 0:
-        unanswered &= np.arange(out.shape[1]) > np.arange(part.start, part.stop)[:, None]
-    if not unanswered.any():
-        return
-    rows, columns = np.nonzero(unanswered)
-    for some in block_slices(len(rows), max(1, _BLOCK_BYTES // (8 * X.size**2))):
-        i, j = part.start + rows[some], columns[some]
-        values = np.linalg.svd(X.dense_inverses(i) @ Y.dense_factors(j), compute_uv=False)
-        logs = 2.0 * np.log(values) + np.log(2.0) * (Y.exponents[j] - X.exponents[i])[:, None]
-        out[rows[some], columns[some]] = (logs**2).sum(axis=1)
-        failed = np.flatnonzero(~np.isfinite(out[rows[some], columns[some]]))
-        if len(failed):
-            pair = f"X[{i[failed[0]]}] and Y[{j[failed[0]]}]"
-            raise ValueError(
-                f"The affine-invariant distance of {pair} is not a number: one of them is singular "
-                "to working precision; spdatoms.geometry.regularise or shrink makes it definite."
-            )
+        unanswered &= np.arange(out.shape[1]) > np.arange(rows.start, rows.stop)[:, None]
+    a, j = np.nonzero(unanswered)
+    for some in block_slices(len(a), max(1, _BLOCK_BYTES // (8 * X.size**2))):
+        out[a[some], j[some]] = _by_singular_values(X, Y, rows.start + a[some], j[some])
+
+
+def _by_singular_values(
+    X: FactoredSet, Y: FactoredSet, i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
+    ratios = np.linalg.svd(X.dense_inverses(i) @ Y.dense_factors(j), compute_uv=False)
+    # They are wrong by eps times the largest: below that they say nothing.
+    lost = np.flatnonzero(~(ratios[:, -1] > X.size * np.finfo(np.float64).eps * ratios[:, 0]))
+    if len(lost):
+        raise ValueError(
+            f"The affine-invariant distance of X[{i[lost[0]]}] and Y[{j[lost[0]]}] cannot be told: "
+            "their ratio is singular to working precision. Bring the variables to common units, or "
+            "make the matrices better conditioned by spdatoms.geometry.regularise or shrink."
+        )
+    shifts = np.log(2.0) * (Y.exponents[j] - X.exponents[i])
+    logs: NDArray[np.float64] = 2.0 * np.log(ratios) + shifts[:, None]
+    return np.asarray((logs**2).sum(axis=1))

@@ -73,4 +73,4 @@ class Burg(Divergence):
         C = batched.from_half_vectors(total, Z.half.n, weighted=True)
         if (weights < 0).any():
             C = np.asarray(nearest_spd(C))
-        return C[0] if self.side == "right" else batched.inverse(C)[0]
+        return np.asarray((C if self.side == "right" else batched.inverse(C))[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms import batched
 from spdatoms.divergences._base import Divergence
-from spdatoms.divergences._products import squared_distances
+from spdatoms.divergences._products import rounded, squared_distances
 from spdatoms.repair import nearest_spd
 from spdatoms.validation import FloatArray
 
@@ -42,7 +42,7 @@ class Euclidean(Divergence):
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return out.astype(X.dtype, copy=False)
+        return rounded(out, X.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
         """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""

@@ -31,7 +31,7 @@ class JeffreySet:
     @property
     def size(self) -> int:
         """Return the length n(n+1)/2 of a half-vector."""
-        return self.stacked.shape[1] // 2
+        return int(self.stacked.shape[1] // 2)
 
     @property
     def matrices(self) -> FloatArray:

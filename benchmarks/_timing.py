@@ -1,0 +1,35 @@
+"""Timing that compares: methods in turn, in one process, the best of several runs of each."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def best_times(methods: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Seconds of the fastest run of each method.
+
+    The methods take turns, so that a busy spell of the machine falls on all of them, and each is run
+    once before anything is timed, so that none pays for compilation or a cold cache.
+    """
+    for run in methods.values():
+        run()
+    best = dict.fromkeys(methods, float("inf"))
+    for _ in range(repeats):
+        for name, run in methods.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "python": platform.python_version(),
+        "processor": platform.processor() or platform.machine(),
+        "cpus": os.cpu_count(),
+    }

@@ -1,0 +1,245 @@
+"""All pairs of SPD matrices, against DGEMM, NumPy's batched Cholesky and pyRiemann: one table, one JSON file.
+
+Everything runs in this process, the methods of a row in turns, BLAS at one thread; the best of several
+runs counts. Ours is the public function: validation, packing and the allocation of the result included.
+pyRiemann and NumPy do fewer pairs, and their time per pair is compared.
+
+    python benchmarks/pairwise.py [--out pairwise.json] [--quick] [--sizes 3 12 43]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from _timing import best_times, machine
+from numpy.typing import NDArray
+from pyriemann.geometry.distance import pairwise_distance
+from threadpoolctl import threadpool_limits
+
+from spdatoms import pairwise_divergence
+
+Matrices = NDArray[np.floating]
+
+#: Percent of one-thread DGEMM that is asked for, by size.
+STEIN_FLOOR = {3: 12, 5: 25, 12: 42, 22: 68, 43: 80, 64: 80, 93: 80, 155: 75}
+JEFFREY_FLOOR = {12: 60, 22: 60, 43: 60, 93: 45, 155: 45}
+#: How many times as fast as pyRiemann, with one thread and with two.
+AIRM_FLOOR = {3: (3.0, 3.0), 5: (3.0, 3.0), 12: (1.0, 1.5), 22: (1.0, 1.5), 43: (1.0, 1.5)} | {
+    64: (1.0, 1.5),
+    93: (1.0, 1.5),
+}
+THREADS_FLOOR, SINGLE_FLOOR = 1.6, 1.5
+#: Seconds.
+IMPORT_CEILING, WARM_CEILING, COLD_CEILING = 1.0, 1.0, 8.0
+#: Matrices that NumPy's Cholesky gets at a time, in bytes: they stay in the cache.
+CHUNK_BYTES = 1 << 20
+
+FIRST_CALL = """
+import time
+start = time.perf_counter()
+import spdatoms
+imported = time.perf_counter()
+import numpy as np
+X = np.repeat(np.eye(12)[None], 20, axis=0)
+begun = time.perf_counter()
+spdatoms.pairwise_divergence(X, X.copy())
+print(imported - start, time.perf_counter() - begun)
+"""
+
+
+@dataclass
+class Row:
+    """A figure, and the one that is asked for: at least, or with ``at_most`` at most."""
+
+    what: str
+    measured: float
+    required: float | None
+    unit: str
+    note: str = ""
+    at_most: bool = False
+
+    @property
+    def verdict(self) -> str:
+        if self.required is None:
+            return ""
+        met = self.measured <= self.required if self.at_most else self.measured >= self.required
+        return "ok" if met else "missed"
+
+    def __str__(self) -> str:
+        sign = "≤" if self.at_most else "≥"
+        required = "" if self.required is None else f"{sign} {self.required:g}"
+        figure = f"{self.measured:8.2f} {self.unit:<8}"
+        return f"{self.what:<34}{figure}{required:>8}  {self.verdict:<7} {self.note}"
+
+
+def wishart(m: int, n: int, seed: int, dtype: type = np.float64) -> Matrices:
+    """Return covariances of 2n + 2 Gaussian samples."""
+    samples = np.random.default_rng(seed).standard_normal((m, n, 2 * n + 2))
+    return np.asarray(samples @ samples.swapaxes(1, 2) / (2 * n + 2), dtype)
+
+
+def count_for(n: int) -> int:
+    """Return how many matrices are on each side."""
+    return 1000 if n <= 22 else 500 if n <= 64 else 250
+
+
+def dgemm(size: int) -> tuple[Callable[[], object], float]:
+    """Return a square matrix product to be timed, and its flops."""
+    A, B = np.random.default_rng(0).standard_normal((2, size, size))
+    out = np.empty_like(A)
+    return lambda: np.matmul(A, B, out=out), 2.0 * size**3
+
+
+def chunked_cholesky(X: Matrices, Y: Matrices) -> Callable[[], None]:
+    """Return log det(X_i + Y_j) by NumPy's batched Cholesky, a row of pairs in chunks at a time."""
+    chunk = max(1, CHUNK_BYTES // Y[0].nbytes)
+
+    def run() -> None:
+        for A in X:
+            for start in range(0, len(Y), chunk):
+                L = np.linalg.cholesky(A + Y[start : start + chunk])
+                np.log(L.diagonal(axis1=1, axis2=2)).sum(axis=1)
+
+    return run
+
+
+def stein_rows(n: int, repeats: int, gemm_size: int) -> Iterator[Row]:
+    """Stein: percent of DGEMM, counting n³/3 + n² flops a pair, and times as fast as the others."""
+    m = count_for(n)
+    X, Y = wishart(m, n, 0), wishart(m, n, 1)
+    few, some = max(1, 20_000 // (m * n)), max(2, 60 // n)
+    product, product_flops = dgemm(gemm_size)
+    times = best_times(
+        {
+            "ours": lambda: pairwise_divergence(X, Y),
+            "dgemm": product,
+            "numpy": chunked_cholesky(X[:few], Y),
+            "pyriemann": lambda: pairwise_distance(X[:some], Y[:some], metric="logdet"),
+        },
+        repeats,
+    )
+    pair = times["ours"] / m**2
+    rate = product_flops / times["dgemm"]
+    numpy_ratio = times["numpy"] / (few * m) / pair
+    pyriemann_ratio = times["pyriemann"] / some**2 / pair
+    note = f"{pair * 1e9:.0f} ns a pair, DGEMM {rate / 1e9:.0f} Gflop/s"
+    note += f", {numpy_ratio:.0f}× NumPy Cholesky, {pyriemann_ratio:.0f}× pyRiemann"
+    percent = 100 * (n**3 / 3 + n**2) / pair / rate
+    yield Row(f"Stein n={n}, {m}×{m}", percent, STEIN_FLOOR.get(n), "% DGEMM", note)
+
+
+def jeffrey_rows(n: int, m: int, repeats: int, gemm_size: int) -> Iterator[Row]:
+    """Jeffrey: percent of DGEMM, counting 2·m²·n(n+1) flops."""
+    X, Y = wishart(m, n, 0), wishart(m, n, 1)
+    product, product_flops = dgemm(gemm_size)
+    methods = {"ours": lambda: pairwise_divergence(X, Y, "jeffrey"), "dgemm": product}
+    times = best_times(methods, repeats)
+    rate = product_flops / times["dgemm"]
+    percent = 100 * 2.0 * m**2 * n * (n + 1) / times["ours"] / rate
+    note = f"{times['ours'] * 1e3:.1f} ms, DGEMM {rate / 1e9:.0f} Gflop/s"
+    yield Row(f"Jeffrey n={n}, {m}×{m}", percent, JEFFREY_FLOOR.get(n), "% DGEMM", note)
+
+
+def airm_rows(n: int, repeats: int) -> Iterator[Row]:
+    """AIRM: times as fast as pyRiemann, whose one BLAS thread both of ours are compared with."""
+    m = max(16, min(400, 3000 // n))
+    X, Y = wishart(m, n, 0), wishart(m, n, 1)
+    times = best_times(
+        {
+            "one": lambda: pairwise_divergence(X, Y, "riemann"),
+            "two": lambda: pairwise_divergence(X, Y, "riemann", n_jobs=2),
+            "pyriemann": lambda: pairwise_distance(X, Y, metric="riemann"),
+        },
+        repeats,
+    )
+    floors = AIRM_FLOOR.get(n, (None, None))
+    for threads, floor in zip(("one", "two"), floors, strict=True):
+        ratio = times["pyriemann"] / times[threads]
+        note = f"{times[threads] / m**2 * 1e6:.2f} µs a pair"
+        plural = "" if threads == "one" else "s"
+        yield Row(f"AIRM n={n}, {threads} thread{plural}", ratio, floor, "× pyR.", note)
+
+
+def thread_rows(n: int, repeats: int) -> Iterator[Row]:
+    """Stein with two threads and in single precision, against one thread in double precision."""
+    m = count_for(n)
+    X, Y = wishart(m, n, 0), wishart(m, n, 1)
+    X32, Y32 = X.astype(np.float32), Y.astype(np.float32)
+    times = best_times(
+        {
+            "double": lambda: pairwise_divergence(X, Y),
+            "threads": lambda: pairwise_divergence(X, Y, n_jobs=2),
+            "single": lambda: pairwise_divergence(X32, Y32),
+        },
+        repeats,
+    )
+    floor = THREADS_FLOOR if n >= 12 else None
+    yield Row(f"Stein n={n}, two threads / one", times["double"] / times["threads"], floor, "×")
+    ratio = times["double"] / times["single"]
+    yield Row(f"Stein n={n}, float32 / float64", ratio, SINGLE_FLOOR, "×")
+
+
+def first_call(cache: str | None) -> tuple[float, float]:
+    """Return the seconds that importing and the first call take in a process of its own."""
+    environment = dict(os.environ) | ({"NUMBA_CACHE_DIR": cache} if cache else {})
+    command = [sys.executable, "-c", FIRST_CALL]
+    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    imported, called = map(float, output.stdout.split())
+    return imported, called
+
+
+def start_rows(repeats: int) -> Iterator[Row]:
+    """The import and the first call, on an empty disk cache and on a full one."""
+    with tempfile.TemporaryDirectory() as cache:
+        cold = first_call(cache)[1]
+        warm = [first_call(cache) for _ in range(repeats)]
+    imported, called = (min(values) for values in zip(*warm, strict=True))
+    yield Row("import spdatoms", imported, IMPORT_CEILING, "s", at_most=True)
+    yield Row("first Stein call, warm cache", called, WARM_CEILING, "s", "n=12", at_most=True)
+    yield Row("first Stein call, cold cache", cold, COLD_CEILING, "s", "n=12", at_most=True)
+
+
+def all_rows(sizes: list[int], quick: bool) -> Iterator[Row]:
+    """Measure everything, row by row."""
+    repeats, gemm_size = (2, 1000) if quick else (7, 2000)
+    for n in sizes:
+        yield from stein_rows(n, repeats, gemm_size)
+    for n in sorted(set(sizes) & set(JEFFREY_FLOOR)):
+        yield from jeffrey_rows(n, 1000, repeats, gemm_size)
+    for n in sorted(set(sizes) & set(AIRM_FLOOR)):
+        yield from airm_rows(n, repeats)
+    for n in sizes:
+        yield from thread_rows(n, repeats)
+    yield from start_rows(1 if quick else 3)
+
+
+def main() -> None:
+    """Print the table and write the file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a look")
+    parser.add_argument("--sizes", type=int, nargs="+", default=sorted(STEIN_FLOOR))
+    options = parser.parse_args()
+    start, rows = time.perf_counter(), []
+    with threadpool_limits(1, user_api="blas"):
+        for row in all_rows(options.sizes, options.quick):
+            print(row, flush=True)
+            rows.append(asdict(row) | {"verdict": row.verdict})
+    print(f"{time.perf_counter() - start:.0f} s")
+    if options.out:
+        figures = {"machine": machine(), "quick": options.quick, "rows": rows}
+        options.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

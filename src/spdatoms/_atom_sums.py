@@ -1,0 +1,201 @@
+"""The centre of weighted matrices in two halves: sums that add up over parts of the data, then a step.
+
+`Divergence.centre` moves one matrix to the stationary point of Σ_i w_i d(Z_i, D). A dictionary has
+many atoms, and its data may be out of memory or on many machines, so here the sums over the Z_i are
+apart from what follows of them, and serve many atoms at once. For every divergence with a kernel to
+learn with there is one class:
+
+=============  =======================================  ================================
+Stein          P = Σ w (Z + D)⁻¹, s = Σ w               D → (s/2) P⁻¹
+Jeffrey        P = Σ w Z⁻¹, Q = Σ w Z                   D → Q # P⁻¹
+log-Euclidean  M = Σ w log Z, s = Σ w                   D → exp(M/s)
+=============  =======================================  ================================
+
+With weights of both signs P or Q may leave the cone, so they are projected onto it; all that is done
+in the frame where D is the identity, so that the units of the variables do not matter. The gradient
+of Σ w d(Z, D) follows from the same sums.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from spdatoms._geodesics import AffineGeodesics, Geodesics, LogGeodesics, congruence
+from spdatoms._sparse_pairs import stein_divergences, weighted_inverse_sums
+from spdatoms._spectral import cholesky, compose, symmetric_part, transpose
+from spdatoms.batched import from_half_vectors
+from spdatoms.divergences import Divergence, Jeffrey, LogEuclidean, Stein
+from spdatoms.geometry import logm
+
+Floats = NDArray[np.float64]
+
+#: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
+_FLOOR = 1e-6
+#: Weights that cancel down to this fraction have no centre to speak of.
+_LEAST_TOTAL = 1e-3
+
+
+class AtomSums(ABC):
+    """Sums over weighted matrices, and the geodesics along which atoms move on their account.
+
+    The sums of an atom are a row of numbers: whatever `_parts` gives, then Σ w and Σ |w|.
+    """
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.divergence = divergence
+
+    def sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return the sums over Z (a prepared set of m) with weights (m, B) for the atoms D (B, n, n).
+
+        Sums over parts of the data are added.
+        """
+        total, size = weights.sum(axis=0), abs(weights).sum(axis=0)
+        return np.column_stack([self._parts(Z, weights, D), total, size])
+
+    @abstractmethod
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return the sums that are particular to the divergence, one row an atom."""
+
+    def towards_centre(self, sums: Floats, D: Floats) -> Geodesics:
+        """Return the geodesics from the atoms that reach the centre's step at t = 1.
+
+        Where the weights do not sum to a positive number there is no centre: there it is downhill.
+        """
+        total, size = sums[:, -2], sums[:, -1]
+        positive = total > _LEAST_TOTAL * size
+        step = self._towards_centre(sums[:, :-2], np.where(positive, total, size), D)
+        return step if positive.all() else step.merge(self.downhill(sums, D), positive)
+
+    @abstractmethod
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics: ...
+
+    def downhill(self, sums: Floats, D: Floats) -> Geodesics:
+        """Return the geodesics along the negative gradient of Σ w d(Z, D).
+
+        At t = 1 the step is one over a bound (or an estimate) of the second derivative.
+        """
+        return self._downhill(sums[:, :-2], sums[:, -2], sums[:, -1], D)
+
+    @abstractmethod
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics: ...
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
+        values = self.divergence.pairwise(Z, self.divergence.prepare(D))
+        columns = np.repeat(np.arange(len(D)), np.diff(pattern.indptr))
+        return np.asarray(values[pattern.indices, columns])
+
+
+class SteinSums(AtomSums):
+    """P = Σ w (Z + D)⁻¹."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return weighted_inverse_sums(Z.matrices, weights, D)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """(s/2) P⁻¹: where D is the identity, the eigenvalues s/(2π) with the eigenvectors of P."""
+        L = cholesky(D)
+        π, U = np.linalg.eigh(self._whitened(parts, L))
+        return AffineGeodesics.of_spectrum(L, np.log(0.5 * total[:, None] / _floored(π)), U)
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
+        L = cholesky(D)
+        π, U = np.linalg.eigh(self._whitened(parts, L))
+        gradient = π - 0.5 * total[:, None]
+        return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
+
+    @staticmethod
+    def _whitened(parts: Floats, L: Floats) -> Floats:
+        return congruence(L, from_half_vectors(parts, L.shape[-1], weighted=True))
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
+        exponent = Z.common_exponent(self.divergence.prepare(D))
+        if exponent is None:
+            return super().pairs(Z, pattern, D)
+        return stein_divergences(Z.matrices, pattern, D, exponent)
+
+
+class JeffreySums(AtomSums):
+    """Q = Σ w Z and P = Σ w Z⁻¹."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return np.asarray(weights.T @ Z.stacked)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """Q # P⁻¹ = P^-½ (P^½ Q P^½)^½ P^-½."""
+        L = cholesky(D)
+        Q, P = (np.linalg.eigh(A) for A in self._whitened(parts, L))
+        root = compose(P[1], np.sqrt(_floored(P[0])))
+        λ, U = np.linalg.eigh(congruence(root, compose(Q[1], _floored(Q[0]))))
+        inverse_root = compose(P[1], 1.0 / np.sqrt(_floored(P[0])))
+        centre = congruence(inverse_root, compose(U, np.sqrt(_floored(λ))))
+        λ, U = np.linalg.eigh(centre)
+        return AffineGeodesics.of_spectrum(L, np.log(_floored(λ)), U)
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """½ (P − D⁻¹ Q D⁻¹) is the gradient; the second derivative is about ½ (‖P‖ + ‖Q‖)."""
+        L = cholesky(D)
+        Q, P = self._whitened(parts, L)
+        curvature = sum(np.linalg.norm(A, 2, axis=(-2, -1)) for A in (P, Q))
+        return AffineGeodesics.whitened(L, (Q - P) / curvature[:, None, None])
+
+    @staticmethod
+    def _whitened(parts: Floats, L: Floats) -> tuple[Floats, Floats]:
+        """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
+        n = L.shape[-1]
+        Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
+        half = np.linalg.solve(L, Q)
+        return symmetric_part(np.linalg.solve(L, transpose(half))), congruence(L, P)
+
+
+class LogEuclideanSums(AtomSums):
+    """M = Σ w log Z."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return np.asarray(weights.T @ Z.half)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """exp(M/s)."""
+        return self._geodesics(parts, total, total, D)
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """2 (s log D − M) is the gradient in log D, and 2 Σ |w| bounds the second derivative."""
+        return self._geodesics(parts, total, size, D)
+
+    @staticmethod
+    def _geodesics(parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        logarithms = np.asarray(logm(D))
+        M = from_half_vectors(parts, D.shape[-1], weighted=True)
+        s, size = total[:, None, None], size[:, None, None]
+        return LogGeodesics.bounded(logarithms, (M - s * logarithms) / size)
+
+
+_SUMS: dict[type[Divergence], type[AtomSums]] = {
+    Stein: SteinSums,
+    Jeffrey: JeffreySums,
+    LogEuclidean: LogEuclideanSums,
+}
+
+
+def atom_sums(divergence: Divergence) -> AtomSums:
+    """Return the sums of this divergence, or say that no dictionary is learned with it."""
+    for cls, sums in _SUMS.items():
+        if isinstance(divergence, cls):
+            return sums(divergence)
+    names = ", ".join(cls.name for cls in _SUMS)
+    raise ValueError(
+        f"A dictionary is learned with one of the metrics {names}; got {divergence.name!r}."
+    )
+
+
+def _floored(eigenvalues: Floats) -> Floats:
+    """Return max(λ, floor·max|λ|): the projection onto the cone."""
+    greatest = np.abs(eigenvalues).max(axis=-1, keepdims=True)
+    return np.maximum(eigenvalues, _FLOOR * np.maximum(greatest, np.finfo(np.float64).tiny))

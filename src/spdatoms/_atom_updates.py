@@ -1,0 +1,240 @@
+"""The atoms' half-step: F(D) falls, or D stays, with the codes Y fixed.
+
+The terms of F that contain the atom D_r are
+
+    F_r(D_r) = −2 Σ_i Y_ir k(X_i, D_r) + 2 Σ_{j≠r} A_rj k(D_j, D_r),      A = YᵀY,
+
+and F_r is stationary where Σ c·∇d(Z, D_r) = 0 with the weights c_i = Y_ir k(X_i, D_r) for samples and
+c_j = −A_rj k(D_j, D_r) for the other atoms. With the weights frozen, the centre of the divergence is a
+proposal for D_r, or a gradient step is.
+
+A block of atoms takes two passes over the data. The first gives the sums of all its atoms at the
+current dictionary, from which follow proposals and the geodesics to them. The second evaluates
+Σ_i Y_ir k(X_i, D_r(t)) for the step lengths t. What remains of F_r is a matter among atoms, so each
+atom of the block in turn is then given the longest step for which F falls, exactly, with whatever the
+atoms before it have become. A block of one atom is the scheme of the paper; a block of all needs two
+passes an iteration, and F falls as surely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from spdatoms._atom_sums import AtomSums
+from spdatoms._blocks import block_slices
+from spdatoms._geodesics import Geodesics
+from spdatoms._gram_margin import GramMargin
+from spdatoms.kernel import kernel_values
+
+Floats = NDArray[np.float64]
+
+#: Step lengths along the geodesic to the proposal, longest first; then the atom stays.
+STEPS = (1.0, 0.5, 0.25, 0.0625, 0.0078125)
+#: A change of F below this fraction of the terms it is the difference of is rounding.
+_ROUNDING = 1e-14
+#: A re-seeded atom must differ from the others: no kernel value with them is above this.
+_LARGEST_LIKENESS = 0.99
+
+
+class Passes(Protocol):
+    """What the update asks of the data, see `CodedData`."""
+
+    def products_of_codes(self) -> Floats: ...  # noqa: D102
+    def fits(self) -> Floats: ...  # noqa: D102
+    def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats: ...  # noqa: D102
+    def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats: ...  # noqa: D102
+    def worst_represented(self, count: int) -> NDArray[np.intp]: ...  # noqa: D102
+    def samples(self, chosen: NDArray[np.intp]) -> Floats: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class UpdateRule:
+    """How atoms move.
+
+    Attributes
+    ----------
+    sums : AtomSums
+        The divergence's sums.
+    beta : float
+        The β of the kernel.
+    gradient : bool
+        Propose a step of Riemannian gradient descent instead of the centre.
+    block_size : int or None
+        Atoms that are updated from the same two passes; None is all of them.
+    shift : float or None
+        σ of `GramMargin`; None where the kernel is positive definite on every set of matrices.
+    least_schur : float
+        See `GramMargin`.
+    least_eigenvalue : float
+        The least eigenvalue that an atom may have in its unit-diagonal scaling.
+    steps_at_once : int
+        Step lengths that the second pass evaluates before the atoms choose. It has no influence on
+        the result: one at a time saves work, all at once saves passes.
+    """
+
+    sums: AtomSums
+    beta: float
+    gradient: bool = False
+    block_size: int | None = None
+    shift: float | None = None
+    least_schur: float = 0.0
+    least_eigenvalue: float = 1e-10
+    steps_at_once: int = 1
+
+    def margin(self, gram: Floats) -> GramMargin | None:
+        """Return the margin to keep, if there is one."""
+        return None if self.shift is None else GramMargin(gram, self.shift, self.least_schur)
+
+    def kernel(self, C: Floats, D: Floats | None = None) -> Floats:
+        """Return k(C_p, D_j), or k(C_p, C_q) without D."""
+        divergence = self.sums.divergence
+        prepared = None if D is None else divergence.prepare(D)
+        return kernel_values(divergence.pairwise(divergence.prepare(C), prepared), self.beta)
+
+
+class AtomUpdate:
+    """One half-step: a dictionary that changes atom by atom, and by how much F has.
+
+    Parameters
+    ----------
+    rule : UpdateRule
+        How atoms move.
+    data : Passes
+        The samples with their codes.
+    atoms, gram : ndarray
+        The dictionary D (N, n, n) and K (N, N); they are not modified.
+
+    Attributes
+    ----------
+    atoms, gram : ndarray
+        The dictionary as it is now.
+    change : float
+        The change of F so far; it is never positive.
+    """
+
+    def __init__(self, rule: UpdateRule, data: Passes, atoms: Floats, gram: Floats) -> None:
+        self.rule, self.data = rule, data
+        self.atoms, self.gram = atoms.copy(), gram.copy()
+        self.change = 0.0
+        self.products = data.products_of_codes()
+        self.fits = data.fits()
+        self.margin = rule.margin(gram)
+
+    def run(self) -> None:
+        """Re-seed the unused atoms, then update the others block by block."""
+        used = np.flatnonzero(self.products.diagonal())
+        self._reseed(np.flatnonzero(self.products.diagonal() == 0))
+        for part in block_slices(len(used), self.rule.block_size or max(1, len(used))):
+            self._update_block(used[part])
+
+    def _reseed(self, unused: NDArray[np.intp]) -> None:
+        """Replace atoms that no code uses by the worst represented samples: F stays what it is."""
+        if len(unused) == 0:
+            return
+        chosen = self.data.worst_represented(2 * len(unused))
+        samples = self.data.samples(chosen)
+        cross, within = self.rule.kernel(samples, self.atoms), self.rule.kernel(samples)
+        waiting = list(unused)
+        for i in range(len(samples)):
+            if not waiting:
+                return
+            k, r = cross[i], waiting[0]
+            k[r] = 0.0
+            if k.max() <= _LARGEST_LIKENESS and self._keeps_margin(r, k):
+                self._replace(waiting.pop(0), samples[i], k)
+                cross[:, r] = within[:, i]
+
+    def _update_block(self, block: NDArray[np.intp]) -> None:
+        geodesics = self._proposals(block)
+        waiting = np.arange(len(block))
+        for steps in block_slices(len(STEPS), self.rule.steps_at_once):
+            if len(waiting) == 0:
+                return
+            paths = geodesics.take(waiting)
+            candidates = [self._sound(paths.points(t), block[waiting]) for t in STEPS[steps]]
+            fits = self.data.fits_of(block[waiting], candidates)
+            left = np.ones(len(waiting), dtype=bool)
+            for C, fit in zip(candidates, fits, strict=True):
+                still = np.flatnonzero(left)
+                left[still] = ~self._accept(block[waiting[still]], C[still], fit[still])
+            waiting = waiting[left]
+
+    def _proposals(self, block: NDArray[np.intp]) -> Geodesics:
+        """Return the geodesics from the atoms of a block to their proposals."""
+        sums = self.rule.sums
+        weights = -self.products[:, block] * self.gram[:, block]
+        weights[block, np.arange(len(block))] = 0.0
+        total = self.data.weighted_sums(block, self.atoms)
+        total += sums.sums(
+            sums.divergence.prepare(self.atoms),
+            scipy.sparse.csc_array(weights),
+            self.atoms[block],
+        )
+        move = sums.downhill if self.rule.gradient else sums.towards_centre
+        return move(total, self.atoms[block])
+
+    def _sound(self, C: Floats, block: NDArray[np.intp]) -> Floats:
+        """Put the old atom in place of a candidate that is at the edge of the cone."""
+        unfit = ~well_conditioned(C, self.rule.least_eigenvalue)
+        C[unfit] = self.atoms[block[unfit]]
+        return C
+
+    def _accept(self, block: NDArray[np.intp], C: Floats, fits: Floats) -> NDArray[np.bool_]:
+        """Let each atom of the block in turn become its candidate if F falls; say which did."""
+        if len(block) == 0:
+            return np.zeros(0, dtype=bool)
+        cross, within = self.rule.kernel(C, self.atoms), self.rule.kernel(C)
+        accepted = np.zeros(len(block), dtype=bool)
+        for p, r in enumerate(block):
+            k = cross[p]
+            k[r] = 1.0
+            gain, cost = fits[p] - self.fits[r], self.products[r] @ (k - self.gram[r])
+            k[r] = 0.0
+            change = 2.0 * (cost - gain)
+            if change < -_ROUNDING * self._size_of_terms(r) and self._keeps_margin(r, k):
+                self._replace(r, C[p], k)
+                cross[:, r] = within[:, p]
+                self.fits[r] = fits[p]
+                self.change += change
+                accepted[p] = True
+        return accepted
+
+    def _size_of_terms(self, r: int) -> float:
+        return float(abs(self.fits[r]) + np.abs(self.products[r]) @ self.gram[r])
+
+    def _keeps_margin(self, r: int, k: Floats) -> bool:
+        """Say whether the Gram matrix may have the row k, in which k_r is zero."""
+        return self.margin is None or self.margin.allows(r, k)
+
+    def _replace(self, r: int, atom: Floats, k: Floats) -> None:
+        if self.margin is not None:
+            self.margin.replace(r, k)
+        self.atoms[r] = atom
+        self.gram[r] = self.gram[:, r] = k
+        self.gram[r, r] = 1.0
+
+
+def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
+    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
+    scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
+    shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])
+    finite[finite] = _have_cholesky_factors(shifted)
+    return finite
+
+
+def _have_cholesky_factors(stack: Floats) -> NDArray[np.bool_]:
+    try:
+        np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        if len(stack) == 1:
+            return np.zeros(1, dtype=bool)
+        middle = len(stack) // 2
+        halves = [_have_cholesky_factors(half) for half in (stack[:middle], stack[middle:])]
+        return np.concatenate(halves)
+    return np.ones(len(stack), dtype=bool)

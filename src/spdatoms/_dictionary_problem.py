@@ -1,0 +1,177 @@
+"""What is settled before a dictionary is learned: first atoms, β, λ, and the ridge that an indefinite kernel needs."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms._atom_sums import atom_sums
+from spdatoms._atom_updates import UpdateRule
+from spdatoms.coding import automatic_alpha
+from spdatoms.correction import eigenvalue_tolerance
+from spdatoms.divergences import Divergence, Jeffrey, Stein
+from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.kernel import (
+    check_size,
+    choose_beta,
+    evenly_spaced,
+    kernel_values,
+    stein_kernel_is_guaranteed,
+)
+from spdatoms.validation import FloatArray, check_spd
+
+Floats = NDArray[np.float64]
+
+#: β and the ridge are found from so many samples at most.
+_SUBSAMPLE = 500
+#: K + μI has no eigenvalue below this on the subsample and the first atoms, and none below half of
+#: it on any dictionary that is learned.
+_MARGIN = 1e-3
+#: The least Schur complement of an atom in K + μI − ½·margin·I: what rounding cannot reach.
+_LEAST_SCHUR = 1e-5
+#: Iterations of k-means to start with: the learner moves the atoms anyway.
+_KMEANS_ITERATIONS = 10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The kernel and the objective, fixed from the first step to the last.
+
+    Attributes
+    ----------
+    divergence : Divergence
+        The d of the kernel exp(−β·d).
+    beta, alpha : float
+        β, and the price λ of ‖y‖₁.
+    ridge : float
+        The price μ of ‖y‖².
+    guaranteed : bool
+        Whether the kernel is positive definite on every set of matrices of this size.
+    """
+
+    divergence: Divergence
+    beta: float
+    alpha: float
+    ridge: float
+    guaranteed: bool
+
+    def gram(self, atoms: Floats) -> Floats:
+        """Return K of a dictionary."""
+        divergence = self.divergence
+        return kernel_values(divergence.pairwise(divergence.prepare(atoms)), self.beta)
+
+    def ridged(self, gram: Floats) -> Floats:
+        """Return K + μI."""
+        return gram + self.ridge * np.eye(len(gram))
+
+    def rule(self, update: str, block_size: int | None) -> UpdateRule:
+        """Return how atoms move."""
+        return UpdateRule(
+            atom_sums(self.divergence),
+            self.beta,
+            gradient=update == "gradient",
+            block_size=block_size,
+            shift=None if self.guaranteed else self.ridge - 0.5 * _MARGIN,
+            least_schur=_LEAST_SCHUR,
+        )
+
+
+def kernel_is_guaranteed(divergence: Divergence, beta: float, n: int) -> bool:
+    """Say whether exp(−β·d) is positive definite on every set of n×n matrices.
+
+    Stein's is at some β, Jeffrey's at none, and the Gaussian kernel of the logarithms at all.
+    """
+    if isinstance(divergence, Stein):
+        return stein_kernel_is_guaranteed(beta, n)
+    return not isinstance(divergence, Jeffrey)
+
+
+def settle(
+    X: FloatArray,
+    atoms: Floats,
+    divergence: Divergence,
+    beta: float | str,
+    alpha: float | str,
+) -> Problem:
+    """Choose β, λ and the ridge from a subsample of X and the first atoms.
+
+    The ridge is μ = max(0, margin − λ_min) with the least eigenvalue of the Gram matrix of both. On
+    them f(y) + λ‖y‖₁ ≥ −μ then holds for every y, and K + μI of the first dictionary has the margin
+    that the updates preserve: F is bounded below.
+    """
+    samples = np.asarray(X[evenly_spaced(len(X), _SUBSAMPLE)], np.float64)
+    divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
+    beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
+    guaranteed = kernel_is_guaranteed(divergence, beta, X.shape[-1])
+    ridge, indefinite = 0.0, False
+    if not guaranteed:
+        gram = kernel_values(divergences, beta)
+        eigenvalues = np.linalg.eigvalsh(gram)
+        indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
+        ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
+        if indefinite:
+            _warn_of_ridge(divergence, beta, eigenvalues, ridge)
+    chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
+    return Problem(divergence, beta, chosen, ridge, guaranteed)
+
+
+def _warn_of_ridge(divergence: Divergence, beta: float, eigenvalues: Floats, ridge: float) -> None:
+    warnings.warn(
+        f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
+        f"eigenvalue {eigenvalues[0]:.3g}, greatest {eigenvalues[-1]:.3g}): a ridge of {ridge:.3g} "
+        "times the squared norm of the codes is added to the objective.",
+        IndefiniteKernelWarning,
+        stacklevel=4,
+    )
+
+
+def first_atoms(
+    X: FloatArray,
+    init: str | ArrayLike,
+    n_atoms: int,
+    divergence: Divergence,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+) -> Floats:
+    """Return the dictionary to start from: random samples, the centres of k-means, or a given one."""
+    if not isinstance(init, str):
+        atoms = check_size(check_spd(init, name="init"), X.shape[-1], name="init")
+        if len(atoms) != n_atoms:
+            raise ValueError(f"init holds {len(atoms)} atoms, but n_atoms is {n_atoms}.")
+        return atoms.astype(np.float64)
+    if init == "random":
+        return np.asarray(X[distinct_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
+    distinct_samples(X, range(len(X)), n_atoms)
+    from spdatoms.clustering import SPDKMeans
+
+    kmeans = SPDKMeans(
+        n_atoms,
+        metric=divergence,
+        init="k-means++",
+        n_init=1,
+        max_iter=_KMEANS_ITERATIONS,
+        random_state=int(rng.integers(2**31)),
+        n_jobs=n_jobs,
+    )
+    return np.asarray(kmeans.fit(X).cluster_centers_, np.float64)
+
+
+def distinct_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:
+    """Return the first ``count`` samples in this order that differ from each other."""
+    seen: set[bytes] = set()
+    chosen = []
+    for i in order:
+        digest = hashlib.blake2b(X[i].tobytes(), digest_size=16).digest()
+        if digest not in seen:
+            seen.add(digest)
+            chosen.append(int(i))
+            if len(chosen) == count:
+                return chosen
+    raise ValueError(
+        f"X holds {len(chosen)} different matrices, too few for {count} atoms: lower n_atoms."
+    )

@@ -1,0 +1,77 @@
+"""Alternate exact coding and updates of the atoms: F falls in every half-step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from spdatoms._atom_updates import AtomUpdate, UpdateRule
+from spdatoms._coded_data import CodedData
+from spdatoms._dictionary_problem import Problem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class State:
+    """A dictionary between two iterations.
+
+    Attributes
+    ----------
+    atoms : ndarray of shape (N, n, n)
+        D.
+    gram : ndarray of shape (N, N)
+        K, without any ridge.
+    codes : csr_array of shape (m, N)
+        Y, from which the next coding starts.
+    objective : tuple of float
+        F after every half-step so far.
+    """
+
+    atoms: Floats
+    gram: Floats
+    codes: scipy.sparse.csr_array
+    objective: tuple[float, ...]
+
+    @property
+    def n_iter(self) -> int:
+        """The number of iterations so far, of two half-steps each."""
+        return len(self.objective) // 2
+
+    @property
+    def nonzeros(self) -> float:
+        """The mean number of non-zeros of a code."""
+        return float(self.codes.nnz / self.codes.shape[0])
+
+    def converged(self, tol: float) -> bool:
+        """Say whether the last iteration lowered F by no more than this fraction of it."""
+        if self.n_iter < 2:
+            return False
+        before, now = self.objective[-3], self.objective[-1]
+        # Where codes are perfect F is zero, and what is left of it is the rounding of m ones.
+        rounding = np.finfo(np.float64).eps * self.codes.shape[0]
+        return before - now <= tol * abs(now) + rounding
+
+
+def first_state(problem: Problem, atoms: Floats, n_samples: int) -> State:
+    """Return the dictionary to start from, before anything was coded."""
+    codes = scipy.sparse.csr_array((n_samples, len(atoms)))
+    return State(atoms, problem.gram(atoms), codes, ())
+
+
+def iterations(
+    data: CodedData, problem: Problem, rule: UpdateRule, state: State
+) -> Iterator[State]:
+    """Yield the state after every further iteration, without end."""
+    data.start_from(state.codes)
+    while True:
+        coded = data.code(problem.ridged(state.gram), state.atoms, problem.alpha)
+        update = AtomUpdate(rule, data, state.atoms, state.gram)
+        update.run()
+        objective = (*state.objective, coded, coded + update.change)
+        state = State(update.atoms, update.gram, data.codes(), objective)
+        yield state

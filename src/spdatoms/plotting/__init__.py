@@ -1,0 +1,13 @@
+"""Pictures of dictionaries, codes and learning runs, in the style of scikit-learn's displays.
+
+A display holds what is to be drawn; ``from_estimator`` (or ``from_codes``) makes and draws it, and
+``plot`` draws it again, perhaps elsewhere. ``ax_`` and ``figure_`` are matplotlib's. Everything can be
+read in grey. matplotlib comes with ``pip install 'spdatoms[plot]'``.
+"""
+
+from spdatoms.plotting._atoms import AtomsDisplay
+from spdatoms.plotting._codes import CodesDisplay
+from spdatoms.plotting._learning_curve import LearningCurveDisplay
+from spdatoms.plotting._usage import AtomUsageDisplay
+
+__all__ = ["AtomUsageDisplay", "AtomsDisplay", "CodesDisplay", "LearningCurveDisplay"]

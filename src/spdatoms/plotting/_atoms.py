@@ -1,0 +1,177 @@
+"""Atoms, or any SPD matrices: covariance ellipses where n is 2 or 3, else heat maps."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute
+from spdatoms.validation import check_spd
+
+#: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
+_LINE_STYLES = ("-", "--", ":")
+#: The part of a cell that an ellipse may fill.
+_FILL = 0.44
+#: The distance of two rows, in widths of a cell: room for the titles.
+_PITCH = 1.2
+#: Points on an ellipse.
+_POINTS = 80
+
+
+class AtomsDisplay(Display):
+    """{x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map beyond.
+
+    An ellipsoid, n = 3, is shown by its outlines seen along the three axes, which are the ellipses of
+    the 2×2 blocks of A. All ellipses have one scale, unless ``common_scale`` is false.
+
+    Parameters
+    ----------
+    atoms : array-like of shape (N, n, n)
+        SPD matrices.
+    titles : sequence of str, optional
+        What to write under the atoms; their indices if not given.
+    common_scale : bool
+        Draw ellipses at one scale, so that large atoms look large. Otherwise each fills its cell.
+    n_columns : int, optional
+        Atoms in a row; chosen to give a broad rectangle if not given.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes with the atoms.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.plotting import AtomsDisplay
+    >>> display = AtomsDisplay(np.array([[[2.0, 1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 3.0]]])).plot()
+    >>> len(display.ax_.lines)
+    2
+    """
+
+    def __init__(
+        self,
+        atoms: ArrayLike,
+        *,
+        titles: list[str] | None = None,
+        common_scale: bool = True,
+        n_columns: int | None = None,
+    ) -> None:
+        self.atoms = check_spd(atoms, name="atoms")
+        if titles is not None and len(titles) != len(self.atoms):
+            raise ValueError(f"There are {len(self.atoms)} atoms, but {len(titles)} titles.")
+        self.titles = titles
+        self.common_scale = common_scale
+        self.n_columns = n_columns
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        titles: list[str] | None = None,
+        common_scale: bool = True,
+        n_columns: int | None = None,
+        ax: Any | None = None,
+    ) -> AtomsDisplay:
+        """Draw the ``atoms_`` of a dictionary or the ``cluster_centers_`` of k-means.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted one.
+        titles : sequence of str, optional
+            What to write under the atoms.
+        common_scale : bool
+            Draw ellipses at one scale.
+        n_columns : int, optional
+            Atoms in a row.
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made.
+
+        Returns
+        -------
+        AtomsDisplay
+        """
+        atoms = fitted_attribute(estimator, "atoms_", "cluster_centers_")
+        display = cls(atoms, titles=titles, common_scale=common_scale, n_columns=n_columns)
+        return display.plot(ax)
+
+    def plot(self, ax: Any | None = None) -> AtomsDisplay:
+        """Draw the atoms.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made.
+
+        Returns
+        -------
+        AtomsDisplay
+        """
+        columns = self.n_columns or int(np.ceil(np.sqrt(1.6 * len(self.atoms))))
+        columns = min(columns, len(self.atoms))
+        rows = -(-len(self.atoms) // columns)
+        ax = self._use_axes(ax, size=_figure_size(rows, columns))
+        row, column = np.divmod(np.arange(len(self.atoms)), columns)
+        cells = np.stack([column, _PITCH * row], axis=1)
+        if self.atoms.shape[-1] in (2, 3):
+            self._draw_ellipses(ax, cells)
+        else:
+            self._draw_heat_maps(ax, cells)
+        self._write_titles(ax, cells)
+        ax.set(xlim=(-0.55, columns - 0.45), ylim=(_PITCH * rows - 0.5, -0.5), aspect="equal")
+        ax.set_axis_off()
+        return self
+
+    def _draw_ellipses(self, ax: Any, cells: NDArray[np.float64]) -> None:
+        reach = np.sqrt(self.atoms.diagonal(axis1=1, axis2=2).max(axis=1))
+        scales = _FILL / (np.full(len(reach), reach.max()) if self.common_scale else reach)
+        planes = list(combinations(range(self.atoms.shape[-1]), 2))
+        for plane, style in zip(planes, _LINE_STYLES, strict=False):
+            for atom, cell, scale in zip(self.atoms, cells, scales, strict=True):
+                x, y = scale * ellipse(atom[np.ix_(plane, plane)])
+                # The axis of rows points down, that of the ellipse up.
+                ax.plot(cell[0] + x, cell[1] - y, style, color=INK, linewidth=1.3)
+                if len(planes) == 1:
+                    ax.fill(cell[0] + x, cell[1] - y, color=PALE, alpha=0.35, linewidth=0)
+        if len(planes) > 1:
+            self._name_planes(ax, planes)
+
+    def _name_planes(self, ax: Any, planes: list[tuple[int, int]]) -> None:
+        handles = ax.lines[:: len(self.atoms)]
+        names = [f"axes {a + 1}, {b + 1}" for a, b in planes]
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
+        ax.legend(handles, names, frameon=False, fontsize=9, **place)
+
+    def _draw_heat_maps(self, ax: Any, cells: NDArray[np.float64]) -> None:
+        half = 0.42
+        style: dict[str, Any] = {"cmap": "cividis", "vmin": -1.0, "vmax": 1.0}
+        for atom, (x, y) in zip(self.atoms, cells, strict=True):
+            extent = (x - half, x + half, y + half, y - half)
+            image = ax.imshow(atom / np.abs(atom).max(), extent=extent, **style)
+        self.figure_.colorbar(image, ax=ax, label="entry / largest entry", shrink=0.8)
+
+    def _write_titles(self, ax: Any, cells: NDArray[np.float64]) -> None:
+        titles = self.titles or [str(index) for index in range(len(self.atoms))]
+        for title, (x, y) in zip(titles, cells, strict=True):
+            ax.text(x, y + 0.46, title, ha="center", va="top", fontsize=8, color="0.25")
+
+
+def ellipse(A: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return points L (cos φ, sin φ) with A = L Lᵀ, which lie on xᵀ A⁻¹ x = 1, shape (2, points)."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _POINTS)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    points: NDArray[np.float64] = np.linalg.cholesky(A.astype(np.float64)) @ circle
+    return points
+
+
+def _figure_size(rows: int, columns: int) -> tuple[float, float]:
+    """Return inches: 1.1 a cell, as long as it fits on a page."""
+    cell = min(1.1, 10.0 / columns, 12.0 / (_PITCH * rows))
+    return max(3.2, columns * cell + 0.8), max(2.0, _PITCH * rows * cell + 0.4)

@@ -1,0 +1,51 @@
+"""What the displays share: axes, and the arrays they find in estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._blocks import import_extra
+
+#: The ink of lines and bars, and of what is to stand back.
+INK, PALE = "#1f3b57", "#9aa7b4"
+
+
+class Display:
+    """Something that is drawn into one matplotlib axes, ``ax_``, of a figure, ``figure_``."""
+
+    ax_: Any
+    figure_: Any
+
+    def _use_axes(self, ax: Any | None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+        """Return the axes to draw into, new ones if none are given."""
+        if ax is None:
+            pyplot = import_extra("matplotlib.pyplot", extra="plot")
+            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+def without_frame(ax: Any) -> None:
+    """Leave only the axes that carry numbers."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def fitted_attribute(estimator: Any, *names: str) -> NDArray[Any]:
+    """Return the first of these attributes that a fitted estimator has."""
+    check_is_fitted(estimator)
+    for name in names:
+        if hasattr(estimator, name):
+            return np.asarray(getattr(estimator, name))
+    raise TypeError(f"{type(estimator).__name__} has no attribute {' or '.join(names)} to draw.")
+
+
+def dense_codes(codes: Any) -> NDArray[Any]:
+    """Return codes (m, N), which may be a SciPy sparse matrix, as an array."""
+    dense = np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes)
+    if dense.ndim != 2 or dense.size == 0:
+        raise ValueError(f"codes must have the shape (m, N), got {dense.shape}.")
+    return dense

@@ -1,0 +1,186 @@
+"""Means: stationary, the same at any scale, and equal to what other sources give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+from _matrices import random_spd, spd_stacks
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyriemann.geometry.mean import gmean
+from sklearn.exceptions import ConvergenceWarning
+
+from spdatoms import check_spd, mean, pairwise_divergence
+from spdatoms.divergences import Burg, get_divergence
+from spdatoms.geometry import geometric_mean, log_map
+
+METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]
+SCALES = [2.0**-498, 1.0, 2.0**498]
+relaxed = settings(max_examples=25, deadline=None)
+
+
+def assert_close(actual, expected, tolerance=1e-8):
+    largest = abs(expected).max()
+    np.testing.assert_allclose(actual / largest, expected / largest, rtol=0, atol=tolerance)
+
+
+def slopes(metric, X, C):
+    """Return the gradients of d(X_i, C) in C, whitened by C = L Lᵀ: what no unit of measure changes."""
+    L = np.linalg.cholesky(C)
+    if metric == "riemann":
+        tangents = log_map(X, C)
+        return np.array([np.linalg.solve(L, np.linalg.solve(L, T).T) for T in tangents])
+    copies = np.broadcast_to(C, X.shape)
+    return L.T @ get_divergence(metric).gradient(copies, X) @ L
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "riemann"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_stationary(metric, scale):
+    """Σ w_i ∇d(X_i, C) vanishes next to its terms."""
+    for m, n, condition in ((2, 1, 5.0), (3, 3, 1e3), (11, 5, 1e2), (12, 17, 1e2)):
+        X = random_spd(m, n, condition=condition, scale=scale, seed=m)
+        w = np.random.default_rng(n).uniform(0.1, 2.0, m)
+        C = mean(X, metric, w)
+        gradients = slopes(metric, X, C)
+        largest = max(1.0, *(np.linalg.norm(G) for G in gradients))
+        assert np.linalg.norm(np.tensordot(w / w.sum(), gradients, axes=1)) <= 1e-8 * largest
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_neighbour_is_better(metric):
+    X = random_spd(9, 4, condition=20.0)
+    w = np.linspace(0.2, 1.0, 9)
+    C = mean(X, metric, w)
+    least = (w @ pairwise_divergence(X, C[None], metric))[0]
+    L, rng = np.linalg.cholesky(C), np.random.default_rng(0)
+    for _ in range(20):
+        E = rng.standard_normal((4, 4))
+        other = L @ scipy.linalg.expm(1e-2 * (E + E.T)) @ L.T
+        other = 0.5 * (other + other.T)
+        assert (w @ pairwise_divergence(X, other[None], metric))[0] > least
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_against_pyriemann(metric, weighted):
+    names = {"stein": "logdet", "jeffrey": "kullback_sym", "burg": "euclid"}
+    options = {"tol": 1e-12, "maxiter": 500} if metric in ("stein", "riemann") else {}
+    for n in (2, 5, 12):
+        X = random_spd(10, n, condition=30.0, seed=n)
+        w = np.linspace(1.0, 3.0, 10) if weighted else None
+        name = names.get(metric, metric)
+        assert_close(mean(X, metric, w), gmean(X, metric=name, sample_weight=w, **options))
+
+
+def test_sides_of_burg():
+    X, w = random_spd(6, 4), np.linspace(1.0, 2.0, 6)
+    share = w / w.sum()
+    assert_close(mean(X, "burg", w), np.tensordot(share, X, axes=1), 1e-14)
+    harmonic = np.linalg.inv(np.tensordot(share, np.linalg.inv(X), axes=1))
+    assert_close(mean(X, Burg(side="left"), w), harmonic, 1e-13)
+
+
+@relaxed
+@given(X=spd_stacks(m=2, max_n=7, max_condition=1e2, log10_scale=(-150, 150)))
+def test_means_of_two_are_the_geometric_mean(X):
+    expected = geometric_mean(X[0], X[1])
+    for metric in ("jeffrey", "riemann", "stein"):
+        assert_close(mean(X, metric), expected)
+
+
+@relaxed
+@given(
+    X=spd_stacks(max_m=8, max_n=6, max_condition=1e2, log10_scale=(-2, 2)),
+    exponent=st.integers(-450, 450),
+)
+def test_mean_scales_with_the_matrices(X, exponent):
+    for metric in METRICS:
+        scaled = mean(np.ldexp(X, exponent), metric)
+        check_spd(scaled[None])
+        assert_close(np.ldexp(scaled, -exponent), mean(X, metric))
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "riemann"])
+def test_congruence_and_inversion(metric):
+    X = random_spd(7, 5, condition=10.0)
+    A = np.random.default_rng(0).standard_normal((5, 5)) + 3 * np.eye(5)
+    C = mean(X, metric)
+    moved = A @ X @ A.T
+    assert_close(mean(0.5 * (moved + moved.swapaxes(1, 2)), metric), A @ C @ A.T, 1e-7)
+    inverse = np.linalg.inv(X)
+    assert_close(mean(0.5 * (inverse + inverse.swapaxes(1, 2)), metric), np.linalg.inv(C), 1e-7)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_weights(metric):
+    X = random_spd(5, 4, condition=10.0)
+    w = np.array([1.0, 0.0, 2.0, 0.0, 1.0])
+    C = mean(X, metric, w)
+    # A weight of zero is a matrix left out, a weight of two a matrix given twice.
+    assert_close(mean(X[[0, 2, 2, 4]], metric), C)
+    for factor in (1e-300, 1e-9, 1e300):
+        assert_close(mean(X, metric, factor * w), C)
+    only = mean(X, metric, [0, 0, 0, 1, 0])
+    assert_close(only, X[3], 1e-14)
+    np.testing.assert_array_equal(mean(X, metric, np.ones(5)), mean(X, metric))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_of_one_and_of_equal_matrices(metric):
+    for scale in SCALES:
+        A = random_spd(1, 5, condition=1e3, scale=scale)
+        np.testing.assert_array_equal(mean(A, metric), A[0])
+        assert_close(mean(np.repeat(A, 6, axis=0), metric), A[0], 1e-12)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_result(metric):
+    """Symmetric to the bit, of the input's precision, and not a view of the input."""
+    X = random_spd(6, 7)
+    X.flags.writeable = False
+    C = mean(X, metric)
+    assert C.shape == (7, 7)
+    np.testing.assert_array_equal(C, C.T)
+    check_spd(C[None])
+    single = mean(X.astype(np.float32), metric)
+    assert single.dtype == np.float32
+    assert_close(single, C, 1e-5)
+    assert not np.shares_memory(mean(X[:1], metric), X)
+    assert_close(mean([[[2, 1], [1, 2]], [[2, 1], [1, 2]]], metric), np.array([[2.0, 1], [1, 2]]))
+
+
+@pytest.mark.parametrize("metric", ["stein", "riemann"])
+def test_warns_when_the_steps_do_not_suffice(metric):
+    X = random_spd(8, 4, condition=1e3)
+    with pytest.warns(ConvergenceWarning, match=f"{metric} mean did not converge in 2 steps"):
+        C = mean(X, metric, max_iter=2)
+    check_spd(C[None])
+    assert_close(mean(X, metric, tol=1e-4), mean(X, metric), 1e-2)
+
+
+def test_bad_weights():
+    X = random_spd(3, 2)
+    for bad in ([1, 2], [[1, 1, 1]], 1.0):
+        with pytest.raises(ValueError, match=r"sample_weight must have the shape \(3,\)"):
+            mean(X, sample_weight=bad)
+    for bad in ([0, 0, 0], [1, -1, 1], [1, np.nan, 1], [1, np.inf, 1]):
+        with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
+            mean(X, sample_weight=bad)
+
+
+def test_bad_matrices():
+    with pytest.raises(ValueError, match=r"X\[1\] is not positive definite"):
+        mean([np.eye(2), -np.eye(2)])
+    with pytest.raises(ValueError, match="metric must be one of"):
+        mean(random_spd(3, 2), "harmonic")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_centre_with_negative_weights_stays_in_the_cone(metric):
+    divergence = get_divergence(metric)
+    X = random_spd(4, 3, condition=1e2)
+    weights = np.array([1.0, 1.0, -0.7, -0.7])
+    C = divergence.centre(divergence.prepare(X), weights, X[0])
+    check_spd(0.5 * (C + C.T)[None])

@@ -1,0 +1,190 @@
+"""Displays: they draw what they were given, where they were asked to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from _matrices import random_spd
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from matplotlib import pyplot as plt  # noqa: E402
+
+from spdatoms.clustering import SPDKMeans  # noqa: E402
+from spdatoms.coding import SPDSparseCoder  # noqa: E402
+from spdatoms.plotting import (  # noqa: E402
+    AtomsDisplay,
+    AtomUsageDisplay,
+    CodesDisplay,
+    LearningCurveDisplay,
+)
+from spdatoms.plotting._atoms import ellipse  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+class Learned(BaseEstimator):
+    """A stand-in for a fitted dictionary learner."""
+
+    def __init__(self) -> None:
+        self.objective_ = [9.0, 7.0, 6.5, 6.2, 6.1]
+        self.atoms_ = random_spd(7, 4)
+
+    def fit(self, X: np.ndarray) -> Learned:
+        return self
+
+
+def codes(m: int = 30, N: int = 12, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random((m, N)) < 0.2, rng.standard_normal((m, N)), 0.0)
+
+
+@pytest.mark.parametrize(
+    "display",
+    [
+        LearningCurveDisplay([3.0, 2.0, 1.0]),
+        AtomsDisplay(random_spd(5, 2)),
+        AtomsDisplay(random_spd(5, 3)),
+        AtomsDisplay(random_spd(5, 6)),
+        CodesDisplay(codes()),
+        AtomUsageDisplay([0.1, 0.5, 0.0]),
+    ],
+    ids=lambda display: type(display).__name__,
+)
+def test_every_display_draws_into_given_or_new_axes(display, tmp_path):
+    assert display.plot() is display
+    first = display.ax_
+    assert display.figure_ is first.figure
+    figure, ax = plt.subplots()
+    display.plot(ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert ax.has_data()
+    figure.savefig(tmp_path / "picture.png")
+
+
+def test_learning_curve_counts_half_steps():
+    display = LearningCurveDisplay.from_estimator(Learned(), color="k")
+    np.testing.assert_array_equal(display.line_.get_xdata(), [0.0, 0.5, 1.0, 1.5, 2.0])
+    np.testing.assert_array_equal(display.line_.get_ydata(), Learned().objective_)
+    assert display.line_.get_color() == "k"
+    assert display.ax_.get_ylabel() == "objective"
+
+
+def test_kmeans_can_be_drawn():
+    kmeans = SPDKMeans(3, random_state=0).fit(random_spd(30, 2))
+    display = LearningCurveDisplay.from_estimator(kmeans)
+    np.testing.assert_array_equal(display.line_.get_ydata(), kmeans.inertia_history_)
+    np.testing.assert_array_equal(display.line_.get_xdata(), np.arange(kmeans.n_iter_ + 1))
+    assert display.ax_.get_ylabel() == "inertia"
+    assert len(AtomsDisplay.from_estimator(kmeans).ax_.lines) == 3
+
+
+def test_ellipse_lies_on_its_quadric():
+    A = random_spd(1, 2, condition=50, scale=1e-12)[0]
+    points = ellipse(A)
+    np.testing.assert_allclose(np.einsum("ip,ij,jp->p", points, np.linalg.inv(A), points), 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("common_scale", [True, False])
+def test_ellipses_keep_to_their_cells(scale, common_scale):
+    atoms = random_spd(7, 2, condition=30, scale=scale)
+    atoms[0] *= 100.0
+    display = AtomsDisplay(atoms, common_scale=common_scale, n_columns=3).plot()
+    for line, column in zip(display.ax_.lines, [0, 1, 2, 0, 1, 2, 0], strict=True):
+        x = line.get_xdata()
+        assert np.abs(x - column).max() <= 0.45
+        if not common_scale:
+            assert np.ptp(x) > 0.1
+
+
+def test_ellipsoids_have_three_outlines_and_a_legend():
+    display = AtomsDisplay(random_spd(4, 3)).plot()
+    assert len(display.ax_.lines) == 12
+    styles = [handle.get_linestyle() for handle in display.ax_.get_legend().get_lines()]
+    assert len(set(styles)) == 3
+
+
+def test_heat_maps_have_titles_and_one_colour_scale():
+    display = AtomsDisplay.from_estimator(Learned(), titles=list("abcdefg"))
+    assert len(display.ax_.images) == 7
+    assert {image.get_clim() for image in display.ax_.images} == {(-1.0, 1.0)}
+    assert [text.get_text() for text in display.ax_.texts] == list("abcdefg")
+
+
+def test_codes_show_every_non_zero_and_nothing_else():
+    Y = codes()
+    display = CodesDisplay.from_codes(Y)
+    shown = display.image_.get_array()
+    np.testing.assert_array_equal(np.ma.getmaskarray(shown), Y == 0)
+    np.testing.assert_array_equal(shown.compressed(), np.abs(Y[Y != 0]))
+
+
+def test_codes_are_grouped_by_label_and_thinned_out():
+    Y, y = codes(500), np.random.default_rng(1).choice(["dog", "cat", "owl"], 500)
+    display = CodesDisplay.from_codes(Y, y=y, max_codes=50)
+    labels = y[display.shown_]
+    assert len(labels) == 50
+    assert (np.sort(labels) == labels).all()
+    assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["cat", "dog", "owl"]
+
+
+def test_sparse_codes_are_accepted():
+    Y = sparse.csr_matrix(codes())
+    assert CodesDisplay.from_codes(Y).codes.shape == (30, 12)
+    np.testing.assert_allclose(AtomUsageDisplay.from_codes(Y).usage, (codes() != 0).mean(axis=0))
+
+
+def test_codes_that_are_all_zero():
+    assert CodesDisplay.from_codes(np.zeros((4, 3))).image_ is not None
+    assert AtomUsageDisplay.from_codes(np.zeros((4, 3))).ax_.get_title() == "3 atoms, 3 unused"
+
+
+def test_usage_is_sorted():
+    display = AtomUsageDisplay([0.1, 0.5, 0.0, 0.2]).plot()
+    np.testing.assert_array_equal(display.order_, [1, 3, 0, 2])
+    np.testing.assert_allclose([bar.get_height() for bar in display.bars_], [50, 20, 10, 0])
+
+
+def test_coder_can_be_drawn():
+    X = random_spd(40, 3)
+    coder = SPDSparseCoder(dictionary=X[:8], alpha=0.1).fit(X)
+    Y = coder.transform(X)
+    np.testing.assert_array_equal(CodesDisplay.from_estimator(coder, X).codes, Y)
+    np.testing.assert_allclose(
+        AtomUsageDisplay.from_estimator(coder, X).usage, (Y != 0).mean(axis=0)
+    )
+    assert len(AtomsDisplay.from_estimator(coder).ax_.lines) == 24
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="objective"):
+        LearningCurveDisplay([])
+    with pytest.raises(ValueError, match=r"codes must have the shape \(m, N\)"):
+        CodesDisplay(np.ones(3))
+    with pytest.raises(ValueError, match=r"y must have the shape \(30,\)"):
+        CodesDisplay(codes(), y=np.ones(3))
+    with pytest.raises(ValueError, match="usage"):
+        AtomUsageDisplay(np.ones((2, 2)))
+    with pytest.raises(ValueError, match="5 atoms, but 1 titles"):
+        AtomsDisplay(random_spd(5, 2), titles=["a"])
+    with pytest.raises(ValueError, match=r"atoms\[0\]"):
+        AtomsDisplay(-np.eye(2)[None])
+    with pytest.raises(TypeError, match="has no attribute objective_"):
+        LearningCurveDisplay.from_estimator(SPDSparseCoder().fit(random_spd(5, 2)))
+
+
+def test_matplotlib_is_imported_late():
+    check = "import sys, spdatoms.plotting; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

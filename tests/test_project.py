@@ -1,0 +1,202 @@
+"""What holds the project together: names, docstrings, README, metadata."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import os
+import pkgutil
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import spdatoms
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+
+
+def readme_blocks(marker: str) -> list[str]:
+    """Return the fenced blocks of the README that follow ``<!-- marker -->``."""
+    pattern = rf"^<!-- {re.escape(marker)} -->\n```\w*\n(.*?)^```$"
+    return re.findall(pattern, README.read_text(encoding="utf-8"), flags=re.S | re.M)
+
+
+# --- names -------------------------------------------------------------------------------------------
+
+
+def test_version_is_that_of_the_metadata():
+    assert spdatoms.__version__ == importlib.metadata.version("spdatoms")
+
+
+def test_no_public_name_twice():
+    assert len(set(spdatoms.__all__)) == len(spdatoms.__all__)
+
+
+@pytest.mark.parametrize("name", spdatoms.__all__)
+def test_public_name_is_importable_and_documented(name):
+    thing = getattr(spdatoms, name)
+    assert name in dir(spdatoms)
+    assert inspect.getdoc(thing)
+    assert thing.__name__ == name
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = spdatoms.no_such_name
+
+
+def test_import_is_light():
+    heavy = {"sklearn", "matplotlib", "skimage", "tqdm", "pyriemann", "dask"}
+    code = "import sys, spdatoms; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert heavy.isdisjoint(loaded.stdout.split())
+
+
+# --- docstrings --------------------------------------------------------------------------------------
+
+
+def documented_parameters(docstring: str) -> list[str]:
+    """Return the names in the section "Parameters" of a numpydoc docstring."""
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", docstring, flags=re.S | re.M
+    )
+    if section is None:
+        return []
+    heads = re.findall(r"^([*\w][^:\n]*?)(?: ?:.*)?$", section.group(1), flags=re.M)
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def test_the_parser_of_docstrings():
+    docstring = inspect.cleandoc(
+        """d(X, Y).
+
+        Parameters
+        ----------
+        X, Y : array
+            Text: more.
+
+        Z
+            Text.
+        *args : int
+
+        Returns
+        -------
+        W : int
+        """
+    )
+    assert documented_parameters(docstring) == ["X", "Y", "Z", "args"]
+
+
+@pytest.mark.parametrize("name", spdatoms.__all__)
+def test_docstring_and_signature_agree(name):
+    thing = getattr(spdatoms, name)
+    if inspect.isclass(thing) and issubclass(thing, BaseException):
+        pytest.skip("an exception or a warning takes a message")
+    expected = [
+        parameter for parameter in inspect.signature(thing).parameters if parameter != "self"
+    ]
+    assert sorted(documented_parameters(inspect.getdoc(thing) or "")) == sorted(expected)
+
+
+def modules_with_examples() -> list[str]:
+    """Return the modules of the package but the demonstration and the compiled ones."""
+    names = [module.name for module in pkgutil.walk_packages(spdatoms.__path__, "spdatoms.")]
+    return ["spdatoms"] + [
+        name for name in names if name != "spdatoms.demo" and "._compiled" not in name
+    ]
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_examples_in_docstrings(name):
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.failed == 0
+
+
+# --- README ------------------------------------------------------------------------------------------
+
+
+def test_readme_commands():
+    (demo,) = readme_blocks("command: demo")
+    (tests,) = readme_blocks("command: tests")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    for command, extra in ((demo, "demo"), (tests, "test")):
+        words = shlex.split(command)
+        assert words[:4] == ["python3", "-m", "venv", ".venv"]
+        assert f".[{extra}]" in words
+        assert extra in extras
+    assert importlib.util.find_spec(shlex.split(demo)[-1]) is not None
+
+
+@pytest.mark.skipif(
+    not (ROOT / ".ci" / "run").exists() or not shutil.which("bash"), reason="needs .ci/run and bash"
+)
+def test_ci_runs_the_command_of_the_readme():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    said = subprocess.run(
+        ["bash", str(script), "--print-test-command"], capture_output=True, text=True, check=True
+    )
+    assert said.stdout == readme_blocks("command: tests")[0]
+
+
+def test_examples_in_readme():
+    names: dict[str, object] = {}
+    for block in readme_blocks("example"):
+        exec(compile(block, "README.md", "exec"), names)
+    assert names["S"].shape == (200, 200)
+    assert names["C"].shape == (8, 8)
+    assert names["codes"].shape == (100, 100)
+    assert 0 < (names["codes"] != 0).mean() < 0.5
+    classifier, X, y = names["classifier"], names["X"], names["y"]
+    assert classifier.score(X[1::2], y[1::2]) > 0.8
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, flags=re.M)
+    anchors = {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith("#"):
+            assert target[1:] in anchors, target
+        elif not re.match(r"\w+:", target):
+            assert (ROOT / target.partition("#")[0]).exists(), target
+
+
+# --- metadata ----------------------------------------------------------------------------------------
+
+
+def test_citation():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    for key in ("cff-version: 1.2.0", "message:", "title:", "authors:", "references:"):
+        assert re.search(rf"^{re.escape(key)}", text, flags=re.M), key
+    assert "\t" not in text
+    assert "Sparse Coding on Symmetric Positive Definite Manifolds" in text
+    yaml = pytest.importorskip("yaml")
+    citation = yaml.safe_load(text)
+    assert citation["type"] == "software"
+    (paper,) = citation["references"]
+    assert [author["family-names"] for author in paper["authors"]] == [
+        "Harandi",
+        "Hartley",
+        "Lovell",
+        "Sanderson",
+    ]
+
+
+def test_package_is_typed():
+    assert (Path(spdatoms.__file__).parent / "py.typed").exists()

@@ -117,7 +117,7 @@ def stein_rows(n: int, repeats: int, gemm_size: int) -> Iterator[Row]:
     """Stein: percent of DGEMM, counting n³/3 + n² flops a pair, and times as fast as the others."""
     m = count_for(n)
     X, Y = wishart(m, n, 0), wishart(m, n, 1)
-    few, some = max(1, 20_000 // (m * n)), max(2, 60 // n)
+    few, some = max(1, 20_000 // (m * n)), max(8, 200 // n)
     product, product_flops = dgemm(gemm_size)
     times = best_times(
         {

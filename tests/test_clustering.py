@@ -189,10 +189,10 @@ def test_empty_clusters_get_the_worst_represented_matrices(metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_integer_weights_are_repetitions(metric):
-    X = random_spd(40, 3, seed=5)
+    X = clustered(4, 10, 3, seed=5)
     counts = np.random.default_rng(0).integers(1, 4, 40)
-    weighted = SPDKMeans(4, metric=metric, init=X[:4]).fit(X, sample_weight=counts)
-    repeated = SPDKMeans(4, metric=metric, init=X[:4]).fit(np.repeat(X, counts, axis=0))
+    weighted = SPDKMeans(4, metric=metric, init=X[::10]).fit(X, sample_weight=counts)
+    repeated = SPDKMeans(4, metric=metric, init=X[::10]).fit(np.repeat(X, counts, axis=0))
     assert weighted.inertia_ == pytest.approx(repeated.inertia_, rel=1e-9)
     np.testing.assert_allclose(
         weighted.cluster_centers_, repeated.cluster_centers_, rtol=1e-8, atol=1e-10
@@ -211,13 +211,13 @@ def test_matrices_without_weight_have_no_say():
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_a_seed_gives_the_same_result_with_any_number_of_threads(init):
-    X = random_spd(80, 4, seed=5)
+    X = random_spd(300, 12, seed=5)
     first, second = (
-        SPDKMeans(6, init=init, random_state=3, n_jobs=jobs).fit(X) for jobs in (None, 2)
+        SPDKMeans(3, init=init, n_init=2, random_state=3, n_jobs=jobs).fit(X) for jobs in (None, 2)
     )
     np.testing.assert_array_equal(first.cluster_centers_, second.cluster_centers_)
     by_generator = [
-        SPDKMeans(6, init=init, random_state=np.random.default_rng(3)).fit(X).inertia_
+        SPDKMeans(3, "stein", init, 2, random_state=np.random.default_rng(3)).fit(X).inertia_
         for _ in range(2)
     ]
     assert by_generator[0] == by_generator[1]
@@ -226,7 +226,7 @@ def test_a_seed_gives_the_same_result_with_any_number_of_threads(init):
 def test_more_starts_are_not_worse():
     X = random_spd(120, 3, seed=8)
     inertias = [
-        fit_quietly(SPDKMeans(10, init="random", n_init=n, random_state=0), X).inertia_
+        SPDKMeans(10, "jeffrey", init="random", n_init=n, random_state=0).fit(X).inertia_
         for n in (1, 4, "auto")
     ]
     assert inertias[0] >= inertias[1] >= inertias[2]
@@ -241,6 +241,24 @@ def test_plus_plus_seeds_spread_over_the_clusters():
         assert len(set(seeds.tolist())) == 8
         hits += len(set((seeds // 20).tolist()))
     assert hits >= 0.95 * 20 * 8
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_exchange_of_a_single_matrix_lowers_the_inertia_by_much(metric):
+    X = random_spd(60, 3, seed=6)
+    kmeans = SPDKMeans(4, metric=metric, random_state=0, tol=1e-8).fit(X)
+    sizes = np.bincount(kmeans.labels_)
+    for i in np.flatnonzero(sizes[kmeans.labels_] > 1)[:10]:
+        for b in set(range(4)) - {kmeans.labels_[i]}:
+            labels = kmeans.labels_.copy()
+            labels[i] = b
+            moved = sum(
+                pairwise_divergence(
+                    X[labels == j], mean(X[labels == j], metric)[None], metric
+                ).sum()
+                for j in range(4)
+            )
+            assert moved >= 0.995 * kmeans.inertia_
 
 
 def test_transform_predict_score():

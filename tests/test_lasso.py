@@ -226,24 +226,24 @@ def test_any_gram_of_features_is_solved(drawn, relative_alpha, positive):
 @pytest.mark.parametrize("alpha", [0.1, 1e-3])
 def test_objective_falls_strictly_in_every_round(alpha, positive):
     gram, cross = gaussian_problem(150, 10)
-    codes, last = sparse_code(gram, cross, alpha, positive=positive, return_certificate=True)
-    minimum = last.objective
-    history = []
+    _, last = sparse_code(gram, cross, alpha, positive=positive, return_certificate=True)
+    objectives, residuals = [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for rounds in range(last.rounds.max() + 1):
             codes, certificate = sparse_code(
                 gram, cross, alpha, positive=positive, max_rounds=rounds, return_certificate=True
             )
-            history.append(objective(gram, cross, alpha, codes))
-            # The gap bounds the distance from the minimum from the first round on.
-            assert (certificate.duality_gap >= history[-1] - minimum - 1e-12).all()
+            objectives.append(objective(gram, cross, alpha, codes))
+            residuals.append(certificate.kkt_residual)
             np.testing.assert_array_equal(certificate.converged, last.rounds <= rounds)
-    falls = -np.diff(history, axis=0)
-    still_going = np.arange(len(falls))[:, None] < last.rounds
-    assert (falls[still_going] > -1e-15).all()
-    assert (falls[: max(1, len(falls) // 2)][still_going[: max(1, len(falls) // 2)]] > 0).all()
-    assert len(history) > 2
+            # The gap bounds the distance from the minimum from the first round on.
+            assert (certificate.duality_gap >= objectives[-1] - last.objective - 1e-12).all()
+    falls = -np.diff(objectives, axis=0)
+    assert (falls > -1e-15).all()
+    visible = np.array(residuals[:-1]) > 1e-6  # below that the fall drowns in rounding
+    assert (falls[visible] > 0).all()
+    assert visible.sum() > 2 * len(cross)
 
 
 def test_what_is_left_undone_is_reported():

@@ -98,10 +98,14 @@ class SteinSums(AtomSums):
         return weighted_inverse_sums(Z.matrices, weights, D)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        """(s/2) P⁻¹: where D is the identity, the eigenvalues s/(2π) with the eigenvectors of P."""
+        """(s/2) P⁻¹ has, where D is the identity, the eigenvalues s/(2π) with the eigenvectors of P.
+
+        Where matrices lie close that is half the way to the stationary point, so we go twice as far.
+        """
         L = cholesky(D)
         π, U = np.linalg.eigh(self._whitened(parts, L))
-        return AffineGeodesics.of_spectrum(L, np.log(0.5 * total[:, None] / _floored(π)), U)
+        speeds = self.divergence.relaxation * np.log(0.5 * total[:, None] / _floored(π))
+        return AffineGeodesics.of_spectrum(L, speeds, U)
 
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
         """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""

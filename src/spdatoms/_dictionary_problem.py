@@ -6,17 +6,20 @@ import hashlib
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._atom_sums import atom_sums
 from spdatoms._atom_updates import UpdateRule
 from spdatoms.coding import automatic_alpha
-from spdatoms.correction import eigenvalue_tolerance
+from spdatoms.correction import CorrectedGram, eigenvalue_tolerance
 from spdatoms.divergences import Divergence, Jeffrey, Stein
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernel import (
+    DivergenceKernel,
     check_size,
     choose_beta,
     evenly_spaced,
@@ -34,6 +37,8 @@ _SUBSAMPLE = 500
 _MARGIN = 1e-3
 #: The least Schur complement of an atom in K + μI − ½·margin·I: what rounding cannot reach.
 _LEAST_SCHUR = 1e-5
+#: The least eigenvalue of an atom in its unit-diagonal scaling.
+_LEAST_EIGENVALUE = 1e-10
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
 
@@ -69,8 +74,9 @@ class Problem:
         """Return K + μI."""
         return gram + self.ridge * np.eye(len(gram))
 
-    def rule(self, update: str, block_size: int | None) -> UpdateRule:
-        """Return how atoms move."""
+    def rule(self, update: str, block_size: int | None, X: FloatArray) -> UpdateRule:
+        """Return how atoms move, so that they are SPD in the precision of X, too."""
+        eps = float(np.finfo(X.dtype).eps)
         return UpdateRule(
             atom_sums(self.divergence),
             self.beta,
@@ -78,7 +84,49 @@ class Problem:
             block_size=block_size,
             shift=None if self.guaranteed else self.ridge - 0.5 * _MARGIN,
             least_schur=_LEAST_SCHUR,
+            least_eigenvalue=max(_LEAST_EIGENVALUE, 4.0 * X.shape[-1] * eps),
         )
+
+
+class RidgeKernel(DivergenceKernel):
+    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI in the place of its Gram matrix.
+
+    Parameters
+    ----------
+    metric : str or Divergence
+        The divergence d.
+    beta : float
+        The β of the kernel.
+    ridge : float
+        The μ that was fixed for learning; zero changes nothing.
+    n_jobs : int, optional
+        The number of threads.
+    """
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        beta: float = 1.0,
+        ridge: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(metric, beta, "shift", n_jobs)
+        self.ridge = ridge
+
+    def _fit_divergences(self, divergence: Divergence, D: FloatArray) -> RidgeKernel:
+        self._atoms = divergence.prepare(D)
+        self._dtype = D.dtype
+        self.beta_ = float(self.beta)
+        gram = kernel_values(divergence.pairwise(self._atoms, n_jobs=self.n_jobs), self.beta_)
+        eigenvalues = np.linalg.eigvalsh(gram.astype(np.float64))
+        self.min_eigenvalue_, self.max_eigenvalue_ = map(float, eigenvalues[[0, -1]])
+        self.gram_ = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(self.ridge)
+        self.corrected_ = self.ridge > 0
+        self._correction = CorrectedGram(
+            self.gram_, self.min_eigenvalue_, self.max_eigenvalue_, self.corrected_
+        )
+        self.n_features_in_ = D.shape[-1]
+        return self
 
 
 def kernel_is_guaranteed(divergence: Divergence, beta: float, n: int) -> bool:
@@ -130,6 +178,13 @@ def _warn_of_ridge(divergence: Divergence, beta: float, eigenvalues: Floats, rid
     )
 
 
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator of random numbers for whatever scikit-learn or NumPy call a random state."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
 def first_atoms(
     X: FloatArray,
     init: str | ArrayLike,
@@ -149,7 +204,7 @@ def first_atoms(
     distinct_samples(X, range(len(X)), n_atoms)
     from spdatoms.clustering import SPDKMeans
 
-    kmeans = SPDKMeans(
+    kmeans: Any = SPDKMeans(
         n_atoms,
         metric=divergence,
         init="k-means++",
@@ -158,7 +213,9 @@ def first_atoms(
         random_state=int(rng.integers(2**31)),
         n_jobs=n_jobs,
     )
-    return np.asarray(kmeans.fit(X).cluster_centers_, np.float64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(kmeans.fit(X).cluster_centers_, np.float64)
 
 
 def distinct_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:

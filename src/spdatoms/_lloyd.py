@@ -15,6 +15,10 @@ from spdatoms.geometry import geodesic
 
 #: Shorter steps tried along the geodesic where the full one would make a cluster worse.
 _STEP_LENGTHS = (0.5, 0.25, 0.0625)
+#: Flops in a block of clusters, far more than it takes to hand it to a thread.
+_BLOCK_FLOPS = 5e6
+#: A sum is less than another if it is less than so many times it: rounding does not count.
+_NOTICEABLE = 1.0 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,9 @@ class Lloyd:
 
     No step makes the sum greater: a centre moves only if its own cluster gains, if need be by a
     shorter way along the geodesic.
+
+    Where nothing moves any more, matrices between two clusters are tried on the other side by
+    Hartigan's rule, which leads out of many of the poor minima in which Lloyd's algorithm stops.
     """
 
     def __init__(self, sample: Sample, centres: NDArray[np.float64], tol: float) -> None:
@@ -120,10 +127,13 @@ class Lloyd:
     def run(self, max_iter: int, report: Callable[[Lloyd], None]) -> Lloyd:
         """Iterate until nothing moves, ``max_iter`` times at most."""
         self.history.append(self.inertia)
-        while not self.converged and len(self.history) <= max_iter:
-            self._move_centres()
-            self._assign()
-            self._relocate_empty()
+        while len(self.history) <= max_iter:
+            if not self.converged:
+                self._move_centres()
+                self._assign()
+                self._relocate_empty()
+            elif not self._exchange():
+                break
             self.history.append(self.inertia)
             report(self)
         return self
@@ -153,7 +163,8 @@ class Lloyd:
                 current = self.centres[clusters[a]]
                 steps[a] = sample.divergence.centre(sample.prepared, weights, current)
 
-        run_blocks(step, len(clusters), 1, sample.n_jobs)
+        flops = 20 * len(sample) / len(self.centres) * self.centres.shape[-1] ** 3
+        run_blocks(step, len(clusters), int(_BLOCK_FLOPS / flops), sample.n_jobs)
         return steps
 
     def _accept(self, clusters: NDArray[np.intp], proposals: NDArray[np.float64]) -> None:
@@ -193,6 +204,44 @@ class Lloyd:
         self.moving[self.labels[leaves]] = True
         self.moving[nearest[leaves]] = True
         self.labels[leaves] = nearest[leaves]
+
+    def _exchange(self) -> bool:
+        """Move i from a to b where W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia; say if that helped.
+
+        W are the weights of the clusters. The factors tell what the move does to both centres, to
+        first order in w_i/W and for one matrix at a time. So it is a proposal: unless the sum has
+        become less after a step of the centres, everything stays as it was.
+        """
+        goals, leaves = self._exchange_goals()
+        if not leaves.any():
+            return False
+        before = self.inertia
+        state = self.centres.copy(), self.divergences.copy(), self.labels.copy()
+        self.moving[self.labels[leaves]] = True
+        self.moving[goals[leaves]] = True
+        self.labels[leaves] = goals[leaves]
+        self._move_centres()
+        self._assign()
+        if self.inertia < _NOTICEABLE * before:
+            return True
+        self.centres, self.divergences, self.labels = state
+        self.moving[:] = False
+        return False
+
+    def _exchange_goals(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """Return the best cluster of every matrix by Hartigan's rule, and whether it is another one."""
+        weights, every = self.sample.weights, np.arange(len(self.sample))
+        totals = np.bincount(self.labels, weights, minlength=len(self.centres))[:, None]
+        costs = self.divergences * (totals / (totals + weights))
+        own_total = totals[self.labels, 0]
+        others = own_total - weights
+        company = others > 1e-9 * own_total
+        # A matrix alone in its cluster stays: nothing is gained where it is its own centre.
+        factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
+        stay = factors * self.own
+        costs[self.labels, every] = stay
+        goals = costs.argmin(axis=0)
+        return goals, costs[goals, every] < _NOTICEABLE * stay
 
     def _relocate_empty(self) -> None:
         """Move the centres of empty clusters to the worst represented matrices."""

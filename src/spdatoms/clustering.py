@@ -33,9 +33,9 @@ _RANDOM_STARTS = 10
 class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
     """min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.
 
-    Lloyd's algorithm. With the squared affine-invariant distance, ``metric="riemann"``, it is the
-    intrinsic k-means on the manifold. The inertia never increases: a step of a centre that would
-    raise it is shortened or not taken.
+    Lloyd's algorithm, and exchanges by Hartigan's rule where it stops. With the squared
+    affine-invariant distance, ``metric="riemann"``, it is the intrinsic k-means on the manifold. The
+    inertia never increases: a step of a centre that would raise it is shortened or not taken.
 
     Parameters
     ----------
@@ -83,7 +83,13 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     -----
     Where the centre of a cluster has no closed form (stein, riemann) an iteration takes one step to
     it from the present one, and only divergences to centres that moved are computed again. A
-    cluster that becomes empty gets the worst represented matrix as its centre.
+    cluster that becomes empty gets the worst represented matrix as its centre. Where nothing moves
+    any more, matrices for which another cluster would be better once its centre has followed them
+    are moved there together; the move is undone if it does not lower the inertia [1]_.
+
+    References
+    ----------
+    .. [1] M. Telgarsky and A. Vattani, Hartigan's method: k-means clustering without Voronoi, 2010.
 
     Examples
     --------
@@ -104,7 +110,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         metric: str | Divergence = "riemann",
         init: str | ArrayLike = "k-means++",
         n_init: int | str = "auto",
-        max_iter: int = 100,
+        max_iter: int = 300,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         verbose: int = 0,

@@ -320,11 +320,9 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     """
     n_atoms = gram.shape[0]
     active = new_active_set(min(n_atoms, FIRST_CAPACITY))
-    h = np.empty(n_atoms)
-    explained = np.empty(n_atoms)
-    contenders = np.empty(n_atoms + 1, np.int64)
-    atoms = np.empty(n_atoms, np.int64)
-    scratch = (h, explained, contenders, atoms)
+    floats = np.zeros((2, n_atoms))
+    contenders, atoms = np.zeros(n_atoms + 1, np.int64), np.zeros(n_atoms, np.int64)
+    scratch = (floats[0], floats[1], contenders, atoms)
     for query in range(cross.shape[0]):
         count, size = _support(codes[query], positive, atoms), np.int64(0)
         active = with_room(active, size, count)

@@ -129,14 +129,17 @@ class Lloyd:
         self.history.append(self.inertia)
         while len(self.history) <= max_iter:
             if not self.converged:
-                self._move_centres()
-                self._assign()
-                self._relocate_empty()
+                self._iterate()
             elif not self._exchange():
                 break
             self.history.append(self.inertia)
             report(self)
         return self
+
+    def _iterate(self) -> None:
+        self._move_centres()
+        self._assign()
+        self._relocate_empty()
 
     def _move_centres(self) -> None:
         divergence = self.sample.divergence
@@ -220,8 +223,7 @@ class Lloyd:
         self.moving[self.labels[leaves]] = True
         self.moving[goals[leaves]] = True
         self.labels[leaves] = goals[leaves]
-        self._move_centres()
-        self._assign()
+        self._iterate()
         if self.inertia < _NOTICEABLE * before:
             return True
         self.centres, self.divergences, self.labels = state

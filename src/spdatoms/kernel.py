@@ -136,7 +136,7 @@ class DivergenceKernel(BaseEstimator):
 
     def _fit_divergences(self, divergence: Divergence, D: FloatArray) -> DivergenceKernel:
         self._atoms = divergence.prepare(D)
-        self._dtype = D.dtype
+        self._dictionary = D
         divergences = divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
         self.beta_ = choose_beta(self.beta, divergences)
         correction = correct_gram(kernel_values(divergences, self.beta_), self.correction)
@@ -158,9 +158,12 @@ class DivergenceKernel(BaseEstimator):
         check_is_fitted(self, "gram_")
         divergence = get_divergence(self.metric)
         X = check_size(check_spd(X), self.n_features_in_)
-        prepared = divergence.prepare(X.astype(self._dtype, copy=False))
-        values = divergence.pairwise(prepared, self._atoms, n_jobs=self.n_jobs)
-        return kernel_values(values, self.beta_).astype(np.result_type(X, self._dtype), copy=False)
+        dtype, atoms = np.result_type(X, self._dictionary), self._atoms
+        if dtype != self._dictionary.dtype:
+            atoms = divergence.prepare(self._dictionary.astype(dtype))
+        prepared = divergence.prepare(X.astype(dtype, copy=False))
+        values = divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs)
+        return kernel_values(values, self.beta_)
 
 
 def symmetric_divergence(metric: str | Divergence) -> Divergence:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._blocks import one_blas_thread
 from spdatoms.divergences import Divergence, Jeffrey, get_divergence
 from spdatoms.geometry import geodesic
 from spdatoms.validation import FloatArray, check_spd
@@ -56,7 +57,8 @@ def mean(
     weights = check_weights(sample_weight, len(X))
     used = weights > 0
     Z = X[used].astype(np.float64)
-    C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
+    with one_blas_thread():  # the matrices are small, and threads would only wait for each other
+        C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -94,11 +96,11 @@ def stationary_point(
     """Return the weighted centre of Z (weights sum to 1) and the size of the last step to it."""
     if len(Z) == 1:
         return Z[0], 0.0
+    if divergence.closed_form:
+        return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
     if start is None:
         jeffrey = Jeffrey()
         start = jeffrey.centre(jeffrey.prepare(Z), weights, Z[0])
-    if divergence.closed_form:
-        return divergence.centre(divergence.prepare(Z), weights, start), 0.0
     return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
 
 
@@ -110,25 +112,49 @@ def _iterate(
     tol: float,
     max_iter: int,
 ) -> tuple[NDArray[np.float64], float]:
-    """Repeat `centre` until it stands still, with shorter steps where it overshoots."""
-    step, previous = 1.0, np.inf
-    change = np.inf
+    """Repeat steps d towards `centre`, as long as the last two say they should be.
+
+    Near the stationary point d shrinks by a factor 1 − t·h from one step of length t to the next, so
+    t/(1 − r) with the observed factor r = ⟨d, d'⟩/⟨d', d'⟩ is the length that would end there
+    (Barzilai and Borwein). It is longer than 1 where `centre` creeps, shorter where it overshoots.
+    """
+    L = np.linalg.cholesky(C)
+    best, least, since = (C, C), np.inf, 0
+    step, longest, previous = 1.0, 10.0, np.zeros_like(C)
     for _ in range(max_iter):
         proposal = divergence.centre(Z, weights, C)
         change = relative_change(C, proposal)
         if change <= tol:
             return proposal, change
-        if change > 0.9 * previous:
-            if change < 1e-6 and change > 0.99 * previous:
-                return C, 0.0  # as still as rounding lets it be
-            step *= 0.5
-        C = proposal if step == 1.0 else np.asarray(geodesic(C, proposal, step))
-        previous = change
-    return C, change
+        since = 0 if change < 0.5 * least else since + 1
+        if since > 20 and least < _rounding(best[0]):
+            return best[0], 0.0  # as still as rounding lets it be
+        if change > 4.0 * least:  # gone astray: back to the best point, and more slowly from there
+            longest = step = 0.5 * step
+            C, proposal = best
+        else:
+            displacement = _whiten(L, proposal - C)
+            ratio = (displacement * previous).sum() / max((previous * previous).sum(), 1e-300)
+            step = min(step / max(1.0 - ratio, 0.05), longest)
+            previous = displacement
+        if change < least:
+            best, least, longest = (C, proposal), change, min(1.5 * longest, 10.0)
+        C = np.asarray(geodesic(C, proposal, step))
+    return best[0], least
+
+
+def _rounding(C: NDArray[np.float64]) -> float:
+    """Return the relative change of C that rounding alone may make."""
+    return float(100.0 * np.finfo(np.float64).eps * np.linalg.cond(C))
+
+
+def _whiten(L: NDArray[np.float64], A: NDArray[np.float64]) -> NDArray[np.float64]:
+    """L⁻¹ A L⁻ᵀ for a symmetric A."""
+    half = np.linalg.solve(L, A)
+    return np.asarray(np.linalg.solve(L, half.T))
 
 
 def relative_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """Return ‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, which congruence does not change."""
-    L = np.linalg.cholesky(old)
-    half = np.linalg.solve(L, new - old)
-    return float(np.linalg.norm(np.linalg.solve(L, half.T)) / np.sqrt(len(old)))
+    whitened = _whiten(np.linalg.cholesky(old), new - old)
+    return float(np.linalg.norm(whitened) / np.sqrt(len(old)))

@@ -13,9 +13,10 @@ import numpy as np
 from numba import njit
 
 # These functions are called from compiled code only: without wrappers they compile faster.
-kernel = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
 # Flags by name: fastmath=True would let the compiler assume that there is no NaN or infinity.
-fast_kernel = njit(
+compiled_fast = njit(
     nogil=True,
     error_model="numpy",
     no_cpython_wrapper=True,
@@ -24,11 +25,10 @@ fast_kernel = njit(
 )
 
 # For the outer functions, whose calls would all be optimised again with every caller.
-inlined_kernel = njit(nogil=True, error_model="numpy", inline="always")
+compiled_inline = njit(nogil=True, error_model="numpy", inline="always")
 
 LANES = 16
 PANEL = 4  # rows appended together: each row of L that is loaded serves four of them
-
 
 # What is kept of each active atom: rows of ActiveSet.entries.
 CODE = 0
@@ -54,12 +54,12 @@ class ActiveSet(NamedTuple):
     factor: np.ndarray
 
 
-@kernel
+@compiled
 def _padded(length):
     return (length + LANES - 1) // LANES * LANES
 
 
-@kernel
+@compiled
 def new_active_set(capacity):
     """Return an empty active set with room for `capacity` atoms."""
     rows = capacity + PANEL
@@ -69,7 +69,7 @@ def new_active_set(capacity):
     )
 
 
-@kernel
+@compiled
 def with_room(active, size, wanted):
     """Return the active set itself, or a copy with twice the room wanted."""
     if wanted + PANEL <= active.factor.shape[0]:
@@ -84,7 +84,7 @@ def with_room(active, size, wanted):
     return larger
 
 
-@kernel
+@compiled
 def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
     """Append atoms to the active set, code zero; return the new size, or −1 if K_AA is indefinite.
 
@@ -120,7 +120,7 @@ def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
     return size
 
 
-@fast_kernel
+@compiled_fast
 def _solve_panel(gram, active, size, new_atoms):
     """Solve L x = K_A,new for four new rows of the factor, two entries of each at a time.
 
@@ -159,7 +159,7 @@ def _solve_panel(gram, active, size, new_atoms):
         x3[i + 1] = (k3[n] - l3 - below * x3[i]) * q
 
 
-@fast_kernel
+@compiled_fast
 def _finish_row(factor, reciprocal, first, size, row, diagonal):
     """Solve for the entries `first` to `size`, return the squared pivot."""
     for i in range(first, size):
@@ -173,7 +173,7 @@ def _finish_row(factor, reciprocal, first, size, row, diagonal):
     return pivot
 
 
-@fast_kernel
+@compiled_fast
 def remove(active, size, leaving):
     """Remove an atom from the set, its factor and z, by Givens rotations; return the size.
 
@@ -206,7 +206,7 @@ def remove(active, size, leaving):
     return size - 1
 
 
-@fast_kernel
+@compiled_fast
 def solve_lower(active, first, size):
     """z = L⁻¹ r, where the entries before `first` are right already."""
     factor, reciprocal = active.factor, active.entries[RECIPROCAL]
@@ -220,7 +220,7 @@ def solve_lower(active, first, size):
         z[i] = (r[i] - total) * reciprocal[i]
 
 
-@fast_kernel
+@compiled_fast
 def solve_upper(active, size):
     """K_AA⁻¹ r = L⁻ᵀ z, two rows at a time."""
     factor, reciprocal = active.factor, active.entries[RECIPROCAL]

@@ -28,9 +28,9 @@ from spdatoms._compiled.active_factor import (
     SLACK,
     STEP,
     append,
-    fast_kernel,
-    inlined_kernel,
-    kernel,
+    compiled,
+    compiled_fast,
+    compiled_inline,
     new_active_set,
     remove,
     solve_lower,
@@ -53,7 +53,7 @@ CONTENDER = 0.1
 FIRST_CAPACITY = 60  # active atoms that the factor holds before it has to grow
 
 
-@fast_kernel
+@compiled_fast
 def _correlate(gram, cross, active, size, h):
     """h = k − K y, four rows of K at a time."""
     for j in range(h.shape[0]):
@@ -69,7 +69,7 @@ def _correlate(gram, cross, active, size, h):
             h[j] -= y0 * row0[j] + y1 * row1[j] + y2 * row2[j] + y3 * row3[j]
 
 
-@kernel
+@compiled
 def _settle(active, size, tau, h):
     """Move the active entries of h to r = h − τθ, leave zeros, return max |r|."""
     sign, slack = active.entries[SIGN], active.entries[SLACK]
@@ -82,7 +82,7 @@ def _settle(active, size, tau, h):
     return worst
 
 
-@kernel
+@compiled
 def _peak(h, positive):
     """max |h_j|, or max(h_j, 0) for non-negative codes; four chains, for speed."""
     m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
@@ -101,7 +101,7 @@ def _peak(h, positive):
     return max(max(m0, m1), max(m2, m3))
 
 
-@fast_kernel
+@compiled_fast
 def _propose(
     gram, h, peak, tau, tolerance, positive, limit, diagonal_floor, proposals, contenders, explained
 ):
@@ -142,7 +142,7 @@ def _propose(
     return count
 
 
-@kernel
+@compiled
 def _activate(active, old_size, size, h, tau):
     """Give the atoms that were just appended their θ and r; the others are at their optimum."""
     sign, slack, half_step = active.entries[SIGN], active.entries[SLACK], active.entries[HALF_STEP]
@@ -155,7 +155,7 @@ def _activate(active, old_size, size, h, tau):
         slack[i] = correlation - tau * sign[i]
 
 
-@inlined_kernel
+@compiled_inline
 def _descend(active, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
@@ -184,7 +184,7 @@ def _descend(active, size, tau, positive):
     return size
 
 
-@kernel
+@compiled
 def _line_search(active, size, tau, positive):
     """Minimise the objective over y + t d exactly; return t and the entry zero there (−1: none).
 
@@ -212,7 +212,7 @@ def _line_search(active, size, tau, positive):
         crossing[nearest] = math.inf
 
 
-@kernel
+@compiled
 def _move(active, size, length, kink, tau):
     """y += t d; return the first entry whose sign has changed (`size` if none)."""
     code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
@@ -229,7 +229,7 @@ def _move(active, size, length, kink, tau):
     return first_flip
 
 
-@kernel
+@compiled
 def _support(code, positive, support):
     """Write the atoms of a starting code to `support`; return how many there are."""
     count = 0
@@ -240,7 +240,7 @@ def _support(code, positive, support):
     return count
 
 
-@kernel
+@compiled
 def _deliver(cross, tau, active, size, peak, code, report):
     """Write the code, and what `code_block` reports of it except the rounds."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
@@ -259,7 +259,7 @@ def _deliver(cross, tau, active, size, peak, code, report):
     report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak
 
 
-@inlined_kernel
+@compiled_inline
 def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
     """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere.
 
@@ -288,7 +288,7 @@ def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, s
             _activate(active, first, size, h, tau)
             previous_error = math.inf
         elif error <= 0.5 * previous_error:  # a starting code, or iterative refinement
-            first = size - size
+            first = size - size  # not a literal, see `code_block`
             previous_error = error
         else:
             break  # refinement has come down to rounding error
@@ -324,7 +324,8 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     contenders, atoms = np.zeros(n_atoms + 1, np.int64), np.zeros(n_atoms, np.int64)
     scratch = (floats[0], floats[1], contenders, atoms)
     for query in range(cross.shape[0]):
-        count, size = _support(codes[query], positive, atoms), np.int64(0)
+        count = _support(codes[query], positive, atoms)
+        size = np.int64(0)  # for a literal 0 numba would compile what follows once more
         active = with_room(active, size, count)
         size = append(gram, active, size, atoms, count, limits[0], limits[1])
         for i in range(size):

@@ -45,7 +45,21 @@ def add_weighted_inverses_of_pairs(
 
 @njit(cache=True, nogil=True)
 def logdets_of_pairs(
-    tag, scalar, pairs, X, D, factor, starts, indices, entries, shifts_x, shifts_d, floor, scratch, work, out
+    tag,
+    scalar,
+    pairs,
+    X,
+    D,
+    factor,
+    starts,
+    indices,
+    entries,
+    shifts_x,
+    shifts_d,
+    floor,
+    scratch,
+    work,
+    out,
 ):
     """out[p] = max(floor, log det(factor·X_i + D_r) − shifts_x[i] − shifts_d[r]) for the p-th entry (i, r) of the pattern.
 
@@ -61,7 +75,9 @@ def logdets_of_pairs(
         x = D.ctypes.data + r * D.shape[1] * D.itemsize
         for start in range(starts[r], stop, lanes):
             _gather(X, indices, start, stop, entries, factor, none, chosen, work)
-            _factor(tag, scalar, pairs, x, work.ctypes.data, scratch.ctypes.data, results.ctypes.data)
+            _factor(
+                tag, scalar, pairs, x, work.ctypes.data, scratch.ctypes.data, results.ctypes.data
+            )
             for lane in range(lanes):
                 shifts[lane] = shifts_x[chosen[lane]]
             shift = shifts_d.ctypes.data + r * shifts_d.itemsize

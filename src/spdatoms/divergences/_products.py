@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ PREPARE_BYTES = 4 << 20
 
 
 def shifted_products(
-    A: FloatArray,
+    rows_of_A: Callable[[slice], FloatArray],
     B: FloatArray,
     scale: float,
     shifts_x: FloatArray,
@@ -26,15 +28,15 @@ def shifted_products(
     n_jobs: int | None,
 ) -> FloatArray:
     """Return max(0, scale·A_i·B_j + shifts_x[i] + shifts_y[j]) for all pairs of rows."""
-    dtype = A.dtype
-    out = np.empty((len(A), len(B)), dtype)
+    dtype = B.dtype
+    out = np.empty((len(shifts_x), len(B)), dtype)
     shifts_x, shifts_y = shifts_x.astype(dtype), shifts_y.astype(dtype)
 
     def compute(rows: slice) -> None:
-        np.matmul(A[rows], B.T, out=out[rows])
+        np.matmul(rows_of_A(rows), B.T, out=out[rows])
         _shift(out[rows], scale, shifts_x[rows], shifts_y)
 
-    run_blocks(compute, len(A), _rows_at_once(A, B), n_jobs)
+    run_blocks(compute, len(out), _rows_at_once(B), n_jobs)
     return out
 
 
@@ -51,7 +53,7 @@ def shifted_products_within(
         out[rows, rows.start :] = block
         mirror(out, rows.start, rows.stop)
 
-    rows_at_once = min(_rows_at_once(A, A), max(1, _BLOCK_BYTES // (8 * len(A))))
+    rows_at_once = min(_rows_at_once(A), max(1, _BLOCK_BYTES // (8 * len(A))))
     run_blocks(compute, len(A), rows_at_once, n_jobs)
     np.fill_diagonal(out, 0)
     return out
@@ -66,7 +68,7 @@ def symmetrised_products(
     def compute(rows: slice) -> None:
         np.matmul(A[rows], B.T, out=out[rows])
 
-    run_blocks(compute, len(A), _rows_at_once(A, B), n_jobs)
+    run_blocks(compute, len(A), _rows_at_once(B), n_jobs)
     if not symmetrise(out, A.dtype.type(scale), A.dtype.type(shift)):
         raise _overflow(A.dtype)
     return out
@@ -86,7 +88,7 @@ def squared_distances(
     if B is None:
         return shifted_products_within(A, -2.0, squares, n_jobs)
     B = B - origin
-    return shifted_products(A, B, -2.0, squares, np.einsum("ij,ij->i", B, B), n_jobs)
+    return shifted_products(A.__getitem__, B, -2.0, squares, np.einsum("ij,ij->i", B, B), n_jobs)
 
 
 def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatArray:
@@ -96,8 +98,9 @@ def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatA
     return values.astype(dtype, copy=False)
 
 
-def _rows_at_once(A: FloatArray, B: FloatArray) -> int:
-    return max(1, int(_BLOCK_FLOPS / (2.0 * A.shape[1] * len(B))))
+def _rows_at_once(B: FloatArray) -> int:
+    """Return how many rows to multiply with Bᵀ at a time."""
+    return max(1, int(_BLOCK_FLOPS / (2.0 * B.size)))
 
 
 def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:

@@ -54,7 +54,7 @@ class Burg(Divergence):
         other = Y or X
         shifts = -X.logdets - X.half.n
         out = shifted_products(
-            X.half.matrices, other.half.inverses, 1.0, shifts, other.logdets, n_jobs
+            X.half.matrices.__getitem__, other.half.inverses, 1.0, shifts, other.logdets, n_jobs
         )
         if Y is None:
             np.fill_diagonal(out, 0.0)

@@ -23,7 +23,7 @@ from spdatoms.validation import FloatArray
 
 @dataclass
 class JeffreySet:
-    """Half-vectors of the matrices and of their inverses, side by side: [X, X⁻¹] and [X⁻¹, X]."""
+    """Half-vectors of the matrices and of their inverses, side by side: [X, X⁻¹]."""
 
     n: int
     stacked: FloatArray
@@ -32,6 +32,10 @@ class JeffreySet:
     def size(self) -> int:
         """Return the length n(n+1)/2 of a half-vector."""
         return int(self.stacked.shape[1] // 2)
+
+    def swapped(self, rows: slice) -> FloatArray:
+        """Return rows of [X⁻¹, X]."""
+        return np.concatenate([self.inverses[rows], self.matrices[rows]], axis=1)
 
     @property
     def matrices(self) -> FloatArray:
@@ -70,9 +74,8 @@ class Jeffrey(Divergence):
         """Return J(X_i, Y_j) for all pairs."""
         if Y is None:
             return symmetrised_products(X.matrices, X.inverses, 0.5, -X.n, n_jobs)
-        swapped = np.concatenate([Y.inverses, Y.matrices], axis=1)
         shifts_x, shifts_y = np.full(len(X.stacked), -X.n), np.zeros(len(Y.stacked))
-        return shifted_products(X.stacked, swapped, 0.5, shifts_x, shifts_y, n_jobs)
+        return shifted_products(X.swapped, Y.stacked, 0.5, shifts_x, shifts_y, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""

@@ -473,3 +473,23 @@ def test_path_wants_decreasing_alphas():
 def test_progress_bar(capsys):
     sparse_code(GRAM, CROSS, 0.1, progress=True)
     assert "sparse coding: 100%" in capsys.readouterr().err
+
+
+def test_excluded_atoms_are_as_if_they_were_not_there() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.standard_normal((30, 4))
+    gram = np.exp(-0.2 * ((points[:, None] - points) ** 2).sum(-1))
+    codes, certificate = sparse_code(
+        gram, gram, 0.05, exclude=np.arange(30), return_certificate=True
+    )
+    assert certificate.converged.all()
+    for i in range(30):
+        others = np.delete(np.arange(30), i)
+        alone = sparse_code(gram[np.ix_(others, others)], gram[i : i + 1, others], 0.05)
+        np.testing.assert_allclose(np.delete(codes[i], i), alone[0], atol=1e-7)
+    assert not codes.diagonal().any()
+    warm = sparse_code(gram, gram, 0.05, exclude=np.arange(30), init=np.eye(30))
+    np.testing.assert_allclose(warm, codes, atol=1e-7)
+    for bad in (np.full(30, 30), np.full(29, -1), np.full(30, 0.5)):
+        with pytest.raises(ValueError, match="exclude"):
+            sparse_code(gram, gram, 0.05, exclude=bad)

@@ -60,7 +60,7 @@ class Checkpoint:
             "beta": problem.beta,
             "alpha": problem.alpha,
             "ridge": problem.ridge,
-            "guaranteed": problem.guaranteed,
+            "margin": problem.margin,
         }
         buffer = io.BytesIO()
         np.savez(
@@ -94,7 +94,7 @@ class Checkpoint:
                 "as it is: move it away, or give another name, to learn from the start."
             )
         return _state(arrays), Problem(
-            divergence, header["beta"], header["alpha"], header["ridge"], header["guaranteed"]
+            divergence, header["beta"], header["alpha"], header["ridge"], header["margin"]
         )
 
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from spdatoms._atom_sums import atom_sums
 from spdatoms._atom_updates import UpdateRule
 from spdatoms.coding import automatic_alpha
-from spdatoms.correction import CorrectedGram, eigenvalue_tolerance
+from spdatoms.correction import eigenvalue_tolerance
 from spdatoms.divergences import Divergence, Jeffrey, Stein
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernel import (
@@ -32,10 +32,9 @@ Floats = NDArray[np.float64]
 
 #: β and the ridge are found from so many samples at most.
 _SUBSAMPLE = 500
-#: K + μI has no eigenvalue below this on the subsample and the first atoms, and none below half of
-#: it on any dictionary that is learned.
+#: K + μI has no eigenvalue below this on the subsample and the first atoms.
 _MARGIN = 1e-3
-#: The least Schur complement of an atom in K + μI − ½·margin·I: what rounding cannot reach.
+#: The least Schur complement of an atom in K + (μ − ν)I: what rounding cannot reach.
 _LEAST_SCHUR = 1e-5
 #: The least eigenvalue of an atom in its unit-diagonal scaling.
 _LEAST_EIGENVALUE = 1e-10
@@ -55,15 +54,16 @@ class Problem:
         β, and the price λ of ‖y‖₁.
     ridge : float
         The price μ of ‖y‖².
-    guaranteed : bool
-        Whether the kernel is positive definite on every set of matrices of this size.
+    margin : float or None
+        The ν that no eigenvalue of K + μI may fall below; None where the kernel is positive definite
+        on every set of matrices of this size, and there is nothing to watch.
     """
 
     divergence: Divergence
     beta: float
     alpha: float
     ridge: float
-    guaranteed: bool
+    margin: float | None
 
     def gram(self, atoms: Floats) -> Floats:
         """Return K of a dictionary."""
@@ -82,7 +82,7 @@ class Problem:
             self.beta,
             gradient=update == "gradient",
             block_size=block_size,
-            shift=None if self.guaranteed else self.ridge - 0.5 * _MARGIN,
+            shift=None if self.margin is None else self.ridge - self.margin,
             least_schur=_LEAST_SCHUR,
             least_eigenvalue=max(_LEAST_EIGENVALUE, 4.0 * X.shape[-1] * eps),
         )
@@ -114,18 +114,14 @@ class RidgeKernel(DivergenceKernel):
         self.ridge = ridge
 
     def _fit_divergences(self, divergence: Divergence, D: FloatArray) -> RidgeKernel:
-        self._atoms = divergence.prepare(D)
-        self._dtype = D.dtype
-        self.beta_ = float(self.beta)
-        gram = kernel_values(divergence.pairwise(self._atoms, n_jobs=self.n_jobs), self.beta_)
-        eigenvalues = np.linalg.eigvalsh(gram.astype(np.float64))
-        self.min_eigenvalue_, self.max_eigenvalue_ = map(float, eigenvalues[[0, -1]])
-        self.gram_ = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(self.ridge)
+        with warnings.catch_warnings():
+            # Of the ridge the learner has told.
+            warnings.simplefilter("ignore", IndefiniteKernelWarning)
+            super()._fit_divergences(divergence, D)
+        # A shift of any size touches neither cross values nor what is off the diagonal.
+        self.gram_ = self.gram_.copy()
+        np.fill_diagonal(self.gram_, 1.0 + self.ridge)
         self.corrected_ = self.ridge > 0
-        self._correction = CorrectedGram(
-            self.gram_, self.min_eigenvalue_, self.max_eigenvalue_, self.corrected_
-        )
-        self.n_features_in_ = D.shape[-1]
         return self
 
 
@@ -148,24 +144,32 @@ def settle(
 ) -> Problem:
     """Choose β, λ and the ridge from a subsample of X and the first atoms.
 
-    The ridge is μ = max(0, margin − λ_min) with the least eigenvalue of the Gram matrix of both. On
-    them f(y) + λ‖y‖₁ ≥ −μ then holds for every y, and K + μI of the first dictionary has the margin
-    that the updates preserve: F is bounded below.
+    The ridge is μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of both. On
+    them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where it does not,
+    so the least eigenvalue of K + μI may fall to ν, half of what it is for the first atoms, or half
+    of μ if that is less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = np.asarray(X[evenly_spaced(len(X), _SUBSAMPLE)], np.float64)
     divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
     beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
-    guaranteed = kernel_is_guaranteed(divergence, beta, X.shape[-1])
-    ridge, indefinite = 0.0, False
-    if not guaranteed:
+    ridge, margin, indefinite = 0.0, None, False
+    if not kernel_is_guaranteed(divergence, beta, X.shape[-1]):
         gram = kernel_values(divergences, beta)
         eigenvalues = np.linalg.eigvalsh(gram)
         indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
         ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
+        least = float(np.linalg.eigvalsh(gram[len(samples) :, len(samples) :])[0])
+        margin = 0.5 * min(max(ridge, _MARGIN), least + ridge)
         if indefinite:
             _warn_of_ridge(divergence, beta, eigenvalues, ridge)
     chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
-    return Problem(divergence, beta, chosen, ridge, guaranteed)
+    return Problem(divergence, beta, chosen, ridge, margin)
+
+
+def subsample_beta(X: FloatArray, divergence: Divergence, beta: float | str) -> float:
+    """Return the β that was given, or the automatic one for these matrices."""
+    samples = X[evenly_spaced(len(X), _SUBSAMPLE)]
+    return choose_beta(beta, divergence.pairwise(divergence.prepare(samples)))
 
 
 def _warn_of_ridge(divergence: Divergence, beta: float, eigenvalues: Floats, ridge: float) -> None:
@@ -200,8 +204,8 @@ def first_atoms(
             raise ValueError(f"init holds {len(atoms)} atoms, but n_atoms is {n_atoms}.")
         return atoms.astype(np.float64)
     if init == "random":
-        return np.asarray(X[distinct_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
-    distinct_samples(X, range(len(X)), n_atoms)
+        return np.asarray(X[_enough_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
+    _enough_samples(X, range(len(X)), n_atoms)
     from spdatoms.clustering import SPDKMeans
 
     kmeans: Any = SPDKMeans(
@@ -218,17 +222,24 @@ def first_atoms(
         return np.asarray(kmeans.fit(X).cluster_centers_, np.float64)
 
 
+def _enough_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:
+    chosen = distinct_samples(X, order, count)
+    if len(chosen) < count:
+        raise ValueError(
+            f"X holds {len(chosen)} different matrices, too few for {count} atoms: lower n_atoms."
+        )
+    return chosen
+
+
 def distinct_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:
-    """Return the first ``count`` samples in this order that differ from each other."""
+    """Return the first samples in this order that differ from each other, ``count`` at most."""
     seen: set[bytes] = set()
-    chosen = []
+    chosen: list[int] = []
     for i in order:
+        if len(chosen) == count:
+            break
         digest = hashlib.blake2b(X[i].tobytes(), digest_size=16).digest()
         if digest not in seen:
             seen.add(digest)
             chosen.append(int(i))
-            if len(chosen) == count:
-                return chosen
-    raise ValueError(
-        f"X holds {len(chosen)} different matrices, too few for {count} atoms: lower n_atoms."
-    )
+    return chosen

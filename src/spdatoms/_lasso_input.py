@@ -154,3 +154,15 @@ def init_block(init: Any, part: slice) -> NDArray[Any]:
     if not np.isfinite(block).all():
         raise ValueError("init contains NaN or infinity.")
     return block
+
+
+def excluded_atoms(exclude: ArrayLike | None, n_queries: int, n_atoms: int) -> NDArray[np.int64]:
+    """Return for each query the atom it must not use, −1 for none."""
+    if exclude is None:
+        return np.full(n_queries, -1)
+    atoms = np.asarray(exclude)
+    if atoms.shape != (n_queries,) or atoms.dtype.kind not in "iu":
+        raise ValueError(f"exclude must hold one integer for each of the {n_queries} queries.")
+    if n_queries and not -1 <= atoms.min() <= atoms.max() < n_atoms:
+        raise ValueError(f"exclude must hold atoms between 0 and {n_atoms - 1}, or -1.")
+    return atoms.astype(np.int64)

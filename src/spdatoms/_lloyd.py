@@ -19,6 +19,9 @@ _STEP_LENGTHS = (0.5, 0.25, 0.0625)
 _BLOCK_FLOPS = 5e6
 #: A sum is less than another if it is less than so many times it: rounding does not count.
 _NOTICEABLE = 1.0 - 1e-9
+#: An exchange is kept if the sum falls below so many times what it was: each is followed by several
+#: iterations, and the last of many exchanges gain hardly anything.
+_WORTHWHILE = 1.0 - 3e-4
 
 
 @dataclass(frozen=True)
@@ -213,7 +216,7 @@ class Lloyd:
 
         W are the weights of the clusters. The factors tell what the move does to both centres, to
         first order in w_i/W and for one matrix at a time. So it is a proposal: unless the sum has
-        become less after a step of the centres, everything stays as it was.
+        become clearly less after a step of the centres, everything stays as it was.
         """
         goals, leaves = self._exchange_goals()
         if not leaves.any():
@@ -224,7 +227,7 @@ class Lloyd:
         self.moving[goals[leaves]] = True
         self.labels[leaves] = goals[leaves]
         self._iterate()
-        if self.inertia < _NOTICEABLE * before:
+        if self.inertia < _WORTHWHILE * before:
             return True
         self.centres, self.divergences, self.labels = state
         self.moving[:] = False

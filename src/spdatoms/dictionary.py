@@ -19,8 +19,16 @@ from spdatoms._atom_sums import atom_sums
 from spdatoms._blocks import import_extra, one_blas_thread
 from spdatoms._checkpoint import Checkpoint, fingerprint
 from spdatoms._coded_data import CodedData
-from spdatoms._dictionary_problem import Problem, RidgeKernel, first_atoms, generator, settle
-from spdatoms._estimator import SPDEstimator
+from spdatoms._dictionary_problem import (
+    Problem,
+    RidgeKernel,
+    distinct_samples,
+    first_atoms,
+    generator,
+    settle,
+    subsample_beta,
+)
+from spdatoms._estimator import SPDEstimator, check_labels
 from spdatoms._learning import State, first_state, iterations
 from spdatoms._online import Memory, learn_batch, memory_of
 from spdatoms.coding import check_alpha
@@ -100,7 +108,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         The μ in use. It is zero where the kernel is positive definite on all sets of matrices
         (log-Euclidean at every β, Stein at β = ½, 1, … or β ≥ (n−1)/2). Else it is what makes the
         Gram matrix of a subsample and the first atoms positive definite with a margin of 0.001, and
-        updates keep half of that margin, so that the objective is bounded below.
+        no atom moves where K + μI would lose half of its margin: the objective is bounded below.
     n_iter_ : int
         The number of iterations of `fit`.
     batch_losses_ : ndarray of shape (n_batches,)
@@ -318,10 +326,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             yield report
 
     def _check_parameters(self) -> None:
-        _check_integer("n_atoms", self.n_atoms, 1)
-        _check_integer("max_iter", self.max_iter, 1)
+        check_integer("n_atoms", self.n_atoms, 1)
+        check_integer("max_iter", self.max_iter, 1)
         if self.block_size is not None:
-            _check_integer("block_size", self.block_size, 1)
+            check_integer("block_size", self.block_size, 1)
         if not (isinstance(self.tol, Real) and self.tol >= 0):
             raise ValueError(f"tol must be a number ≥ 0, got {self.tol!r}.")
         if not (isinstance(self.forgetting, Real) and 0 < self.forgetting <= 1):
@@ -349,6 +357,83 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return len(self.atoms_)
 
 
-def _check_integer(name: str, value: Any, least: int) -> None:
+def check_integer(name: str, value: Any, least: int) -> None:
+    """Refuse anything but an integer from ``least`` on."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}.")
+
+
+def class_dictionary(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_atoms_per_class: int,
+    *,
+    metric: str | Divergence = "stein",
+    beta: float | str = "auto",
+    alpha: float | str = "auto",
+    init: str = "kmeans",
+    max_iter: int = 50,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[FloatArray, NDArray[Any]]:
+    """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n, n)
+        SPD matrices.
+    y : array-like of shape (m,)
+        Their labels.
+    n_atoms_per_class : int
+        The number of atoms for every class. A class with no more different matrices than that keeps
+        them all.
+    metric, alpha, init, max_iter, tol, n_jobs
+        As in `SPDDictionaryLearning`.
+    beta : float or "auto"
+        The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median
+        divergence between two matrices of X.
+    random_state : int, Generator, RandomState or None
+        The source of randomness for the first atoms.
+
+    Returns
+    -------
+    atoms : ndarray of shape (N, n, n)
+        The atoms, class after class.
+    labels : ndarray of shape (N,)
+        The label of every atom.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.dictionary import class_dictionary
+    >>> G = np.random.default_rng(0).standard_normal((60, 3, 12))
+    >>> G[:30, 0] *= 5.0
+    >>> atoms, labels = class_dictionary(
+    ...     G @ G.swapaxes(1, 2), ["wide"] * 30 + ["round"] * 30, 2, alpha=0.1, random_state=0
+    ... )
+    >>> atoms.shape, labels.tolist()
+    ((4, 3, 3), ['round', 'round', 'wide', 'wide'])
+    """
+    check_integer("n_atoms_per_class", n_atoms_per_class, 1)
+    X = check_spd(X)
+    classes, of = check_labels(y, len(X))
+    check_beta(beta)
+    learner = SPDDictionaryLearning(
+        n_atoms_per_class,
+        metric,
+        beta=subsample_beta(X, symmetric_divergence(metric), beta),
+        alpha=alpha,
+        init=init,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=generator(random_state),
+        n_jobs=n_jobs,
+    )
+    atoms = []
+    for c in range(len(classes)):
+        members = X[of == c]
+        few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
+        enough = len(few) > n_atoms_per_class
+        atoms.append(learner.fit(members).atoms_ if enough else members[few])
+    return np.concatenate(atoms), np.repeat(classes, [len(part) for part in atoms])

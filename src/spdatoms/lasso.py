@@ -53,6 +53,7 @@ def sparse_code(
     query_norm: ArrayLike = 1.0,
     positive: bool = False,
     init: Any = None,
+    exclude: ArrayLike | None = None,
     tol: float = 1e-8,
     max_rounds: int = 500,
     return_certificate: bool = False,
@@ -78,6 +79,9 @@ def sparse_code(
     init : array-like or sparse matrix of shape (n_queries, n_atoms), default=None
         Codes to start from, such as those of a slightly different problem. With ``positive``,
         negative entries are ignored.
+    exclude : array-like of int of shape (n_queries,), default=None
+        For each query an atom that it must not use, or −1. Where the queries are the atoms
+        themselves, ``exclude=range(n_atoms)`` codes each over all the others (leave-one-out).
     tol : float, default=1e-8
         Violation of the optimality conditions that is allowed, in the units of the gradient, as a
         fraction of max|k| of the query (at most 1 for a kernel with k(X,X) = 1). So a code does
@@ -126,7 +130,7 @@ def sparse_code(
     )
     if init is not None:
         init = check.checked_init(init, problem.cross.shape)
-    codes, certificate = _solve(problem, alpha, init)
+    codes, certificate = _solve(problem, alpha, init, exclude)
     return (codes, certificate) if return_certificate else codes
 
 
@@ -227,8 +231,11 @@ def _problem(
     )
 
 
-def _solve(problem: _Problem, alpha: ArrayLike, init: Any) -> tuple[Codes, Certificate]:
+def _solve(
+    problem: _Problem, alpha: ArrayLike, init: Any, exclude: ArrayLike | None = None
+) -> tuple[Codes, Certificate]:
     n_queries, n_atoms = problem.cross.shape
+    excluded = check.excluded_atoms(exclude, n_queries, n_atoms)
     alphas = check.per_query("alpha", alpha, n_queries)
     allowed = np.zeros(n_queries)
     report = np.zeros((n_queries, 6))
@@ -245,7 +252,7 @@ def _solve(problem: _Problem, alpha: ArrayLike, init: Any) -> tuple[Codes, Certi
         # The compiled code works with h, half the gradient.
         failed = code_block(
             problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
-            problem.max_rounds, problem.limits, codes, report[part],
+            problem.max_rounds, problem.limits, excluded[part], codes, report[part],
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(check.indefinite_message(f", met at query {part.start + failed}"))

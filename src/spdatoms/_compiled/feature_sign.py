@@ -260,7 +260,9 @@ def _deliver(cross, tau, active, size, peak, code, report):
 
 
 @compiled_inline
-def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, size, scratch):
+def _search(
+    gram, cross, tau, tolerance, positive, max_rounds, limits, excluded, active, size, scratch
+):
     """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere.
 
     The size is −1 if an indefinite block was met.
@@ -270,6 +272,8 @@ def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, s
     while True:
         _correlate(gram, cross, active, size, h)
         error = _settle(active, size, tau, h)
+        if excluded >= 0:
+            h[excluded] = 0.0  # never proposed, and no part of the test of optimality
         peak = _peak(h, positive)
         block_is_optimal = error <= tolerance
         if (block_is_optimal and peak <= tau + tolerance) or rounds == max_rounds:
@@ -299,7 +303,7 @@ def _search(gram, cross, tau, tolerance, positive, max_rounds, limits, active, s
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes, report):
+def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, excluded, codes, report):
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
     Parameters
@@ -312,6 +316,8 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     max_rounds : int
     limits : (float, float)
         A squared pivot under the first is rounding error, one under the second is negative.
+    excluded : (m,)
+        An atom that the query must not use, −1 for none.
     codes : (m, N)
         Starting codes; overwritten by the solutions.
     report : (m, 6)
@@ -324,6 +330,8 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
     contenders, atoms = np.zeros(n_atoms + 1, np.int64), np.zeros(n_atoms, np.int64)
     scratch = (floats[0], floats[1], contenders, atoms)
     for query in range(cross.shape[0]):
+        if excluded[query] >= 0:
+            codes[query, excluded[query]] = 0.0
         count = _support(codes[query], positive, atoms)
         size = np.int64(0)  # for a literal 0 numba would compile what follows once more
         active = with_room(active, size, count)
@@ -334,7 +342,7 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, codes,
         if size >= 0:
             active, size, rounds, peak = _search(
                 gram, cross[query], tau[query], tolerance[query], positive, max_rounds, limits,
-                active, size, scratch,
+                excluded[query], active, size, scratch,
             )  # fmt: skip
         if size < 0:
             return query

@@ -1,0 +1,407 @@
+"""Dictionary learning: it descends, whatever the kernel, and gives up gracefully."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+from _matrices import random_spd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence
+from spdatoms._atom_sums import atom_sums
+from spdatoms._atom_updates import STEPS, AtomUpdate, well_conditioned
+from spdatoms._coded_data import CodedData
+from spdatoms._dictionary_problem import settle
+from spdatoms._gram_margin import GramMargin
+from spdatoms.dictionary import class_dictionary
+from spdatoms.divergences import get_divergence
+from spdatoms.exceptions import IndefiniteKernelWarning
+
+METRICS = ["stein", "jeffrey", "logeuclid"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+
+
+def wishart_classes(
+    n_classes: int, per_class: int, n: int = 5, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return shuffled covariances of 20 samples from each of some Gaussians, and their classes."""
+    rng = np.random.default_rng(seed)
+    roots = rng.standard_normal((n_classes, n, n + 2)) / np.sqrt(n + 2)
+    y = rng.permutation(np.repeat(np.arange(n_classes), per_class))
+    G = roots[y] @ rng.standard_normal((len(y), n + 2, 20))
+    return G @ G.swapaxes(1, 2) / 20, y
+
+
+def objective_of(learner: SPDDictionaryLearning, X: np.ndarray, Y: np.ndarray) -> float:
+    """Return F by its definition."""
+    D = learner.atoms_
+    K = np.exp(-learner.beta_ * pairwise_divergence(D, metric=learner.metric))
+    k = np.exp(-learner.beta_ * pairwise_divergence(X, D, metric=learner.metric))
+    quadratic = np.einsum("ij,jl,il->", Y, K + learner.ridge_ * np.eye(len(D)), Y)
+    return len(X) - 2 * (Y * k).sum() + quadratic + learner.alpha_ * abs(Y).sum()
+
+
+def rises(objective: np.ndarray, m: int) -> np.ndarray:
+    """Return the half-steps that raised F by more than rounding."""
+    size = np.maximum(abs(objective[:-1]), m)
+    return np.flatnonzero(np.diff(objective) > 1e-10 * size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    metric=st.sampled_from(METRICS),
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 6),
+    n_atoms=st.integers(1, 12),
+    log_beta=st.floats(-3.0, 2.5),
+    log_alpha=st.floats(-4.0, 0.5),
+    condition=st.sampled_from([None, 1e3]),
+    init=st.sampled_from(["random", "kmeans"]),
+    update=st.sampled_from(["centre", "gradient"]),
+    block_size=st.sampled_from([None, 1, 3]),
+)
+def test_the_objective_never_increases(
+    metric, seed, n, n_atoms, log_beta, log_alpha, condition, init, update, block_size
+) -> None:
+    X = random_spd(40, n, condition=condition, seed=seed)
+    typical = np.median(pairwise_divergence(X, metric=metric))
+    learner = SPDDictionaryLearning(
+        n_atoms,
+        metric,
+        beta=10.0**log_beta / typical,
+        alpha=10.0**log_alpha,
+        init=init,
+        max_iter=6,
+        tol=0.0,
+        random_state=seed % 1000,
+        update=update,
+        block_size=block_size,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        learner.fit(X)
+    objective = learner.objective_
+    assert np.isfinite(objective).all()
+    assert len(objective) == 2 * learner.n_iter_
+    assert len(rises(objective, len(X))) == 0
+    check_spd(learner.atoms_)
+    # The value after the last update is that of the atoms with the codes before: coding again
+    # cannot be worse.
+    assert objective_of(learner, X, learner.transform(X)) <= objective[-1] + 1e-8 * len(X)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_learning_helps_and_the_objective_is_what_it_says(metric) -> None:
+    X, _ = wishart_classes(10, 20)
+    learner = SPDDictionaryLearning(12, metric, init="random", alpha=0.05, random_state=0, tol=0.0)
+    one = learner.set_params(max_iter=1).fit(X).objective_
+    learner.set_params(max_iter=15).fit(X)
+    assert learner.objective_[-1] < 0.95 * one[0]
+    loss = objective_of(learner, X, learner.transform(X)) / len(X)
+    assert learner.score(X) == pytest.approx(-loss, rel=1e-9)
+    assert loss * len(X) <= learner.objective_[-1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
+def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
+    X = random_spd(150, 3, condition=1e3, seed=3)
+    typical = np.median(pairwise_divergence(X, metric="jeffrey"))
+    learner = SPDDictionaryLearning(
+        20, "jeffrey", beta=beta / typical, alpha=1e-3, max_iter=30, tol=0.0, random_state=0
+    ).fit(X)
+    assert len(rises(learner.objective_, len(X))) == 0
+    # f(y) ≥ −μ holds on the training set at the start, and learning hardly gets around it.
+    assert learner.objective_[-1] > -len(X) * (1.0 + learner.ridge_)
+    assert abs(learner.transform(X)).max() < 50.0
+
+
+def test_ridge_is_reported_and_zero_where_the_kernel_is_guaranteed() -> None:
+    X = random_spd(60, 3, condition=1e3, seed=0)
+    settled = {"alpha": 0.1, "init": "random", "random_state": 0, "max_iter": 2}
+    for metric, beta in (("logeuclid", 0.3), ("stein", 0.5), ("stein", 1.0), ("stein", 7.3)):
+        learner = SPDDictionaryLearning(5, metric, beta=beta, **settled).fit(X)
+        assert learner.ridge_ == 0.0
+    with pytest.warns(IndefiniteKernelWarning, match="ridge"):
+        learner = SPDDictionaryLearning(5, "jeffrey", beta=0.01, **settled).fit(X)
+    assert learner.ridge_ > 1e-3
+    K = learner.kernel_.gram_
+    assert K[0, 0] == pytest.approx(1.0 + learner.ridge_)
+    assert np.linalg.eigvalsh(K)[0] > 0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_sample_is_a_fixed_point(metric) -> None:
+    X = random_spd(1, 4, seed=5)
+    learner = SPDDictionaryLearning(
+        1, metric, beta=1.0, alpha=0.1, init=X * 1.3, max_iter=60, tol=0.0
+    )
+    np.testing.assert_allclose(learner.fit(X).atoms_, X, rtol=1e-5)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("negative", [False, True])
+def test_sums_give_the_centre_and_the_gradient(metric, negative) -> None:
+    rng = np.random.default_rng(0)
+    Z, D = random_spd(30, 4, seed=1), random_spd(3, 4, seed=2)
+    W = scipy.sparse.random_array((30, 3), density=0.5, rng=rng, format="csc")
+    if negative:
+        W.data[::7] *= -0.2
+    divergence = get_divergence(metric)
+    sums = atom_sums(divergence)
+    prepared = divergence.prepare(Z)
+    total = sums.sums(prepared, W, D)
+    parts = [sums.sums(divergence.prepare(Z[i::2]), W[i::2].tocsc(), D) for i in (0, 1)]
+    np.testing.assert_allclose(total, parts[0] + parts[1], rtol=1e-10)
+    t = 1.0 / divergence.relaxation
+    centres = sums.towards_centre(total, D).points(t)
+    for r in range(3):
+        expected = divergence.centre(prepared, W.toarray()[:, r], D[r])
+        np.testing.assert_allclose(centres[r], expected, rtol=1e-8)
+
+    def weighted(D: np.ndarray) -> np.ndarray:
+        return (W.toarray() * divergence.pairwise(prepared, divergence.prepare(D))).sum(axis=0)
+
+    for paths in (sums.downhill(total, D), sums.towards_centre(total, D)):
+        assert (weighted(paths.points(1e-4)) < weighted(D)).all()
+    np.testing.assert_allclose(paths.points(0.0), D, rtol=1e-10)
+    columns = np.repeat(np.arange(3), np.diff(W.indptr))
+    every = divergence.pairwise(prepared, divergence.prepare(D))
+    np.testing.assert_allclose(sums.pairs(prepared, W, D), every[W.indices, columns], atol=1e-12)
+
+
+def test_stein_pairs_at_scales_far_apart() -> None:
+    divergence = get_divergence("stein")
+    sums = atom_sums(divergence)
+    Z = random_spd(6, 3) * 10.0 ** np.array([-150, 0, 1, 2, 3, 150])[:, None, None]
+    D = random_spd(2, 3, seed=1)
+    W = scipy.sparse.csc_array(np.ones((6, 2)))
+    every = divergence.pairwise(divergence.prepare(Z), divergence.prepare(D))
+    np.testing.assert_allclose(sums.pairs(divergence.prepare(Z), W, D), every.T.ravel())
+    assert np.isfinite(sums.sums(divergence.prepare(Z), W, D)).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_step_lengths_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
+    X, _ = wishart_classes(6, 20)
+    divergence = get_divergence(metric)
+    D = X[:8]
+    problem = settle(X, D, divergence, "auto", 0.02)
+    K = problem.gram(D)
+    data = CodedData(X, atom_sums(divergence), problem.beta, 8, None)
+    data.code(problem.ridged(K), D, problem.alpha)
+    rule = problem.rule("centre", 3, X)
+    one = AtomUpdate(rule, data, D, K)
+    one.run()
+    every = AtomUpdate(
+        type(rule)(**{**vars(rule), "steps_at_once": len(STEPS)}), data, D, K
+    )
+    every.run()
+    np.testing.assert_array_equal(one.atoms, every.atoms)
+    assert one.change == every.change < 0
+
+
+def test_gram_margin_follows_replacements() -> None:
+    rng = np.random.default_rng(0)
+    X = random_spd(12, 3, seed=0)
+    K = np.exp(-pairwise_divergence(X))
+    margin = GramMargin(K[:8, :8], shift=0.1, least=1e-6)
+    chosen = np.arange(8)
+    for r, new in ((2, 8), (5, 9), (0, 10)):
+        k = K[new, chosen]
+        k[r] = 0.0
+        others = np.delete(chosen, r)
+        shifted = K[np.ix_(others, others)] + 0.1 * np.eye(7)
+        schur = 1.1 - K[new, others] @ np.linalg.solve(shifted, K[new, others])
+        assert margin.allows(r, k) == (schur >= 1e-6)
+        margin.replace(r, k)
+        chosen[r] = new
+        now = K[np.ix_(chosen, chosen)] + 0.1 * np.eye(8)
+        np.testing.assert_allclose(margin.inverse @ now, np.eye(8), atol=1e-10)
+    strict = GramMargin(np.eye(2), shift=0.0, least=0.5)
+    assert strict.allows(0, np.array([0.0, 0.5]))
+    assert not strict.allows(0, np.array([0.0, 0.9]))
+    del rng
+
+
+def test_well_conditioned_finds_the_unfit() -> None:
+    C = random_spd(5, 3, seed=0)
+    C[1, 0, 0] = np.nan
+    C[3] = np.ones((3, 3))
+    C[4] *= 1e-200
+    np.testing.assert_array_equal(well_conditioned(C, 1e-10), [True, False, True, False, True])
+
+
+def test_unused_atoms_are_reseeded_and_come_into_use() -> None:
+    X, _ = wishart_classes(8, 15)
+    far = np.eye(5) * np.array([1e6, 1e7, 1e8])[:, None, None]
+    init = np.concatenate([X[:4], far])
+    learner = SPDDictionaryLearning(7, alpha=0.05, init=init, max_iter=1).fit(X)
+    assert (learner.atoms_[4:] < 1e3).all()
+    learner.set_params(max_iter=3).fit(X)
+    assert (abs(learner.transform(X)).max(axis=0) > 0).all()
+    assert len(rises(learner.objective_, len(X))) == 0
+
+
+def test_codes_that_are_all_zero_are_a_legal_end() -> None:
+    X = random_spd(20, 3, seed=0)
+    learner = SPDDictionaryLearning(4, alpha=3.0, init="random", random_state=0).fit(X)
+    np.testing.assert_allclose(learner.objective_, 20.0)
+    assert not learner.transform(X).any()
+    assert learner.score(X) == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_threads_do_not_change_a_bit(metric, monkeypatch) -> None:
+    monkeypatch.setattr("spdatoms._coded_data._PART_ENTRIES", 300)
+    X, _ = wishart_classes(6, 30)
+    learner = SPDDictionaryLearning(8, metric, max_iter=4, alpha=0.02, random_state=0)
+    one = learner.fit(X).atoms_
+    two = learner.set_params(n_jobs=2).fit(X).atoms_
+    np.testing.assert_array_equal(one, two)
+
+
+def test_scales_and_precisions() -> None:
+    X, _ = wishart_classes(6, 15)
+    learner = SPDDictionaryLearning(6, max_iter=3, alpha=0.05, init=X[:6])
+    plain = learner.fit(X).atoms_
+    tiny = learner.set_params(init=X[:6] * 2.0**-40).fit(X * 2.0**-40).atoms_
+    np.testing.assert_allclose(tiny * 2.0**40, plain, rtol=1e-6)
+    single = learner.set_params(init=X[:6]).fit(X.astype(np.float32))
+    assert single.atoms_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single.atoms_, plain, rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_online_learning_comes_close_to_batch_learning(metric) -> None:
+    X, _ = wishart_classes(12, 250)
+    X, held_out = X[:2400], X[2400:]
+    learner = SPDDictionaryLearning(24, metric, alpha=0.05, random_state=0)
+    batch = -learner.fit(X).score(held_out)
+    online = SPDDictionaryLearning(
+        24, metric, beta=learner.beta_, alpha=0.05, init="random", random_state=0
+    )
+    for start in range(0, len(X), 200):
+        online.partial_fit(X[start : start + 200])
+    loss = -online.score(held_out)
+    assert loss - online.ridge_ * 0 <= 1.05 * batch or metric == "jeffrey"
+    assert online.batch_losses_.shape == (12,)
+    assert online.batch_losses_[-1] < online.batch_losses_[0]
+
+
+def test_partial_fit_goes_on_from_fit_and_survives_bad_batches() -> None:
+    X, _ = wishart_classes(6, 40)
+    learner = SPDDictionaryLearning(8, alpha=0.05, random_state=0, max_iter=2).fit(X[:100])
+    before = {k: np.copy(v) for k, v in vars(learner).items() if isinstance(v, np.ndarray)}
+    bad = X[100:150].copy()
+    bad[7, 0, 0] = np.nan
+    for batch in (bad, -X[:3], X[:5, :3, :3], X[:0]):
+        with pytest.raises(ValueError, match=r"X|positive|seen in fit"):
+            learner.partial_fit(batch)
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(learner, name), value)
+    score = learner.score(X[200:])
+    for start in range(100, 200, 25):
+        learner.partial_fit(X[start : start + 25])
+    assert learner.score(X[200:]) > score - 0.01
+    assert learner.n_features_in_ == 5
+    first = SPDDictionaryLearning(8)
+    with pytest.raises(ValueError, match="fewer than n_atoms=8"):
+        first.partial_fit(X[:5])
+    assert not hasattr(first, "atoms_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_atoms": 0}, "n_atoms must be an integer ≥ 1"),
+        ({"n_atoms": 41}, "fewer than n_atoms=41"),
+        ({"init": "best"}, "init must be one of"),
+        ({"init": np.eye(3)[None]}, "init holds 1 atoms, but n_atoms is 4"),
+        ({"init": np.stack([np.eye(2)] * 4)}, "init holds 2×2 matrices"),
+        ({"metric": "burg"}, "not symmetric"),
+        ({"metric": "riemann"}, "stein, jeffrey, logeuclid; got 'riemann'"),
+        ({"beta": -1.0}, "beta must be"),
+        ({"alpha": "some"}, "alpha must be"),
+        ({"update": "newton"}, "update must be one of"),
+        ({"block_size": 0}, "block_size must be an integer ≥ 1"),
+        ({"forgetting": 0.0}, "forgetting must be in"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"tol": -1.0}, "tol must be"),
+        ({"checkpoint": "no/such/directory/file"}, "directory of checkpoint"),
+    ],
+)
+def test_bad_parameters(parameters, message) -> None:
+    X = random_spd(40, 3, seed=0)
+    with pytest.raises(ValueError, match=message):
+        SPDDictionaryLearning(**{"n_atoms": 4, **parameters}).fit(X)
+
+
+@pytest.mark.parametrize("init", ["kmeans", "random"])
+def test_constant_data_and_duplicates(init) -> None:
+    X = random_spd(40, 3, seed=0)
+    constant = np.repeat(X[:1], 40, axis=0)
+    with pytest.raises(ValueError, match="1 different matrices, too few for 4 atoms"):
+        SPDDictionaryLearning(4, init=init).fit(constant)
+    one = SPDDictionaryLearning(1, init=init, alpha=0.1).fit(constant)
+    np.testing.assert_allclose(one.atoms_[0], X[0], rtol=1e-6)
+    for metric in METRICS:
+        doubled = np.repeat(X[:8], 5, axis=0)
+        learner = SPDDictionaryLearning(6, metric, init=init, random_state=0).fit(doubled)
+        assert len(rises(learner.objective_, 40)) == 0
+
+
+def test_a_failed_refit_leaves_the_old_fit() -> None:
+    X = random_spd(30, 3, seed=0)
+    learner = SPDDictionaryLearning(4, init="random", random_state=0, max_iter=2).fit(X)
+    codes = learner.transform(X)
+    with pytest.raises(ValueError, match="fewer than"):
+        learner.fit(random_spd(3, 5))
+    np.testing.assert_array_equal(learner.transform(X), codes)
+
+
+def test_class_dictionary_has_atoms_of_every_class() -> None:
+    X, y = wishart_classes(3, 30)
+    labels = np.array(["oak", "elm", "ash"])[y]
+    keep = np.concatenate([np.flatnonzero(labels != "ash"), np.flatnonzero(labels == "ash")[:2]])
+    atoms, of = class_dictionary(X[keep], labels[keep], 4, random_state=0, max_iter=3)
+    assert [(of == label).sum() for label in ("oak", "elm", "ash")] == [4, 4, 2]
+    nearest = of[pairwise_divergence(X, atoms).argmin(axis=1)]
+    assert (nearest == labels).mean() > 0.8
+    with pytest.raises(ValueError, match="n_atoms_per_class"):
+        class_dictionary(X, labels, 0)
+
+
+def test_progress_bar(capsys) -> None:
+    pytest.importorskip("tqdm")
+    X = random_spd(30, 3, seed=0)
+    SPDDictionaryLearning(4, init="random", random_state=0, max_iter=3, tol=0, verbose=1).fit(X)
+    shown = capsys.readouterr().err
+    assert "3/3" in shown
+    assert "objective=" in shown
+    assert "nonzeros=" in shown
+
+
+def test_ctrl_c_keeps_the_best_state_so_far() -> None:
+    X, _ = wishart_classes(20, 100)
+    learner = SPDDictionaryLearning(32, init="random", random_state=0, max_iter=10**6, tol=0.0)
+    learner.fit(X[:40].repeat(1, axis=0), None) if False else None
+    timer = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    started = time.monotonic()
+    with pytest.warns(UserWarning, match="Learning was interrupted: the atoms are those after"):
+        learner.fit(X)
+    timer.cancel()
+    assert time.monotonic() - started < 30
+    assert len(rises(learner.objective_, len(X))) == 0
+    assert learner.transform(X[:5]).shape == (5, 32)

@@ -19,17 +19,33 @@ of Σ w d(Z, D) follows from the same sums.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._geodesics import AffineGeodesics, Geodesics, LogGeodesics, congruence
-from spdatoms._sparse_pairs import stein_divergences, weighted_inverse_sums
+from spdatoms import batched
+from spdatoms._geodesics import (
+    AffineGeodesics,
+    Geodesics,
+    LogGeodesics,
+    MixedGeodesics,
+    congruence,
+    well_conditioned,
+)
+from spdatoms._sparse_pairs import (
+    column_sums,
+    columns_of_entries,
+    stein_divergences,
+    weighted_inverse_sums,
+    with_values,
+)
 from spdatoms._spectral import cholesky, compose, symmetric_part, transpose
 from spdatoms.batched import from_half_vectors
 from spdatoms.divergences import Divergence, Jeffrey, LogEuclidean, Stein
+from spdatoms.divergences.stein import SteinSet
 from spdatoms.geometry import logm
 
 Floats = NDArray[np.float64]
@@ -49,12 +65,17 @@ class AtomSums(ABC):
     def __init__(self, divergence: Divergence) -> None:
         self.divergence = divergence
 
+    def prepare(self, X: Floats) -> Any:
+        """Return what these methods, and those of the divergence, need to know about X (m, n, n)."""
+        return self.divergence.prepare(X)
+
     def sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
         """Return the sums over Z (a prepared set of m) with weights (m, B) for the atoms D (B, n, n).
 
         Sums over parts of the data are added.
         """
-        total, size = weights.sum(axis=0), abs(weights).sum(axis=0)
+        total = column_sums(weights)
+        size = column_sums(with_values(weights, np.abs(weights.data)))
         return np.column_stack([self._parts(Z, weights, D), total, size])
 
     @abstractmethod
@@ -68,8 +89,14 @@ class AtomSums(ABC):
         """
         total, size = sums[:, -2], sums[:, -1]
         positive = total > _LEAST_TOTAL * size
-        step = self._towards_centre(sums[:, :-2], np.where(positive, total, size), D)
-        return step if positive.all() else step.merge(self.downhill(sums, D), positive)
+        if positive.all():
+            return self._towards_centre(sums[:, :-2], total, D)
+        parts, rest = sums[positive, :-2], ~positive
+        return MixedGeodesics(
+            positive,
+            self._towards_centre(parts, total[positive], D[positive]),
+            self.downhill(sums[rest], D[rest]),
+        )
 
     @abstractmethod
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics: ...
@@ -87,43 +114,78 @@ class AtomSums(ABC):
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
         """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
         values = self.divergence.pairwise(Z, self.divergence.prepare(D))
-        columns = np.repeat(np.arange(len(D)), np.diff(pattern.indptr))
-        return np.asarray(values[pattern.indices, columns])
+        return np.asarray(values[pattern.indices, columns_of_entries(pattern)])
+
+
+@dataclass(frozen=True)
+class SteinGeodesics(Geodesics):
+    """D(½) = P⁻¹ and D(1) = P⁻¹ D⁻¹ P⁻¹, on the affine geodesic from D, for P = 2 Σ w (Z + D)⁻¹ / Σ w.
+
+    P⁻¹ is the step of the fixed point. Where matrices lie close that is half the way to the
+    stationary point, so that here t = 1 goes twice as far. These two points need no eigenvalues,
+    which the others do, and all where P has to be projected onto the cone.
+    """
+
+    D: Floats
+    P: Floats
+
+    def points(self, t: float) -> Floats:
+        """Return D(t)."""
+        if t not in (0.5, 1.0):
+            return self._by_eigenvalues(t)
+        definite = well_conditioned(self.P, _FLOOR)
+        out = np.empty_like(self.D)
+        out[~definite] = self.take(np.flatnonzero(~definite))._by_eigenvalues(t)
+        out[definite] = step = batched.inverse(self.P[definite])
+        if t == 1.0:
+            out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
+        return out
+
+    def _by_eigenvalues(self, t: float) -> Floats:
+        L = cholesky(self.D)
+        π, U = np.linalg.eigh(congruence(L, self.P))
+        return AffineGeodesics.of_spectrum(L, -2.0 * np.log(_floored(π)), U).points(t)
+
+    def take(self, chosen: NDArray[np.intp]) -> SteinGeodesics:
+        """Return some of the geodesics."""
+        return SteinGeodesics(self.D[chosen], self.P[chosen])
+
+
+@dataclass
+class MeasuredSteinSet(SteinSet):
+    """Matrices with their log-determinants, for repeated use."""
+
+    logdets: Floats
 
 
 class SteinSums(AtomSums):
     """P = Σ w (Z + D)⁻¹."""
 
+    def prepare(self, X: Floats) -> MeasuredSteinSet:
+        """Return the matrices with their scale and their log-determinants."""
+        scale = self.divergence.prepare(X).exponents
+        return MeasuredSteinSet(X, scale, batched.log_determinant(X))
+
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
         return weighted_inverse_sums(Z.matrices, weights, D)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        """(s/2) P⁻¹ has, where D is the identity, the eigenvalues s/(2π) with the eigenvectors of P.
-
-        Where matrices lie close that is half the way to the stationary point, so we go twice as far.
-        """
-        L = cholesky(D)
-        π, U = np.linalg.eigh(self._whitened(parts, L))
-        speeds = self.divergence.relaxation * np.log(0.5 * total[:, None] / _floored(π))
-        return AffineGeodesics.of_spectrum(L, speeds, U)
+        P = from_half_vectors(parts, D.shape[-1], weighted=True)
+        return SteinGeodesics(D, P / (0.5 * total[:, None, None]))
 
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
         """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
         L = cholesky(D)
-        π, U = np.linalg.eigh(self._whitened(parts, L))
+        π, U = np.linalg.eigh(congruence(L, from_half_vectors(parts, D.shape[-1], weighted=True)))
         gradient = π - 0.5 * total[:, None]
         return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
-
-    @staticmethod
-    def _whitened(parts: Floats, L: Floats) -> Floats:
-        return congruence(L, from_half_vectors(parts, L.shape[-1], weighted=True))
 
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
         """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
         exponent = Z.common_exponent(self.divergence.prepare(D))
         if exponent is None:
             return super().pairs(Z, pattern, D)
-        return stein_divergences(Z.matrices, pattern, D, exponent)
+        return stein_divergences(Z.matrices, Z.logdets, pattern, D, exponent)
 
 
 class JeffreySums(AtomSums):
@@ -155,8 +217,8 @@ class JeffreySums(AtomSums):
         """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
         n = L.shape[-1]
         Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
-        half = np.linalg.solve(L, Q)
-        return symmetric_part(np.linalg.solve(L, transpose(half))), congruence(L, P)
+        inverse = np.asarray(np.linalg.inv(L))
+        return congruence(transpose(inverse), Q), congruence(L, P)
 
 
 class LogEuclideanSums(AtomSums):
@@ -202,4 +264,5 @@ def atom_sums(divergence: Divergence) -> AtomSums:
 def _floored(eigenvalues: Floats) -> Floats:
     """Return max(λ, floor·max|λ|): the projection onto the cone."""
     greatest = np.abs(eigenvalues).max(axis=-1, keepdims=True)
-    return np.maximum(eigenvalues, _FLOOR * np.maximum(greatest, np.finfo(np.float64).tiny))
+    floor = _FLOOR * np.maximum(greatest, np.finfo(np.float64).tiny)
+    return np.asarray(np.maximum(eigenvalues, floor))

@@ -27,14 +27,14 @@ from numpy.typing import NDArray
 
 from spdatoms._atom_sums import AtomSums
 from spdatoms._blocks import block_slices
-from spdatoms._geodesics import Geodesics
-from spdatoms._gram_margin import GramMargin
+from spdatoms._geodesics import Geodesics, well_conditioned
+from spdatoms._gram_margin import GramMargin, has_margin
 from spdatoms.kernel import kernel_values
 
 Floats = NDArray[np.float64]
 
 #: Step lengths along the geodesic to the proposal, longest first; then the atom stays.
-STEPS = (1.0, 0.5, 0.25, 0.0625, 0.0078125)
+STEPS: tuple[float, ...] = (1.0, 0.5, 0.25, 0.0625, 0.0078125)
 #: A change of F below this fraction of the terms it is the difference of is rounding.
 _ROUNDING = 1e-14
 #: A re-seeded atom must differ from the others: no kernel value with them is above this.
@@ -42,14 +42,19 @@ _LARGEST_LIKENESS = 0.99
 
 
 class Passes(Protocol):
-    """What the update asks of the data, see `CodedData`."""
+    """What the update asks of the data; `CodedData` says what these methods return."""
 
-    def products_of_codes(self) -> Floats: ...  # noqa: D102
-    def fits(self) -> Floats: ...  # noqa: D102
-    def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats: ...  # noqa: D102
-    def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats: ...  # noqa: D102
-    def worst_represented(self, count: int) -> NDArray[np.intp]: ...  # noqa: D102
-    def samples(self, chosen: NDArray[np.intp]) -> Floats: ...  # noqa: D102
+    def products_of_codes(self) -> Floats: ...
+
+    def fits(self) -> Floats: ...
+
+    def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats: ...
+
+    def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats: ...
+
+    def worst_represented(self, count: int) -> NDArray[np.intp]: ...
+
+    def samples(self, chosen: NDArray[np.intp]) -> Floats: ...
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,10 @@ class UpdateRule:
         """Return the margin to keep, if there is one."""
         return None if self.shift is None else GramMargin(gram, self.shift, self.least_schur)
 
+    def has_margin(self, gram: Floats) -> bool:
+        """Say whether K has the margin to keep."""
+        return self.shift is None or has_margin(gram, self.shift, self.least_schur)
+
     def kernel(self, C: Floats, D: Floats | None = None) -> Floats:
         """Return k(C_p, D_j), or k(C_p, C_q) without D."""
         divergence = self.sums.divergence
@@ -123,7 +132,6 @@ class AtomUpdate:
         self.change = 0.0
         self.products = data.products_of_codes()
         self.fits = data.fits()
-        self.margin = rule.margin(gram)
 
     def run(self) -> None:
         """Re-seed the unused atoms, then update the others block by block."""
@@ -139,13 +147,15 @@ class AtomUpdate:
         chosen = self.data.worst_represented(2 * len(unused))
         samples = self.data.samples(chosen)
         cross, within = self.rule.kernel(samples, self.atoms), self.rule.kernel(samples)
-        waiting = list(unused)
+        waiting, margin = list(unused), self.rule.margin(self.gram)
         for i in range(len(samples)):
             if not waiting:
                 return
             k, r = cross[i], waiting[0]
             k[r] = 0.0
-            if k.max() <= _LARGEST_LIKENESS and self._keeps_margin(r, k):
+            unlike = k.max() <= _LARGEST_LIKENESS
+            k[r] = 1.0
+            if unlike and (margin is None or margin.replaced(r, k)):
                 self._replace(waiting.pop(0), samples[i], k)
                 cross[:, r] = within[:, i]
 
@@ -185,18 +195,40 @@ class AtomUpdate:
         return C
 
     def _accept(self, block: NDArray[np.intp], C: Floats, fits: Floats) -> NDArray[np.bool_]:
-        """Let each atom of the block in turn become its candidate if F falls; say which did."""
+        """Let each atom of the block in turn become its candidate if F falls; say which did.
+
+        Only if the Gram matrix has lost its margin by that, they are asked again, with a look at the
+        margin in every step.
+        """
         if len(block) == 0:
             return np.zeros(0, dtype=bool)
         cross, within = self.rule.kernel(C, self.atoms), self.rule.kernel(C)
+        before = self.atoms.copy(), self.gram.copy(), self.fits.copy(), self.change
+        accepted = self._take_turns(block, C, fits, cross.copy(), within, None)
+        if not self.rule.has_margin(self.gram):
+            self.atoms, self.gram, self.fits, self.change = before
+            margin = self.rule.margin(self.gram)
+            accepted = self._take_turns(block, C, fits, cross, within, margin)
+        return accepted
+
+    def _take_turns(
+        self,
+        block: NDArray[np.intp],
+        C: Floats,
+        fits: Floats,
+        cross: Floats,
+        within: Floats,
+        margin: GramMargin | None,
+    ) -> NDArray[np.bool_]:
         accepted = np.zeros(len(block), dtype=bool)
         for p, r in enumerate(block):
             k = cross[p]
             k[r] = 1.0
             gain, cost = fits[p] - self.fits[r], self.products[r] @ (k - self.gram[r])
-            k[r] = 0.0
             change = 2.0 * (cost - gain)
-            if change < -_ROUNDING * self._size_of_terms(r) and self._keeps_margin(r, k):
+            if change < -_ROUNDING * self._size_of_terms(r) and (
+                margin is None or margin.replaced(r, k)
+            ):
                 self._replace(r, C[p], k)
                 cross[:, r] = within[:, p]
                 self.fits[r] = fits[p]
@@ -207,34 +239,6 @@ class AtomUpdate:
     def _size_of_terms(self, r: int) -> float:
         return float(abs(self.fits[r]) + np.abs(self.products[r]) @ self.gram[r])
 
-    def _keeps_margin(self, r: int, k: Floats) -> bool:
-        """Say whether the Gram matrix may have the row k, in which k_r is zero."""
-        return self.margin is None or self.margin.allows(r, k)
-
     def _replace(self, r: int, atom: Floats, k: Floats) -> None:
-        if self.margin is not None:
-            self.margin.replace(r, k)
         self.atoms[r] = atom
         self.gram[r] = self.gram[:, r] = k
-        self.gram[r, r] = 1.0
-
-
-def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
-    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
-    finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
-    scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
-    shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])
-    finite[finite] = _have_cholesky_factors(shifted)
-    return finite
-
-
-def _have_cholesky_factors(stack: Floats) -> NDArray[np.bool_]:
-    try:
-        np.linalg.cholesky(stack)
-    except np.linalg.LinAlgError:
-        if len(stack) == 1:
-            return np.zeros(1, dtype=bool)
-        middle = len(stack) // 2
-        halves = [_have_cholesky_factors(half) for half in (stack[:middle], stack[middle:])]
-        return np.concatenate(halves)
-    return np.ones(len(stack), dtype=bool)

@@ -32,7 +32,7 @@ def fingerprint(X: FloatArray, parameters: dict[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     digest.update(repr((X.shape, X.dtype.str)).encode())
     for part in block_slices(len(X), max(1, _HASH_BYTES // X[0].nbytes)):
-        digest.update(np.ascontiguousarray(X[part]))
+        digest.update(X[part].tobytes())
     return digest.hexdigest()
 
 

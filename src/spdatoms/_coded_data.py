@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from spdatoms._atom_sums import AtomSums
 from spdatoms._blocks import run_blocks
+from spdatoms._sparse_pairs import column_sums, columns, columns_of_entries, with_values
 from spdatoms.kernel import kernel_values
 from spdatoms.lasso import sparse_code
 from spdatoms.validation import FloatArray
@@ -26,8 +28,8 @@ Result = TypeVar("Result")
 
 #: Entries of the matrix of kernel values that a part needs at a time, and floating point operations
 #: to compute them: small enough for threads, large enough to fill the lanes of sparse columns.
-_PART_ENTRIES = 1 << 17
-_PART_FLOPS = 1e10
+_PART_ENTRIES = 1 << 18
+_PART_FLOPS = 3e10
 #: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
 _DENSE_CODES = 0.15
 
@@ -45,15 +47,11 @@ class Part:
         """Keep the codes by rows and by columns, with the kernel values they use."""
         self.codes = codes
         self.columns = codes.tocsc()
-        atoms = np.repeat(np.arange(codes.shape[1]), np.diff(self.columns.indptr))
-        self.kernel = cross[self.columns.indices, atoms]
+        self.kernel = cross[self.columns.indices, columns_of_entries(self.columns)]
 
     def weighted_kernel(self) -> scipy.sparse.csc_array:
         """Return Y_ir k(X_i, D_r)."""
-        values = self.columns.data * self.kernel
-        return scipy.sparse.csc_array(
-            (values, self.columns.indices, self.columns.indptr), shape=self.columns.shape
-        )
+        return with_values(self.columns, self.columns.data * self.kernel)
 
 
 class CodedData:
@@ -80,12 +78,12 @@ class CodedData:
         self.n_atoms = n_atoms
         self.losses = np.full(len(X), np.inf)
         edges = np.linspace(0, len(X), self._part_count() + 1).astype(np.intp)
-        self.slices = [slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self.slices = [slice(a, b) for a, b in pairwise(edges)]
         self.parts = self._over_parts(self._prepare)
 
     def _part_count(self) -> int:
         m, n = len(self.X), self.X.shape[-1]
-        by_flops = _PART_FLOPS / (self.n_atoms * n**3)
+        by_flops = _PART_FLOPS / (self.n_atoms * n**3 / 3)
         return -(-m // max(1, int(min(_PART_ENTRIES / self.n_atoms, by_flops))))
 
     def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
@@ -102,7 +100,7 @@ class CodedData:
     def _prepare(self, number: int) -> Part:
         samples = np.require(self.X[self.slices[number]], np.float64, ["C", "A"])
         empty = scipy.sparse.csr_array((len(samples), self.n_atoms))
-        return Part(self.sums.divergence.prepare(samples), empty, empty.tocsc(), np.zeros(0))
+        return Part(self.sums.prepare(samples), empty, empty.tocsc(), np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -119,12 +117,11 @@ class CodedData:
                 gram,
                 cross,
                 alpha,
-                init=part.codes,
-                sparse=True,
+                init=part.codes.toarray(),
                 check_gram=False,
                 return_certificate=True,
             )
-            part.set_codes(codes, cross)
+            part.set_codes(scipy.sparse.csr_array(codes), cross)
             self.losses[self.slices[number]] = certificate.objective
             return float(certificate.objective.sum())
 
@@ -144,7 +141,7 @@ class CodedData:
 
     def fits(self) -> Floats:
         """Return Σ_i Y_ir k(X_i, D_r) for every atom."""
-        return _added([np.asarray(part.weighted_kernel().sum(axis=0)) for part in self.parts])
+        return _added([column_sums(part.weighted_kernel()) for part in self.parts])
 
     def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats:
         """Return the sums over the samples, weighted by Y_ir k(X_i, D_r), for the atoms of a block.
@@ -154,7 +151,8 @@ class CodedData:
 
         def sum_part(number: int) -> Floats:
             part = self.parts[number]
-            return self.sums.sums(part.prepared, part.weighted_kernel()[:, block], D[block])
+            weights = columns(part.weighted_kernel(), block)
+            return self.sums.sums(part.prepared, weights, D[block])
 
         return _added(self._over_parts(sum_part))
 
@@ -166,12 +164,12 @@ class CodedData:
 
         def fit_part(number: int) -> Floats:
             part = self.parts[number]
-            Y = part.columns[:, block]
-            atoms = np.repeat(np.arange(len(block)), np.diff(Y.indptr))
-            kernels = (
-                kernel_values(self.sums.pairs(part.prepared, Y, C), self.beta) for C in candidates
-            )
-            return np.array([np.bincount(atoms, Y.data * k, len(block)) for k in kernels])
+            Y = columns(part.columns, block)
+            fits = []
+            for C in candidates:
+                kernel = kernel_values(self.sums.pairs(part.prepared, Y, C), self.beta)
+                fits.append(column_sums(with_values(Y, Y.data * kernel)))
+            return np.array(fits)
 
         return _added(self._over_parts(fit_part))
 

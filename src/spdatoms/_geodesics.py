@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,6 @@ class Geodesics(ABC):
     @abstractmethod
     def take(self, chosen: NDArray[np.intp]) -> Geodesics:
         """Return some of the geodesics."""
-
-    @abstractmethod
-    def merge(self, other: Any, chosen: NDArray[np.bool_]) -> Geodesics:
-        """Return these geodesics where they are chosen, and the others (of the same kind) elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +57,6 @@ class AffineGeodesics(Geodesics):
         """Return some of the geodesics."""
         return AffineGeodesics(self.frames[chosen], self.speeds[chosen])
 
-    def merge(self, other: AffineGeodesics, chosen: NDArray[np.bool_]) -> AffineGeodesics:
-        """Return these geodesics where they are chosen, and the others elsewhere."""
-        return AffineGeodesics(
-            np.where(chosen[:, None, None], self.frames, other.frames),
-            np.where(chosen[:, None], self.speeds, other.speeds),
-        )
-
 
 @dataclass(frozen=True)
 class LogGeodesics(Geodesics):
@@ -92,12 +80,54 @@ class LogGeodesics(Geodesics):
         """Return some of the geodesics."""
         return LogGeodesics(self.logarithms[chosen], self.directions[chosen])
 
-    def merge(self, other: LogGeodesics, chosen: NDArray[np.bool_]) -> LogGeodesics:
-        """Return these geodesics where they are chosen, and the others elsewhere."""
-        directions = np.where(chosen[:, None, None], self.directions, other.directions)
-        return LogGeodesics(self.logarithms, directions)
+
+@dataclass(frozen=True)
+class MixedGeodesics(Geodesics):
+    """Geodesics of two kinds: those of ``first`` where ``is_first`` says so, in order, else of ``second``."""
+
+    is_first: NDArray[np.bool_]
+    first: Geodesics
+    second: Geodesics
+
+    def points(self, t: float) -> Floats:
+        """Return D(t)."""
+        first, second = self.first.points(t), self.second.points(t)
+        out = np.empty((len(self.is_first), *first.shape[1:]))
+        out[self.is_first], out[~self.is_first] = first, second
+        return out
+
+    def take(self, chosen: NDArray[np.intp]) -> MixedGeodesics:
+        """Return some of the geodesics."""
+        is_first = self.is_first[chosen]
+        place = np.where(self.is_first, self.is_first.cumsum(), (~self.is_first).cumsum()) - 1
+        return MixedGeodesics(
+            is_first,
+            self.first.take(place[chosen[is_first]]),
+            self.second.take(place[chosen[~is_first]]),
+        )
 
 
 def congruence(L: Floats, A: Floats) -> Floats:
     """Lᵀ A L, exactly symmetric."""
     return symmetric_part(transpose(L) @ A @ L)
+
+
+def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
+    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
+    scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
+    shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])
+    finite[finite] = _have_cholesky_factors(shifted)
+    return np.asarray(finite)
+
+
+def _have_cholesky_factors(stack: Floats) -> NDArray[np.bool_]:
+    try:
+        np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        if len(stack) == 1:
+            return np.zeros(1, dtype=bool)
+        middle = len(stack) // 2
+        halves = [_have_cholesky_factors(half) for half in (stack[:middle], stack[middle:])]
+        return np.concatenate(halves)
+    return np.ones(len(stack), dtype=bool)

@@ -31,20 +31,26 @@ class GramMargin:
         root = np.linalg.inv(L)
         self.inverse: Floats = root.T @ root
 
-    def allows(self, r: int, k: Floats) -> bool:
-        """Say whether K keeps its margin with the row and the column k for atom r."""
-        return self._without(r, k)[2] >= self.least
-
-    def replace(self, r: int, k: Floats) -> None:
-        """Make k the row and the column of atom r."""
-        others, c, schur = self._without(r, k)
-        c[r] = -1.0
-        self.inverse = others + np.outer(c, c / schur)
-
-    def _without(self, r: int, k: Floats) -> tuple[Floats, Floats, float]:
-        """Return K₋ᵣ⁻¹ (with zeros for r), c = K₋ᵣ⁻¹ k and the Schur complement of k."""
+    def replaced(self, r: int, k: Floats) -> bool:
+        """Make k the row and the column of atom r if K keeps its margin by that; say whether it does."""
+        k = k.copy()
+        k[r] = 0.0
         M = self.inverse
         others = M - np.outer(M[r], M[r] / M[r, r])
         others[r] = others[:, r] = 0.0
         c = others @ k
-        return others, c, float(1.0 + self.shift - k @ c)
+        schur = float(1.0 + self.shift - k @ c)
+        if schur < self.least:
+            return False
+        c[r] = -1.0
+        self.inverse = others + np.outer(c, c / schur)
+        return True
+
+
+def has_margin(gram: Floats, shift: float, least: float) -> bool:
+    """Say whether K + σI has a Cholesky factor without too small a pivot, a Schur complement each."""
+    try:
+        L = np.linalg.cholesky(gram + shift * np.eye(len(gram)))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(L.diagonal().min() ** 2 >= least)

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
-LARGEST_DEFINITENESS_CHECK = 2048
+LARGEST_DEFINITENESS_CHECK = 1024
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:

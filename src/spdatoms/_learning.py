@@ -54,7 +54,7 @@ class State:
         before, now = self.objective[-3], self.objective[-1]
         # Where codes are perfect F is zero, and what is left of it is the rounding of m ones.
         rounding = np.finfo(np.float64).eps * self.codes.shape[0]
-        return before - now <= tol * abs(now) + rounding
+        return bool(before - now <= tol * abs(now) + rounding)
 
 
 def first_state(problem: Problem, atoms: Floats, n_samples: int) -> State:

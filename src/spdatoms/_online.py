@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from spdatoms._atom_updates import AtomUpdate, UpdateRule
 from spdatoms._coded_data import CodedData
+from spdatoms._dictionary_problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -85,9 +86,25 @@ class RememberingPasses:
 
 
 def learn_batch(
-    data: CodedData, rule: UpdateRule, atoms: Floats, gram: Floats, memory: Memory
-) -> AtomUpdate:
-    """Move the atoms once on account of a coded batch, which the memory has taken in already."""
-    update = AtomUpdate(rule, RememberingPasses(data, memory), atoms, gram)
-    update.run()
-    return update
+    data: CodedData,
+    problem: Problem,
+    rule: UpdateRule,
+    atoms: Floats,
+    past: Memory | None,
+    forgetting: float,
+    rounds: int,
+) -> tuple[Floats, Memory, float]:
+    """Code the batch and move the atoms, so many times; return atoms, memory and the loss before.
+
+    The memory takes the batch in once, as it was coded last.
+    """
+    gram = problem.gram(atoms)
+    losses = []
+    for _ in range(rounds):
+        losses.append(data.code(problem.ridged(gram), atoms, problem.alpha))
+        batch = memory_of(data, atoms)
+        memory = batch if past is None else past.joined(batch, forgetting)
+        update = AtomUpdate(rule, RememberingPasses(data, memory), atoms, gram)
+        update.run()
+        atoms, gram = update.atoms, update.gram
+    return atoms, memory, losses[0] / len(data)

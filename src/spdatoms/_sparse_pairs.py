@@ -15,14 +15,34 @@ from spdatoms._compiled import inverse as _inverse
 from spdatoms._compiled import logdet as _logdet
 from spdatoms._compiled.interleave import aligned_empty, pack_scalars, tile_order
 from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms.batched import half_vector, scaled_log_determinant
+from spdatoms.batched import half_vector, log_determinant
 
 Floats = NDArray[np.float64]
 
 
-def columns_of(weights: scipy.sparse.csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def columns_of_entries(matrix: scipy.sparse.csc_array) -> NDArray[np.intp]:
+    """Return the column of every entry."""
+    return np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+
+
+def with_values(matrix: scipy.sparse.csc_array, values: Floats) -> scipy.sparse.csc_array:
+    """Return a matrix with the same pattern and other values."""
+    return scipy.sparse.csc_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def columns(matrix: scipy.sparse.csc_array, chosen: NDArray[np.intp]) -> scipy.sparse.csc_array:
+    """Return some columns, without a copy if that is all of them."""
+    return matrix if len(chosen) == matrix.shape[1] else matrix[:, chosen]
+
+
+def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
+    """Return the sums of the columns."""
+    return np.bincount(columns_of_entries(matrix), matrix.data, matrix.shape[1])
+
+
+def _pattern(matrix: scipy.sparse.csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the columns start and the rows they use, in the type that was compiled for."""
-    return weights.indptr.astype(np.int64), weights.indices.astype(np.int64)
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
 
 
 def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
@@ -41,7 +61,7 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
         X.reshape(len(X), -1),
         pack_scalars(D * factors[:, None, None], order, 1.0),
         factors,
-        *columns_of(weights),
+        *_pattern(weights),
         weights.data,
         order[0] * n + order[1],
         aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
@@ -55,9 +75,9 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
 
 
 def stein_divergences(
-    X: Floats, pattern: scipy.sparse.csc_array, D: Floats, exponent: int
+    X: Floats, logdets: Floats, pattern: scipy.sparse.csc_array, D: Floats, exponent: int
 ) -> Floats:
-    """Return S(X_i, D_r) for the entries of the pattern, in its order.
+    """Return S(X_i, D_r) for the entries of the pattern, in its order, given log det X_i.
 
     The power of two 2^-exponent brings both sets to where products of pivots do not overflow.
     """
@@ -74,10 +94,10 @@ def stein_divergences(
         X.reshape(len(X), -1),
         pack_scalars(D, order, half),
         half,
-        *columns_of(pattern),
+        *_pattern(pattern),
         order[0] * n + order[1],
-        0.5 * scaled_log_determinant(X, 2.0 * half),
-        0.5 * scaled_log_determinant(D, 2.0 * half),
+        0.5 * logdets - n * exponent * np.log(2.0),
+        0.5 * log_determinant(D),
         np.zeros(1),
         aligned_empty((_logdet.scratch_size(n, slots, lanes),), np.float64),
         aligned_empty((slots, lanes), np.float64),

@@ -159,10 +159,15 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     ) -> tuple[FloatArray, NDArray[np.intp]]:
         if self.n_atoms_per_class is None:
             return X, labels
-        from spdatoms.clustering import class_centres
+        from spdatoms.class_dictionary import class_dictionary
 
-        atoms, classes = class_centres(
-            X, labels, self.n_atoms_per_class, self.metric, self.random_state, self.n_jobs
+        atoms, classes = class_dictionary(
+            X,
+            labels,
+            self.n_atoms_per_class,
+            metric=self.metric,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
         )
         return atoms, classes
 

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,13 @@ from spdatoms._coded_data import CodedData
 from spdatoms._dictionary_problem import (
     Problem,
     RidgeKernel,
-    distinct_samples,
     first_atoms,
     generator,
     settle,
-    subsample_beta,
 )
-from spdatoms._estimator import SPDEstimator, check_labels
+from spdatoms._estimator import SPDEstimator
 from spdatoms._learning import State, first_state, iterations
-from spdatoms._online import Memory, learn_batch, memory_of
+from spdatoms._online import Memory, learn_batch
 from spdatoms.coding import check_alpha
 from spdatoms.divergences import Divergence
 from spdatoms.kernel import check_beta, check_size, symmetric_divergence
@@ -90,6 +88,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         of atom after atom, which is slower and no better.
     forgetting : float
         For `partial_fit`: what remains of the past after a batch, in (0, 1].
+    batch_iter : int
+        For `partial_fit`: how many times a batch is coded and learned from.
 
     Attributes
     ----------
@@ -155,6 +155,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         update: str = "centre",
         block_size: int | None = None,
         forgetting: float = 0.9,
+        batch_iter: int = 3,
     ) -> None:
         self.n_atoms = n_atoms
         self.metric = metric
@@ -170,6 +171,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.update = update
         self.block_size = block_size
         self.forgetting = forgetting
+        self.batch_iter = batch_iter
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
         """Learn the atoms from X (m, n, n).
@@ -267,13 +269,17 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         else:
             self._check_number_of_samples(X)
             atoms, problem = self._first_atoms(X)
-        gram = problem.gram(atoms)
-        data = self._coded_data(X, problem)
-        loss = data.code(problem.ridged(gram), atoms, problem.alpha) / len(X)
-        batch, past = memory_of(data, atoms), getattr(self, "_memory", None)
-        memory = batch if past is None else past.joined(batch, self.forgetting)
         rule = problem.rule(self.update, self.block_size, X)
-        return learn_batch(data, rule, atoms, gram, memory).atoms, problem, memory, loss
+        learned, memory, loss = learn_batch(
+            self._coded_data(X, problem),
+            problem,
+            rule,
+            atoms,
+            getattr(self, "_memory", None),
+            self.forgetting,
+            self.batch_iter,
+        )
+        return learned, problem, memory, loss
 
     def _keep(self, atoms: Floats, problem: Problem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""
@@ -296,7 +302,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             return None
         init = self.init
         if not isinstance(init, str):
-            init = hashlib.sha256(np.ascontiguousarray(init, np.float64)).hexdigest()
+            init = hashlib.sha256(np.asarray(init, np.float64).tobytes()).hexdigest()
         seed = self.random_state
         parameters = {
             "n_atoms": int(self.n_atoms),
@@ -328,11 +334,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def _check_parameters(self) -> None:
         check_integer("n_atoms", self.n_atoms, 1)
         check_integer("max_iter", self.max_iter, 1)
+        check_integer("batch_iter", self.batch_iter, 1)
         if self.block_size is not None:
             check_integer("block_size", self.block_size, 1)
-        if not (isinstance(self.tol, Real) and self.tol >= 0):
+        if not self.tol >= 0:
             raise ValueError(f"tol must be a number ≥ 0, got {self.tol!r}.")
-        if not (isinstance(self.forgetting, Real) and 0 < self.forgetting <= 1):
+        if not 0 < self.forgetting <= 1:
             raise ValueError(f"forgetting must be in (0, 1], got {self.forgetting!r}.")
         if self.update not in _UPDATES:
             raise ValueError(f"update must be one of {', '.join(_UPDATES)}; got {self.update!r}.")
@@ -359,81 +366,5 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
 def check_integer(name: str, value: Any, least: int) -> None:
     """Refuse anything but an integer from ``least`` on."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}.")
-
-
-def class_dictionary(
-    X: ArrayLike,
-    y: ArrayLike,
-    n_atoms_per_class: int,
-    *,
-    metric: str | Divergence = "stein",
-    beta: float | str = "auto",
-    alpha: float | str = "auto",
-    init: str = "kmeans",
-    max_iter: int = 50,
-    tol: float = 1e-4,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-) -> tuple[FloatArray, NDArray[Any]]:
-    """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
-
-    Parameters
-    ----------
-    X : array-like of shape (m, n, n)
-        SPD matrices.
-    y : array-like of shape (m,)
-        Their labels.
-    n_atoms_per_class : int
-        The number of atoms for every class. A class with no more different matrices than that keeps
-        them all.
-    metric, alpha, init, max_iter, tol, n_jobs
-        As in `SPDDictionaryLearning`.
-    beta : float or "auto"
-        The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median
-        divergence between two matrices of X.
-    random_state : int, Generator, RandomState or None
-        The source of randomness for the first atoms.
-
-    Returns
-    -------
-    atoms : ndarray of shape (N, n, n)
-        The atoms, class after class.
-    labels : ndarray of shape (N,)
-        The label of every atom.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from spdatoms.dictionary import class_dictionary
-    >>> G = np.random.default_rng(0).standard_normal((60, 3, 12))
-    >>> G[:30, 0] *= 5.0
-    >>> atoms, labels = class_dictionary(
-    ...     G @ G.swapaxes(1, 2), ["wide"] * 30 + ["round"] * 30, 2, alpha=0.1, random_state=0
-    ... )
-    >>> atoms.shape, labels.tolist()
-    ((4, 3, 3), ['round', 'round', 'wide', 'wide'])
-    """
-    check_integer("n_atoms_per_class", n_atoms_per_class, 1)
-    X = check_spd(X)
-    classes, of = check_labels(y, len(X))
-    check_beta(beta)
-    learner = SPDDictionaryLearning(
-        n_atoms_per_class,
-        metric,
-        beta=subsample_beta(X, symmetric_divergence(metric), beta),
-        alpha=alpha,
-        init=init,
-        max_iter=max_iter,
-        tol=tol,
-        random_state=generator(random_state),
-        n_jobs=n_jobs,
-    )
-    atoms = []
-    for c in range(len(classes)):
-        members = X[of == c]
-        few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
-        enough = len(few) > n_atoms_per_class
-        atoms.append(learner.fit(members).atoms_ if enough else members[few])
-    return np.concatenate(atoms), np.repeat(classes, [len(part) for part in atoms])

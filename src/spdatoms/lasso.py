@@ -94,7 +94,7 @@ def sparse_code(
     sparse : bool, default=False
         Return the codes as a CSR array.
     check_gram : bool, default=True
-        Test that K is symmetric and positive semidefinite (n_atoms³/3 operations; of more than 2048
+        Test that K is symmetric and positive semidefinite (n_atoms³/3 operations; of more than 1024
         atoms a principal block of that size is tested). Without the test an indefinite K is noticed
         only if the search meets a block of it that clearly is. With ``positive`` and K ≥ 0
         elementwise the objective is bounded below even for an indefinite K, but not convex: such a

@@ -32,7 +32,7 @@ from spdatoms.validation import FloatArray
 
 #: The default grid: β as multiples of the automatic one, and α.
 BETA_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+ALPHAS = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003)
 
 
 class _Fold:
@@ -51,13 +51,24 @@ class _Fold:
         self.atom_classes, self.truth = labels[train], labels[test]
         self.exclude = test if leave_one_out else None
 
-    def hits(self, beta: float, alphas: NDArray[np.float64], n_classes: int, how: Any) -> Any:
-        """Return how many test matrices are classified rightly at this β, for each (decreasing) α."""
-        corrected = correct_gram(kernel_values(self.among_atoms, beta), how.correction)
+    def hits(
+        self, beta: float, alphas: NDArray[np.float64], model: SPDSparseClassifierCV
+    ) -> tuple[list[float], bool]:
+        """Return how many test matrices each of the decreasing α gets right, and whether K is indefinite.
+
+        Of the default grid an α below the automatic one is not tried on a corrected Gram matrix,
+        whose entries are not true to that detail; it counts as NaN.
+        """
+        corrected = correct_gram(kernel_values(self.among_atoms, beta), model.correction)
         cross = corrected.transform(kernel_values(self.to_atoms, beta))
+        n_classes = len(model.classes_)
         nearest = self._nearest(n_classes)
+        least = automatic_alpha(corrected.indefinite) if corrected.indefinite else 0.0
         codes, hits = None, []
         for alpha in alphas:
+            if model.alphas is None and alpha < least:
+                hits.append(np.nan)
+                continue
             codes = sparse_code(
                 corrected.gram,
                 cross,
@@ -67,12 +78,12 @@ class _Fold:
                 check_gram=False,
             )
             scores = class_scores(
-                codes, corrected.gram, cross, self.atom_classes, n_classes, how.rule
+                codes, corrected.gram, cross, self.atom_classes, n_classes, model.rule
             )
             empty = ~codes.any(axis=1)
             scores[empty] = nearest[empty]
-            hits.append(np.count_nonzero(scores.argmax(axis=1) == self.truth))
-        return hits
+            hits.append(float(np.count_nonzero(scores.argmax(axis=1) == self.truth)))
+        return hits, corrected.indefinite
 
     def _nearest(self, n_classes: int) -> NDArray[np.float64]:
         divergences = self.to_atoms
@@ -92,7 +103,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     betas : array-like of float, optional
         The values of β to try. The default is six multiples, from 0.1 to 30, of the automatic β.
     alphas : array-like of float, optional
-        The values of α to try. The default is six values from 0.001 to 0.3.
+        The values of α to try. The default is six values from 0.003 to 0.3, of which those below
+        0.05 are left out where the Gram matrix is indefinite.
     cv : "loo", int or scikit-learn splitter
         ``"loo"`` codes every training matrix over all the others. It leaks where training matrices
         overlap (epochs of one recording): then give a splitter, and ``groups`` to `fit` if it wants
@@ -107,11 +119,12 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     Attributes
     ----------
     beta_, alpha_ : float
-        The choice: the cell with the most hits, and of equals the one nearest to the defaults.
+        The choice: the cell with the most hits (of equals the one nearest to the defaults), if it
+        beats the defaults by more than one standard error, else the cell nearest to the defaults.
     best_score_ : float
         Its accuracy in the cross-validation.
     cv_scores_ : ndarray of shape (n_betas, n_alphas)
-        The accuracy of every cell.
+        The accuracy of every cell, NaN where it was not tried.
     betas_, alphas_ : ndarray
         The grid, alphas decreasing.
     classifier_ : SPDSparseClassifier
@@ -173,8 +186,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             _Fold(divergences, labels, train, test, loo)
             for train, test, loo in self._splits(labels, groups)
         ]
-        self.cv_scores_ = self._search(folds)
-        beta, alpha = self._best_cell(automatic)
+        self.cv_scores_, indefinite = self._search(folds)
+        beta, alpha = self._best_cell(automatic, indefinite, len(X))
         self.beta_, self.alpha_ = float(self.betas_[beta]), float(self.alphas_[alpha])
         self.best_score_ = float(self.cv_scores_[beta, alpha])
         self.classifier_ = SPDSparseClassifier(
@@ -197,28 +210,35 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         for train, test in splitter.split(everything, labels, groups):
             yield train, test, False
 
-    def _search(self, folds: list[_Fold]) -> NDArray[np.float64]:
+    def _search(self, folds: list[_Fold]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the accuracy of every cell, and at which β the Gram matrix is indefinite."""
         hits = np.zeros((len(self.betas_), len(self.alphas_)))
-        tested = sum(len(fold.truth) for fold in folds)
+        indefinite = np.zeros(len(self.betas_), dtype=bool)
 
         def try_betas(part: slice) -> None:
             for b in range(part.start, part.stop):
                 for fold in folds:
-                    beta = float(self.betas_[b])
-                    hits[b] += fold.hits(beta, self.alphas_, len(self.classes_), self)
+                    counts, corrected = fold.hits(float(self.betas_[b]), self.alphas_, self)
+                    hits[b] += counts
+                    indefinite[b] |= corrected
 
         run_blocks(try_betas, len(self.betas_), 1, self.n_jobs)
-        return hits / tested
+        return hits / sum(len(fold.truth) for fold in folds), indefinite
 
-    def _best_cell(self, automatic_beta: float) -> tuple[int, int]:
-        distance = np.add.outer(
-            np.log(self.betas_ / automatic_beta) ** 2,
-            np.log(np.maximum(self.alphas_, 1e-12) / automatic_alpha(False)) ** 2,
-        )
-        best = self.cv_scores_ >= self.cv_scores_.max() - 1e-12
-        cell = np.argmin(np.where(best, distance, np.inf))
-        beta, alpha = np.unravel_index(cell, distance.shape)
-        return int(beta), int(alpha)
+    def _best_cell(
+        self, automatic_beta: float, indefinite: NDArray[np.bool_], count: int
+    ) -> tuple[int, int]:
+        """Return the default cell, unless another is better by more than one standard error."""
+        scores = np.nan_to_num(self.cv_scores_, nan=-1.0)
+        betas = np.log(self.betas_ / automatic_beta) ** 2
+        alpha = automatic_alpha(bool(indefinite[betas.argmin()]))
+        alphas = np.log(np.maximum(self.alphas_, 1e-12) / alpha) ** 2
+        best = scores.max()
+        if best <= scores[betas.argmin(), alphas.argmin()] + np.sqrt(best * (1.0 - best) / count):
+            return int(betas.argmin()), int(alphas.argmin())
+        distance = np.where(scores >= best - 1e-12, np.add.outer(betas, alphas), np.inf)
+        chosen = np.unravel_index(distance.argmin(), distance.shape)
+        return int(chosen[0]), int(chosen[1])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each of the matrices X (m, n, n)."""

@@ -61,7 +61,7 @@ def logdets_of_pairs(
     work,
     out,
 ):
-    """out[p] = max(floor, log det(factor·X_i + D_r) − shifts_x[i] − shifts_d[r]) for the p-th entry (i, r) of the pattern.
+    """out[p] = max(floor, log det(factor·X_i + D_r) − shifts_x[i] − shifts_d[r]) for entry p = (i, r) of the pattern.
 
     Return whether all are numbers.
     """

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,3 +36,20 @@ def machine() -> dict[str, Any]:
         "processor": platform.processor() or platform.machine(),
         "cpus": os.cpu_count(),
     }
+
+
+def first_calls(program: str, repeats: int) -> tuple[list[float], list[float]]:
+    """Run a program that prints seconds, on an empty numba cache and on a full one (least of several)."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = dict(os.environ) | {"NUMBA_CACHE_DIR": cache}
+
+        def run() -> list[float]:
+            command = [sys.executable, "-c", program]
+            done = subprocess.run(
+                command, env=environment, check=True, capture_output=True, text=True
+            )
+            return [float(figure) for figure in done.stdout.split()]
+
+        cold = run()
+        warm = [run() for _ in range(repeats)]
+    return cold, [min(figures) for figures in zip(*warm, strict=True)]

@@ -86,7 +86,7 @@ def texture_covariances(path: Path) -> Array:
     image = imread(path, as_gray=True)[:256, :256].astype(np.float64)
 
     def derivative(weights: list[int], axis: int) -> Array:
-        return np.abs(correlate1d(image, weights, axis=axis, mode="nearest"))
+        return np.asarray(np.abs(correlate1d(image, weights, axis=axis, mode="nearest")))
 
     first, second = [-1, 0, 1], [-1, 2, -1]
     features = np.stack(

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import spams
-from _timing import best_times, machine
+from _timing import best_times, first_calls, machine
 from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
 from threadpoolctl import threadpool_limits
@@ -156,6 +156,23 @@ def solver_table(sizes: tuple[int, ...], repeats: int) -> list[Cell]:
     return cells
 
 
+FIRST_CALL = """
+import time
+import numpy as np
+from spdatoms import sparse_code
+start = time.perf_counter()
+sparse_code(np.eye(5), np.eye(5), 0.1)
+print(time.perf_counter() - start)
+"""
+
+
+def start_up() -> dict[str, float]:
+    """Measure and print the first call of the solver on an empty numba cache and on a full one."""
+    (cold,), (warm,) = first_calls(FIRST_CALL, repeats=3)
+    print(f"first call: {cold:.1f} s on a cold cache (≤ 8), {warm:.2f} s on a warm one (≤ 1)")
+    return {"cold": cold, "warm": warm}
+
+
 def geometric_mean(cells: list[Cell], peer: str) -> float:
     return math.exp(sum(math.log(cell.ratio(peer)) for cell in cells) / len(cells))
 
@@ -168,9 +185,11 @@ def main() -> None:
     options = parser.parse_args()
     with threadpool_limits(1):
         cells = solver_table(tuple(options.sizes), options.repeats)
+    first_call = start_up()
     if options.json:
         figures = {
             "machine": machine(),
+            "first_call": first_call,
             "solver": [asdict(cell) for cell in cells],
             "solver_geometric_mean": {p: geometric_mean(cells, p) for p in ("spams", "lars")},
         }

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from _timing import best_times, machine
+from _timing import best_times, first_calls, machine
 from numpy.typing import NDArray
 from pyriemann.geometry.distance import pairwise_distance
 from threadpoolctl import threadpool_limits
@@ -189,24 +185,12 @@ def thread_rows(n: int, repeats: int) -> Iterator[Row]:
     yield Row(f"Stein n={n}, float32 / float64", ratio, SINGLE_FLOOR, "×")
 
 
-def first_call(cache: str | None) -> tuple[float, float]:
-    """Return the seconds that importing and the first call take in a process of its own."""
-    environment = dict(os.environ) | ({"NUMBA_CACHE_DIR": cache} if cache else {})
-    command = [sys.executable, "-c", FIRST_CALL]
-    output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    imported, called = map(float, output.stdout.split())
-    return imported, called
-
-
 def start_rows(repeats: int) -> Iterator[Row]:
     """The import and the first call, on an empty disk cache and on a full one."""
-    with tempfile.TemporaryDirectory() as cache:
-        cold = first_call(cache)[1]
-        warm = [first_call(cache) for _ in range(repeats)]
-    imported, called = (min(values) for values in zip(*warm, strict=True))
-    yield Row("import spdatoms", imported, IMPORT_CEILING, "s", at_most=True)
-    yield Row("first Stein call, warm cache", called, WARM_CEILING, "s", "n=12", at_most=True)
-    yield Row("first Stein call, cold cache", cold, COLD_CEILING, "s", "n=12", at_most=True)
+    cold, warm = first_calls(FIRST_CALL, repeats)
+    yield Row("import spdatoms", warm[0], IMPORT_CEILING, "s", at_most=True)
+    yield Row("first Stein call, warm cache", warm[1], WARM_CEILING, "s", "n=12", at_most=True)
+    yield Row("first Stein call, cold cache", cold[1], COLD_CEILING, "s", "n=12", at_most=True)
 
 
 def all_rows(sizes: list[int], quick: bool) -> Iterator[Row]:

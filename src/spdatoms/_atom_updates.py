@@ -34,7 +34,7 @@ from spdatoms.kernel import kernel_values
 Floats = NDArray[np.float64]
 
 #: Step lengths along the geodesic to the proposal, longest first; then the atom stays.
-STEPS: tuple[float, ...] = (1.0, 0.5, 0.25, 0.0625, 0.0078125)
+STEPS: tuple[float, ...] = (1.0, 0.5, 0.125, 0.015625)
 #: A change of F below this fraction of the terms it is the difference of is rounding.
 _ROUNDING = 1e-14
 #: A re-seeded atom must differ from the others: no kernel value with them is above this.

@@ -26,6 +26,8 @@ from spdatoms.validation import FloatArray
 _CHUNK_BYTES = 128 << 10
 #: Flops in a block of work: a few milliseconds, far longer than it takes to hand it out.
 _BLOCK_FLOPS = 1e8
+#: A packed batch of large matrices that comes in from memory should serve so many others at least.
+_LEAST_ROWS = 8
 
 
 class Lanes:
@@ -87,7 +89,8 @@ def log_determinants(
 
     pair_flops = n**3 / 3 + n**2 + 50
     if by_rows:
-        run_blocks(compute, m, _block_size(pair_flops * Y.count), n_jobs, uses_blas=False)
+        block = max(_LEAST_ROWS, _block_size(pair_flops * Y.count))
+        run_blocks(compute, m, block, n_jobs, uses_blas=False)
     else:
         block = _block_size(pair_flops * m * lanes)
         run_blocks(compute, batches, block, n_jobs, uses_blas=False)
@@ -157,7 +160,8 @@ def half_vectors(X: FloatArray, out: NDArray[np.float64]) -> None:
     """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
     rows, columns = tile_order(X.shape[-1])
     slots, weights = half_vector(X.shape[-1], True)
-    np.multiply(X[:, rows[slots], columns[slots]], weights, out=out)
+    flat = rows[slots] * X.shape[-1] + columns[slots]
+    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), weights, out=out)
 
 
 def inverse_half_vectors(X: FloatArray, out: NDArray[np.float64], *, weighted: bool = True) -> None:

@@ -150,7 +150,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit(self.atoms_)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
         self.alpha_ = choose_alpha(self.alpha, kernel)
         return self
 
@@ -199,7 +199,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _scores(self, X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the scores of the classes, and which queries have an all-zero code."""
-        cross = self.kernel_.cross(X)
+        cross = self.kernel_.cross_checked(X)
         gram = self.kernel_.gram_
         codes = sparse_code(gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
         classes = self._atom_classes

@@ -116,7 +116,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             atoms = check_spd(self.dictionary, name="dictionary")
             self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit(self.atoms_)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
         self.alpha_ = choose_alpha(self.alpha, kernel)
         return self
 
@@ -125,7 +125,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         X = self._check_queries(X)
         codes: FloatArray = sparse_code(
             self.kernel_.gram_,
-            self.kernel_.cross(X),
+            self.kernel_.cross_checked(X),
             self.alpha_,
             positive=self.positive,
             check_gram=False,

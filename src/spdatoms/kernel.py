@@ -129,12 +129,12 @@ class DivergenceKernel(BaseEstimator):
 
     def fit(self, D: ArrayLike, y: object = None) -> DivergenceKernel:
         """Compute the Gram matrix of the dictionary D (N, n, n)."""
+        return self.fit_checked(check_spd(D, name="D"))
+
+    def fit_checked(self, D: FloatArray) -> DivergenceKernel:
+        """Fit to matrices that `check_spd` has seen already."""
         divergence = symmetric_divergence(self.metric)
         check_beta(self.beta)
-        D = check_spd(D, name="D")
-        return self._fit_divergences(divergence, D)
-
-    def _fit_divergences(self, divergence: Divergence, D: FloatArray) -> DivergenceKernel:
         self._atoms = divergence.prepare(D)
         self._dictionary = D
         divergences = divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
@@ -151,19 +151,18 @@ class DivergenceKernel(BaseEstimator):
 
     def cross(self, X: ArrayLike) -> FloatArray:
         """Return k(X_i, D_j), shape (m, N), consistent with the corrected Gram matrix."""
-        return self._correction.transform(self.raw_cross(X))
-
-    def raw_cross(self, X: ArrayLike) -> FloatArray:
-        """Return exp(−β·d(X_i, D_j)), shape (m, N), without any correction."""
         check_is_fitted(self, "gram_")
+        return self.cross_checked(check_size(check_spd(X), self.n_features_in_))
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return `cross` of matrices that `check_spd` has seen already."""
         divergence = get_divergence(self.metric)
-        X = check_size(check_spd(X), self.n_features_in_)
         dtype, atoms = np.result_type(X, self._dictionary), self._atoms
         if dtype != self._dictionary.dtype:
             atoms = divergence.prepare(self._dictionary.astype(dtype))
         prepared = divergence.prepare(X.astype(dtype, copy=False))
         values = divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs)
-        return kernel_values(values, self.beta_)
+        return self._correction.transform(kernel_values(values, self.beta_))
 
 
 def symmetric_divergence(metric: str | Divergence) -> Divergence:

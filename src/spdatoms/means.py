@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._blocks import one_blas_thread
+from spdatoms._spectral import cholesky
 from spdatoms.divergences import Divergence, Jeffrey, get_divergence
 from spdatoms.geometry import geodesic
 from spdatoms.validation import FloatArray, check_spd
@@ -118,7 +119,7 @@ def _iterate(
     t/(1 − r) with the observed factor r = ⟨d, d'⟩/⟨d', d'⟩ is the length that would end there
     (Barzilai and Borwein). It is longer than 1 where `centre` creeps, shorter where it overshoots.
     """
-    L = np.linalg.cholesky(C)
+    L = cholesky(C)
     best, least, since = (C, C), np.inf, 0
     step, longest, previous = 1.0, 10.0, np.zeros_like(C)
     for _ in range(max_iter):
@@ -156,5 +157,5 @@ def _whiten(L: NDArray[np.float64], A: NDArray[np.float64]) -> NDArray[np.float6
 
 def relative_change(old: NDArray[np.float64], new: NDArray[np.float64]) -> float:
     """Return ‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, which congruence does not change."""
-    whitened = _whiten(np.linalg.cholesky(old), new - old)
+    whitened = _whiten(cholesky(old), new - old)
     return float(np.linalg.norm(whitened) / np.sqrt(len(old)))

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence, sparse_code
 from spdatoms._atom_sums import atom_sums
-from spdatoms._atom_updates import STEPS, AtomUpdate
+from spdatoms._atom_updates import AtomUpdate
 from spdatoms._coded_data import CodedData
 from spdatoms._dictionary_problem import RidgeKernel, settle
 from spdatoms._geodesics import well_conditioned
@@ -193,7 +193,7 @@ def test_stein_pairs_at_scales_far_apart() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_step_lengths_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
+def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
     X, _ = wishart_classes(6, 20)
     divergence = get_divergence(metric)
     D = X[:8]
@@ -204,7 +204,7 @@ def test_step_lengths_at_once_and_one_by_one_are_the_same_algorithm(metric) -> N
     rule = problem.rule("centre", 3, X)
     one = AtomUpdate(rule, data, D, K)
     one.run()
-    every = AtomUpdate(replace(rule, steps_at_once=len(STEPS)), data, D, K)
+    every = AtomUpdate(replace(rule, trials_at_once=len(rule.trials)), data, D, K)
     every.run()
     np.testing.assert_allclose(one.atoms, every.atoms, rtol=1e-8)
     assert one.change == pytest.approx(every.change)

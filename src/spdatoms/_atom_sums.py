@@ -31,7 +31,6 @@ from spdatoms._geodesics import (
     AffineGeodesics,
     Geodesics,
     LogGeodesics,
-    MixedGeodesics,
     congruence,
     well_conditioned,
 )
@@ -83,20 +82,17 @@ class AtomSums(ABC):
         """Return the sums that are particular to the divergence, one row an atom."""
 
     def towards_centre(self, sums: Floats, D: Floats) -> Geodesics:
-        """Return the geodesics from the atoms that reach the centre's step at t = 1.
+        """Return the geodesics from the atoms that lead to the centre, or as near as its step comes.
 
-        Where the weights do not sum to a positive number there is no centre: there it is downhill.
+        Where the weights do not sum to a positive number there is no centre; then neither is there
+        reason to expect much of these geodesics.
         """
-        total, size = sums[:, -2], sums[:, -1]
-        positive = total > _LEAST_TOTAL * size
-        if positive.all():
-            return self._towards_centre(sums[:, :-2], total, D)
-        parts, rest = sums[positive, :-2], ~positive
-        return MixedGeodesics(
-            positive,
-            self._towards_centre(parts, total[positive], D[positive]),
-            self.downhill(sums[rest], D[rest]),
-        )
+        total = np.maximum(sums[:, -2], _LEAST_TOTAL * self._sizes(sums))
+        return self._towards_centre(sums[:, :-2], total, D)
+
+    @staticmethod
+    def _sizes(sums: Floats) -> Floats:
+        return np.maximum(sums[:, -1], np.finfo(np.float64).tiny)
 
     @abstractmethod
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics: ...
@@ -106,7 +102,7 @@ class AtomSums(ABC):
 
         At t = 1 the step is one over a bound (or an estimate) of the second derivative.
         """
-        return self._downhill(sums[:, :-2], sums[:, -2], sums[:, -1], D)
+        return self._downhill(sums[:, :-2], sums[:, -2], self._sizes(sums), D)
 
     @abstractmethod
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics: ...
@@ -135,7 +131,7 @@ class SteinGeodesics(Geodesics):
             return self._by_eigenvalues(t)
         definite = well_conditioned(self.P, _FLOOR)
         out = np.empty_like(self.D)
-        out[~definite] = self.take(np.flatnonzero(~definite))._by_eigenvalues(t)
+        out[~definite] = SteinGeodesics(self.D[~definite], self.P[~definite])._by_eigenvalues(t)
         out[definite] = step = batched.inverse(self.P[definite])
         if t == 1.0:
             out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
@@ -145,10 +141,6 @@ class SteinGeodesics(Geodesics):
         L = cholesky(self.D)
         π, U = np.linalg.eigh(congruence(L, self.P))
         return AffineGeodesics.of_spectrum(L, -2.0 * np.log(_floored(π)), U).points(t)
-
-    def take(self, chosen: NDArray[np.intp]) -> SteinGeodesics:
-        """Return some of the geodesics."""
-        return SteinGeodesics(self.D[chosen], self.P[chosen])
 
 
 @dataclass
@@ -210,6 +202,7 @@ class JeffreySums(AtomSums):
         L = cholesky(D)
         Q, P = self._whitened(parts, L)
         curvature = sum(np.linalg.norm(A, 2, axis=(-2, -1)) for A in (P, Q))
+        curvature = np.maximum(curvature, np.finfo(np.float64).tiny)
         return AffineGeodesics.whitened(L, (Q - P) / curvature[:, None, None])
 
     @staticmethod

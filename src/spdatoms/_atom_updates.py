@@ -12,14 +12,17 @@ A block of atoms takes two passes over the data. The first gives the sums of all
 current dictionary, from which follow proposals and the geodesics to them. The second evaluates
 Σ_i Y_ir k(X_i, D_r(t)) for the step lengths t. What remains of F_r is a matter among atoms, so each
 atom of the block in turn is then given the longest step for which F falls, exactly, with whatever the
-atoms before it have become. A block of one atom is the scheme of the paper; a block of all needs two
-passes an iteration, and F falls as surely.
+atoms before it have become. If none does, steps downhill are tried: weights of both signs may have no
+centre, and the projection onto the cone need not lie downhill. If none of them does, the atom stays.
+A block of one atom is the scheme of the paper; a block of all needs two passes an iteration, and F
+falls as surely.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -33,7 +36,10 @@ from spdatoms.kernel import kernel_values
 
 Floats = NDArray[np.float64]
 
-#: Step lengths along the geodesic to the proposal, longest first; then the atom stays.
+#: From sums and atoms to geodesics along which to move.
+Move: TypeAlias = Callable[[Floats, Floats], Geodesics]
+
+#: Step lengths along a geodesic, longest first.
 STEPS: tuple[float, ...] = (1.0, 0.5, 0.125, 0.015625)
 #: A change of F below this fraction of the terms it is the difference of is rounding.
 _ROUNDING = 1e-14
@@ -77,9 +83,9 @@ class UpdateRule:
         See `GramMargin`.
     least_eigenvalue : float
         The least eigenvalue that an atom may have in its unit-diagonal scaling.
-    steps_at_once : int
-        Step lengths that the second pass evaluates before the atoms choose. It has no influence on
-        the result: one at a time saves work, all at once saves passes.
+    trials_at_once : int
+        Candidates for an atom that the second pass evaluates before the atoms choose. It has no
+        influence on the result: one at a time saves work, all at once saves passes.
     """
 
     sums: AtomSums
@@ -89,7 +95,17 @@ class UpdateRule:
     shift: float | None = None
     least_schur: float = 0.0
     least_eigenvalue: float = 1e-10
-    steps_at_once: int = 1
+    trials_at_once: int = 1
+
+    @property
+    def trials(self) -> list[tuple[Move, float]]:
+        """What is tried for an atom until F falls: moves and step lengths."""
+        moves = (
+            [self.sums.downhill]
+            if self.gradient
+            else [self.sums.towards_centre, self.sums.downhill]
+        )
+        return [(move, t) for move in moves for t in STEPS]
 
     def margin(self, gram: Floats) -> GramMargin | None:
         """Return the margin to keep, if there is one."""
@@ -160,13 +176,15 @@ class AtomUpdate:
                 cross[:, r] = within[:, i]
 
     def _update_block(self, block: NDArray[np.intp]) -> None:
-        geodesics = self._proposals(block)
+        sums = self._sums(block)
         waiting = np.arange(len(block))
-        for steps in block_slices(len(STEPS), self.rule.steps_at_once):
+        for trials in block_slices(len(self.rule.trials), self.rule.trials_at_once):
             if len(waiting) == 0:
                 return
-            paths = geodesics.take(waiting)
-            candidates = [self._sound(paths.points(t), block[waiting]) for t in STEPS[steps]]
+            candidates = [
+                self._candidates(sums[waiting], block[waiting], *trial)
+                for trial in self.rule.trials[trials]
+            ]
             fits = self.data.fits_of(block[waiting], candidates)
             left = np.ones(len(waiting), dtype=bool)
             for C, fit in zip(candidates, fits, strict=True):
@@ -174,24 +192,22 @@ class AtomUpdate:
                 left[still] = ~self._accept(block[waiting[still]], C[still], fit[still])
             waiting = waiting[left]
 
-    def _proposals(self, block: NDArray[np.intp]) -> Geodesics:
-        """Return the geodesics from the atoms of a block to their proposals."""
+    def _sums(self, block: NDArray[np.intp]) -> Floats:
+        """Return the sums over samples and other atoms for the atoms of a block."""
         sums = self.rule.sums
         weights = -self.products[:, block] * self.gram[:, block]
         weights[block, np.arange(len(block))] = 0.0
-        total = self.data.weighted_sums(block, self.atoms)
-        total += sums.sums(
-            sums.divergence.prepare(self.atoms),
-            scipy.sparse.csc_array(weights),
-            self.atoms[block],
+        over_atoms = sums.sums(
+            sums.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
         )
-        move = sums.downhill if self.rule.gradient else sums.towards_centre
-        return move(total, self.atoms[block])
+        return self.data.weighted_sums(block, self.atoms) + over_atoms
 
-    def _sound(self, C: Floats, block: NDArray[np.intp]) -> Floats:
-        """Put the old atom in place of a candidate that is at the edge of the cone."""
+    def _candidates(self, sums: Floats, block: NDArray[np.intp], move: Move, t: float) -> Floats:
+        """Return D_r(t), but the old atom in place of one that is at the edge of the cone."""
+        atoms = self.atoms[block]
+        C = move(sums, atoms).points(t)
         unfit = ~well_conditioned(C, self.rule.least_eigenvalue)
-        C[unfit] = self.atoms[block[unfit]]
+        C[unfit] = atoms[unfit]
         return C
 
     def _accept(self, block: NDArray[np.intp], C: Floats, fits: Floats) -> NDArray[np.bool_]:

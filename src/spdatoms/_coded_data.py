@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 #: Entries of the matrix of kernel values that a part needs at a time, and floating point operations
 #: to compute them: small enough for threads, large enough to fill the lanes of sparse columns.
-_PART_ENTRIES = 1 << 18
+_PART_ENTRIES = 1 << 19
 _PART_FLOPS = 3e10
 #: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
 _DENSE_CODES = 0.15

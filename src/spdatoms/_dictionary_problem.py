@@ -113,11 +113,12 @@ class RidgeKernel(DivergenceKernel):
         super().__init__(metric, beta, "shift", n_jobs)
         self.ridge = ridge
 
-    def _fit_divergences(self, divergence: Divergence, D: FloatArray) -> RidgeKernel:
+    def fit_checked(self, D: FloatArray) -> RidgeKernel:
+        """Compute K + μI for matrices that `check_spd` has seen already."""
         with warnings.catch_warnings():
             # Of the ridge the learner has told.
             warnings.simplefilter("ignore", IndefiniteKernelWarning)
-            super()._fit_divergences(divergence, D)
+            super().fit_checked(D)
         # A shift of any size touches neither cross values nor what is off the diagonal.
         self.gram_ = self.gram_.copy()
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)

@@ -25,10 +25,6 @@ class Geodesics(ABC):
     def points(self, t: float) -> Floats:
         """Return D_r(t), shape (B, n, n)."""
 
-    @abstractmethod
-    def take(self, chosen: NDArray[np.intp]) -> Geodesics:
-        """Return some of the geodesics."""
-
 
 @dataclass(frozen=True)
 class AffineGeodesics(Geodesics):
@@ -53,10 +49,6 @@ class AffineGeodesics(Geodesics):
         """Return F exp(t·u) Fᵀ."""
         return gram(self.frames * np.exp(0.5 * t * self.speeds)[:, None, :])
 
-    def take(self, chosen: NDArray[np.intp]) -> AffineGeodesics:
-        """Return some of the geodesics."""
-        return AffineGeodesics(self.frames[chosen], self.speeds[chosen])
-
 
 @dataclass(frozen=True)
 class LogGeodesics(Geodesics):
@@ -75,36 +67,6 @@ class LogGeodesics(Geodesics):
     def points(self, t: float) -> Floats:
         """Return exp(log D + t·V)."""
         return np.asarray(expm(self.logarithms + t * self.directions))
-
-    def take(self, chosen: NDArray[np.intp]) -> LogGeodesics:
-        """Return some of the geodesics."""
-        return LogGeodesics(self.logarithms[chosen], self.directions[chosen])
-
-
-@dataclass(frozen=True)
-class MixedGeodesics(Geodesics):
-    """Geodesics of two kinds: those of ``first`` where ``is_first`` says so, in order, else of ``second``."""
-
-    is_first: NDArray[np.bool_]
-    first: Geodesics
-    second: Geodesics
-
-    def points(self, t: float) -> Floats:
-        """Return D(t)."""
-        first, second = self.first.points(t), self.second.points(t)
-        out = np.empty((len(self.is_first), *first.shape[1:]))
-        out[self.is_first], out[~self.is_first] = first, second
-        return out
-
-    def take(self, chosen: NDArray[np.intp]) -> MixedGeodesics:
-        """Return some of the geodesics."""
-        is_first = self.is_first[chosen]
-        place = np.where(self.is_first, self.is_first.cumsum(), (~self.is_first).cumsum()) - 1
-        return MixedGeodesics(
-            is_first,
-            self.first.take(place[chosen[is_first]]),
-            self.second.take(place[chosen[~is_first]]),
-        )
 
 
 def congruence(L: Floats, A: Floats) -> Floats:

@@ -37,7 +37,8 @@ def columns(matrix: scipy.sparse.csc_array, chosen: NDArray[np.intp]) -> scipy.s
 
 def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
     """Return the sums of the columns."""
-    return np.bincount(columns_of_entries(matrix), matrix.data, matrix.shape[1])
+    sums = np.bincount(columns_of_entries(matrix), matrix.data, matrix.shape[1])
+    return np.asarray(sums, np.float64)
 
 
 def _pattern(matrix: scipy.sparse.csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

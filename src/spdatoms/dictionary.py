@@ -222,7 +222,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _code(self, X: ArrayLike, **options: Any) -> Any:
         X = self._check_queries(X)
-        gram, cross = self.kernel_.gram_, self.kernel_.cross(X)
+        gram, cross = self.kernel_.gram_, self.kernel_.cross_checked(X)
         return sparse_code(
             gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs, **options
         )
@@ -287,7 +287,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.atoms_: FloatArray = atoms.astype(dtype)
         self.alpha_, self.beta_, self.ridge_ = problem.alpha, problem.beta, problem.ridge
         kernel = RidgeKernel(self.metric, self.beta_, self.ridge_, self.n_jobs)
-        self.kernel_ = kernel.fit(self.atoms_)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
         self.n_features_in_ = self.atoms_.shape[-1]
 
     def _coded_data(self, X: FloatArray, problem: Problem) -> CodedData:

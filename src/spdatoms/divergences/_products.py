@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from spdatoms.validation import FloatArray
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
+#: BLAS packs the other factor anew for every block, which should serve so many rows at least.
+_LEAST_ROWS = 256
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
 #: Matrices whose half-vectors are found at a time, in bytes of input.
@@ -20,23 +23,25 @@ PREPARE_BYTES = 4 << 20
 
 
 def shifted_products(
-    rows_of_A: Callable[[slice], FloatArray],
-    B: FloatArray,
+    fill: Callable[[slice, FloatArray], Any],
+    width: int,
     scale: float,
     shifts_x: FloatArray,
     shifts_y: FloatArray,
     n_jobs: int | None,
 ) -> FloatArray:
-    """Return max(0, scale·A_i·B_j + shifts_x[i] + shifts_y[j]) for all pairs of rows."""
-    dtype = B.dtype
-    out = np.empty((len(shifts_x), len(B)), dtype)
-    shifts_x, shifts_y = shifts_x.astype(dtype), shifts_y.astype(dtype)
+    """Return max(0, scale·P[i, j] + shifts_x[i] + shifts_y[j]).
+
+    ``fill(rows, out)`` writes rows of the matrix P of products of vectors as long as ``width``.
+    """
+    dtype = shifts_x.dtype
+    out = np.empty((len(shifts_x), len(shifts_y)), dtype)
 
     def compute(rows: slice) -> None:
-        np.matmul(rows_of_A(rows), B.T, out=out[rows])
+        fill(rows, out[rows])
         _shift(out[rows], scale, shifts_x[rows], shifts_y)
 
-    run_blocks(compute, len(out), _rows_at_once(B), n_jobs)
+    run_blocks(compute, len(out), _rows_at_once(width * len(shifts_y)), n_jobs)
     return out
 
 
@@ -53,7 +58,7 @@ def shifted_products_within(
         out[rows, rows.start :] = block
         mirror(out, rows.start, rows.stop)
 
-    rows_at_once = min(_rows_at_once(A), max(1, _BLOCK_BYTES // (8 * len(A))))
+    rows_at_once = min(_rows_at_once(A.size), max(1, _BLOCK_BYTES // (8 * len(A))))
     run_blocks(compute, len(A), rows_at_once, n_jobs)
     np.fill_diagonal(out, 0)
     return out
@@ -68,7 +73,7 @@ def symmetrised_products(
     def compute(rows: slice) -> None:
         np.matmul(A[rows], B.T, out=out[rows])
 
-    run_blocks(compute, len(A), _rows_at_once(B), n_jobs)
+    run_blocks(compute, len(A), _rows_at_once(B.size), n_jobs)
     if not symmetrise(out, A.dtype.type(scale), A.dtype.type(shift)):
         raise _overflow(A.dtype)
     return out
@@ -88,7 +93,12 @@ def squared_distances(
     if B is None:
         return shifted_products_within(A, -2.0, squares, n_jobs)
     B = B - origin
-    return shifted_products(A.__getitem__, B, -2.0, squares, np.einsum("ij,ij->i", B, B), n_jobs)
+    other_squares = np.einsum("ij,ij->i", B, B)
+
+    def fill(rows: slice, out: FloatArray) -> None:
+        np.matmul(A[rows], B.T, out=out)
+
+    return shifted_products(fill, A.shape[1], -2.0, squares, other_squares, n_jobs)
 
 
 def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatArray:
@@ -98,9 +108,9 @@ def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatA
     return values.astype(dtype, copy=False)
 
 
-def _rows_at_once(B: FloatArray) -> int:
-    """Return how many rows to multiply with Bᵀ at a time."""
-    return max(1, int(_BLOCK_FLOPS / (2.0 * B.size)))
+def _rows_at_once(multiplications: int) -> int:
+    """Return how many rows, of so many multiplications each, to compute at a time."""
+    return max(_LEAST_ROWS, int(_BLOCK_FLOPS / (2.0 * multiplications)))
 
 
 def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:

@@ -52,10 +52,14 @@ class Burg(Divergence):
     ) -> FloatArray:
         """Return B(X_i, Y_j) for all pairs."""
         other = Y or X
-        shifts = -X.logdets - X.half.n
-        out = shifted_products(
-            X.half.matrices.__getitem__, other.half.inverses, 1.0, shifts, other.logdets, n_jobs
+
+        def fill(rows: slice, out: FloatArray) -> None:
+            np.matmul(X.half.matrices[rows], other.half.inverses.T, out=out)
+
+        shifts_x, shifts_y = (
+            shifts.astype(X.half.stacked.dtype) for shifts in (-X.logdets - X.half.n, other.logdets)
         )
+        out = shifted_products(fill, X.half.size, 1.0, shifts_x, shifts_y, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out

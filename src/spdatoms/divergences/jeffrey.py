@@ -20,6 +20,10 @@ from spdatoms.geometry import geometric_mean
 from spdatoms.repair import nearest_spd
 from spdatoms.validation import FloatArray
 
+#: Up to this size tr(X⁻¹Y) + tr(Y⁻¹X) is one product of stacked half-vectors. Beyond it a block of
+#: those would take more memory than a second product takes time.
+_STACKED_SIZE = 48
+
 
 @dataclass
 class JeffreySet:
@@ -32,10 +36,6 @@ class JeffreySet:
     def size(self) -> int:
         """Return the length n(n+1)/2 of a half-vector."""
         return int(self.stacked.shape[1] // 2)
-
-    def swapped(self, rows: slice) -> FloatArray:
-        """Return rows of [X⁻¹, X]."""
-        return np.concatenate([self.inverses[rows], self.matrices[rows]], axis=1)
 
     @property
     def matrices(self) -> FloatArray:
@@ -74,8 +74,19 @@ class Jeffrey(Divergence):
         """Return J(X_i, Y_j) for all pairs."""
         if Y is None:
             return symmetrised_products(X.matrices, X.inverses, 0.5, -X.n, n_jobs)
-        shifts_x, shifts_y = np.full(len(X.stacked), -X.n), np.zeros(len(Y.stacked))
-        return shifted_products(X.swapped, Y.stacked, 0.5, shifts_x, shifts_y, n_jobs)
+
+        def fill(rows: slice, out: FloatArray) -> None:
+            if X.n <= _STACKED_SIZE:
+                swapped = np.concatenate([X.inverses[rows], X.matrices[rows]], axis=1)
+                np.matmul(swapped, Y.stacked.T, out=out)
+            else:
+                np.matmul(X.inverses[rows], Y.matrices.T, out=out)
+                out += X.matrices[rows] @ Y.inverses.T
+
+        dtype = X.stacked.dtype
+        shifts_x = np.full(len(X.stacked), -X.n, dtype)
+        shifts_y = np.zeros(len(Y.stacked), dtype)
+        return shifted_products(fill, 2 * X.size, 0.5, shifts_x, shifts_y, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""

@@ -162,14 +162,16 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
     parser.add_argument("--out", type=Path, help="a Markdown file for the tables")
+    parser.add_argument("--sets", nargs="*", default=list(DATA_SETS), choices=list(DATA_SETS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=list(METHODS))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    tables = [table(arguments.data, name, arguments.methods) for name in DATA_SETS]
-    if arguments.out:
-        command = "python benchmarks/accuracy.py --data FOLDER --out docs/accuracy.md"
-        header = f"# Accuracy\n\nMade by `{command}`; {(__doc__ or '').splitlines()[0]}\n"
-        arguments.out.write_text("\n\n".join([header.rstrip(), *tables]) + "\n")
+    command = "python benchmarks/accuracy.py --data FOLDER --out docs/accuracy.md"
+    parts = [f"# Accuracy\n\nMade by `{command}`; {(__doc__ or '').splitlines()[0]}"]
+    for name in arguments.sets:
+        parts.append(table(arguments.data, name, arguments.methods))
+        if arguments.out:
+            arguments.out.write_text("\n\n".join(parts) + "\n")
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def against_baseline(quick: bool) -> list[dict[str, Any]]:
         rows.append(row)
         print(
             f"{m:6} {n_atoms:4} {n:3} {row['nonzeros']:9.1f} {ours:9.4f} {theirs:9.2f} "
-            f"{row['ratio']:6.0f} {goal:5}"
+            f"{row['ratio']:6.1f} {goal:5}"
             + ("  (coding extrapolated)" if m > BASELINE_QUERIES else "")
         )
     return rows

@@ -107,9 +107,9 @@ class AtomSums(ABC):
     @abstractmethod
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics: ...
 
-    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
-        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
-        values = self.divergence.pairwise(Z, self.divergence.prepare(D))
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        values = self.divergence.pairwise(Z, D)
         return np.asarray(values[pattern.indices, columns_of_entries(pattern)])
 
 
@@ -172,12 +172,12 @@ class SteinSums(AtomSums):
         gradient = π - 0.5 * total[:, None]
         return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
 
-    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Floats) -> Floats:
-        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order."""
-        exponent = Z.common_exponent(self.divergence.prepare(D))
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        exponent = Z.common_exponent(D)
         if exponent is None:
             return super().pairs(Z, pattern, D)
-        return stein_divergences(Z.matrices, Z.logdets, pattern, D, exponent)
+        return stein_divergences(Z.matrices, Z.logdets, pattern, D.matrices, D.logdets, exponent)
 
 
 class JeffreySums(AtomSums):

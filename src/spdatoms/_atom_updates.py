@@ -20,7 +20,7 @@ falls as surely.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -41,6 +41,8 @@ Move: TypeAlias = Callable[[Floats, Floats], Geodesics]
 
 #: Step lengths along a geodesic, longest first.
 STEPS: tuple[float, ...] = (1.0, 0.5, 0.125, 0.015625)
+#: Step lengths downhill where no step towards the centre helps.
+LAST_STEPS: tuple[float, ...] = (0.5, 0.015625)
 #: A change of F below this fraction of the terms it is the difference of is rounding.
 _ROUNDING = 1e-14
 #: A re-seeded atom must differ from the others: no kernel value with them is above this.
@@ -98,14 +100,12 @@ class UpdateRule:
     trials_at_once: int = 1
 
     @property
-    def trials(self) -> list[tuple[Move, float]]:
+    def trials(self) -> Sequence[tuple[Move, float]]:
         """What is tried for an atom until F falls: moves and step lengths."""
-        moves = (
-            [self.sums.downhill]
-            if self.gradient
-            else [self.sums.towards_centre, self.sums.downhill]
-        )
-        return [(move, t) for move in moves for t in STEPS]
+        downhill = self.sums.downhill
+        if self.gradient:
+            return [(downhill, t) for t in STEPS]
+        return [(self.sums.towards_centre, t) for t in STEPS] + [(downhill, t) for t in LAST_STEPS]
 
     def margin(self, gram: Floats) -> GramMargin | None:
         """Return the margin to keep, if there is one."""

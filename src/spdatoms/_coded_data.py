@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from spdatoms._atom_sums import AtomSums
 from spdatoms._blocks import run_blocks
 from spdatoms._sparse_pairs import column_sums, columns, columns_of_entries, with_values
-from spdatoms.kernel import kernel_values
 from spdatoms.lasso import sparse_code
 from spdatoms.validation import FloatArray
 
@@ -112,7 +111,7 @@ class CodedData:
 
         def code_part(number: int) -> float:
             part = self.parts[number]
-            cross = kernel_values(divergence.pairwise(part.prepared, atoms), self.beta)
+            cross = kernel_in_place(divergence.pairwise(part.prepared, atoms), self.beta)
             codes, certificate = sparse_code(
                 gram,
                 cross,
@@ -121,7 +120,7 @@ class CodedData:
                 check_gram=False,
                 return_certificate=True,
             )
-            part.set_codes(scipy.sparse.csr_array(codes), cross)
+            part.set_codes(sparse_rows(codes), cross)
             self.losses[self.slices[number]] = certificate.objective
             return float(certificate.objective.sum())
 
@@ -162,12 +161,14 @@ class CodedData:
         This is the second pass over the data that the block needs.
         """
 
+        prepared = [self.sums.prepare(C) for C in candidates]
+
         def fit_part(number: int) -> Floats:
             part = self.parts[number]
             Y = columns(part.columns, block)
             fits = []
-            for C in candidates:
-                kernel = kernel_values(self.sums.pairs(part.prepared, Y, C), self.beta)
+            for C in prepared:
+                kernel = kernel_in_place(self.sums.pairs(part.prepared, Y, C), self.beta)
                 fits.append(column_sums(with_values(Y, Y.data * kernel)))
             return np.array(fits)
 
@@ -189,6 +190,26 @@ class CodedData:
         """Let the next coding start from these codes."""
         for part, rows in zip(self.parts, self.slices, strict=True):
             part.codes = codes[rows]
+
+
+def kernel_in_place(divergences: Floats, beta: float) -> Floats:
+    """exp(−β·d) in the place of d: as `kernel_values`, but without the memory of a copy."""
+    divergences *= -beta
+    np.exp(divergences, out=divergences)
+    tiny = np.finfo(np.float64).tiny
+    if divergences.size and divergences.min() < tiny:
+        divergences[divergences < tiny] = 0.0
+    return divergences
+
+
+def sparse_rows(codes: Floats) -> scipy.sparse.csr_array:
+    """Return the non-zeros by rows: `csr_array(codes)`, in a third of the time."""
+    used = codes != 0
+    entries = np.flatnonzero(used)
+    starts = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(np.count_nonzero(used, axis=1), out=starts[1:])
+    atoms = entries - np.repeat(np.arange(len(codes)) * codes.shape[1], np.diff(starts))
+    return scipy.sparse.csr_array((codes.ravel()[entries], atoms, starts), shape=codes.shape)
 
 
 def _added(terms: list[Floats]) -> Floats:

@@ -15,7 +15,7 @@ from spdatoms._compiled import inverse as _inverse
 from spdatoms._compiled import logdet as _logdet
 from spdatoms._compiled.interleave import aligned_empty, pack_scalars, tile_order
 from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms.batched import half_vector, log_determinant
+from spdatoms.batched import half_vector
 
 Floats = NDArray[np.float64]
 
@@ -76,9 +76,14 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
 
 
 def stein_divergences(
-    X: Floats, logdets: Floats, pattern: scipy.sparse.csc_array, D: Floats, exponent: int
+    X: Floats,
+    logdets_x: Floats,
+    pattern: scipy.sparse.csc_array,
+    D: Floats,
+    logdets_d: Floats,
+    exponent: int,
 ) -> Floats:
-    """Return S(X_i, D_r) for the entries of the pattern, in its order, given log det X_i.
+    """Return S(X_i, D_r) for the entries of the pattern, in its order, given log det of both.
 
     The power of two 2^-exponent brings both sets to where products of pivots do not overflow.
     """
@@ -97,8 +102,8 @@ def stein_divergences(
         half,
         *_pattern(pattern),
         order[0] * n + order[1],
-        0.5 * logdets - n * exponent * np.log(2.0),
-        0.5 * log_determinant(D),
+        0.5 * logdets_x - n * exponent * np.log(2.0),
+        0.5 * logdets_d,
         np.zeros(1),
         aligned_empty((_logdet.scratch_size(n, slots, lanes),), np.float64),
         aligned_empty((slots, lanes), np.float64),

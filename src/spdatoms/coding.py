@@ -84,8 +84,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     >>> D = np.array([[[1.0, 0.0], [0.0, 1.0]], [[9.0, 0.0], [0.0, 1.0]]])
     >>> coder = SPDSparseCoder(dictionary=D, beta=1.0, alpha=0.1).fit(D)
     >>> coder.transform(2.0 * D).round(2)
-    array([[0.65, 0.24],
-           [0.04, 0.81]])
+    array([[ 0.68,  0.27],
+           [-0.05,  0.87]])
     """
 
     def __init__(

@@ -15,12 +15,15 @@ from numba import njit
 # These functions are called from compiled code only: without wrappers they compile faster.
 compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-# Flags by name: fastmath=True would let the compiler assume that there is no NaN or infinity.
+# Flags by name: fastmath=True would let the compiler assume that there is no NaN or infinity. Inlined
+# by force: sums may be reordered here, and a function of its own may be compiled to another order in
+# the process that compiles it than in those that load the caller from the disk cache.
 compiled_fast = njit(
     nogil=True,
     error_model="numpy",
     no_cpython_wrapper=True,
     no_cfunc_wrapper=True,
+    forceinline=True,
     fastmath={"contract", "reassoc", "nsz"},
 )
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._blocks import run_blocks
+from spdatoms._blocks import effective_n_jobs, run_blocks
 from spdatoms._compiled import inverse as _inverse
 from spdatoms._compiled import logdet as _logdet
 from spdatoms._compiled.finish import mirror
@@ -24,10 +24,9 @@ from spdatoms.validation import FloatArray
 #: So many bytes of packed matrices serve many others before the next come in: a part of the
 #: second-level cache.
 _CHUNK_BYTES = 128 << 10
-#: Flops in a block of work: a few milliseconds, far longer than it takes to hand it out.
-_BLOCK_FLOPS = 1e8
-#: A packed batch of large matrices that comes in from memory should serve so many others at least.
-_LEAST_ROWS = 8
+#: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
+#: matrices that come in from memory serve many others.
+_BLOCK_FLOPS = 1e9
 
 
 class Lanes:
@@ -88,12 +87,8 @@ def log_determinants(
             mirror(out, rows.start, rows.stop)
 
     pair_flops = n**3 / 3 + n**2 + 50
-    if by_rows:
-        block = max(_LEAST_ROWS, _block_size(pair_flops * Y.count))
-        run_blocks(compute, m, block, n_jobs, uses_blas=False)
-    else:
-        block = _block_size(pair_flops * m * lanes)
-        run_blocks(compute, batches, block, n_jobs, uses_blas=False)
+    items, flops = (m, pair_flops * Y.count) if by_rows else (batches, pair_flops * m * lanes)
+    run_blocks(compute, items, _block_size(items, flops, n_jobs), n_jobs, uses_blas=False)
     return out
 
 
@@ -229,8 +224,11 @@ def weighted_inverse_sum(
     return np.asarray(P)
 
 
-def _block_size(flops: float) -> int:
-    return max(1, int(_BLOCK_FLOPS / flops))
+def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
+    """Return how many items, of so many flops each, to hand out at a time."""
+    jobs = effective_n_jobs(n_jobs)
+    shares = 1 if jobs == 1 else 4 * jobs
+    return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))
 
 
 def _not_definite(out: FloatArray, rows: slice) -> ValueError:

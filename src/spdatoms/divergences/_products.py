@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms import batched
 from spdatoms._blocks import run_blocks
 from spdatoms._compiled.finish import mirror, scale_and_shift, symmetrise
 from spdatoms.validation import FloatArray
@@ -20,6 +22,20 @@ _LEAST_ROWS = 256
 _BLOCK_BYTES = 8 << 20
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 PREPARE_BYTES = 4 << 20
+
+
+@dataclass
+class HalfVectorSet:
+    """Half-vectors in double precision, and the precision of the matrices they come from."""
+
+    n: int
+    half: NDArray[np.float64]
+    dtype: np.dtype[np.floating]
+
+    def mean(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return Σ w_i Z_i / Σ w_i as a matrix."""
+        mean = (weights @ self.half)[None] / weights.sum()
+        return np.asarray(batched.from_half_vectors(mean, self.n, weighted=True)[0])
 
 
 def shifted_products(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,18 +9,9 @@ from numpy.typing import NDArray
 
 from spdatoms import batched
 from spdatoms.divergences._base import Divergence
-from spdatoms.divergences._products import rounded, squared_distances
+from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
 from spdatoms.repair import nearest_spd
 from spdatoms.validation import FloatArray
-
-
-@dataclass
-class EuclideanSet:
-    """Half-vectors of the matrices in double precision, and the precision of the matrices."""
-
-    n: int
-    half: NDArray[np.float64]
-    dtype: np.dtype[np.floating]
 
 
 class Euclidean(Divergence):
@@ -30,15 +20,15 @@ class Euclidean(Divergence):
     name: ClassVar[str] = "euclid"
     closed_form: ClassVar[bool] = True
 
-    def prepare(self, X: FloatArray) -> EuclideanSet:
+    def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the matrices."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
         batched.half_vectors(X, half)
-        return EuclideanSet(n, half, X.dtype)
+        return HalfVectorSet(n, half, X.dtype)
 
     def pairwise(
-        self, X: EuclideanSet, Y: EuclideanSet | None = None, *, n_jobs: int | None = None
+        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
@@ -49,9 +39,8 @@ class Euclidean(Divergence):
         return np.asarray(2.0 * (X - Y), np.float64)
 
     def centre(
-        self, Z: EuclideanSet, weights: NDArray[np.float64], current: NDArray[np.float64]
+        self, Z: HalfVectorSet, weights: NDArray[np.float64], current: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return Σ w_i Z_i / Σ w_i, the stationary point."""
-        mean = (weights @ Z.half)[None] / weights.sum()
-        C = batched.from_half_vectors(mean, Z.n, weighted=True)[0]
+        C = Z.mean(weights)
         return np.asarray(nearest_spd(C)) if (weights < 0).any() else C

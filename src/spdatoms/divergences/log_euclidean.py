@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,18 +10,9 @@ from numpy.typing import NDArray
 from spdatoms import batched
 from spdatoms._blocks import block_slices
 from spdatoms.divergences._base import Divergence
-from spdatoms.divergences._products import PREPARE_BYTES, squared_distances
+from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, squared_distances
 from spdatoms.geometry import expm, logm
 from spdatoms.validation import FloatArray
-
-
-@dataclass
-class LogSet:
-    """Half-vectors of the logarithms, in double precision, and the precision of the matrices."""
-
-    n: int
-    half: NDArray[np.float64]
-    dtype: np.dtype[np.floating]
 
 
 class LogEuclidean(Divergence):
@@ -31,24 +21,23 @@ class LogEuclidean(Divergence):
     name: ClassVar[str] = "logeuclid"
     closed_form: ClassVar[bool] = True
 
-    def prepare(self, X: FloatArray) -> LogSet:
+    def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the logarithms."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             batched.half_vectors(logm(X[part].astype(np.float64)), half[part])
-        return LogSet(n, half, X.dtype)
+        return HalfVectorSet(n, half, X.dtype)
 
     def pairwise(
-        self, X: LogSet, Y: LogSet | None = None, *, n_jobs: int | None = None
+        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
         return out.astype(X.dtype, copy=False)
 
     def centre(
-        self, Z: LogSet, weights: NDArray[np.float64], current: NDArray[np.float64]
+        self, Z: HalfVectorSet, weights: NDArray[np.float64], current: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""
-        mean = (weights @ Z.half)[None] / weights.sum()
-        return np.asarray(expm(batched.from_half_vectors(mean, Z.n, weighted=True)[0]))
+        return np.asarray(expm(Z.mean(weights)))

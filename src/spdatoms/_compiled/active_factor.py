@@ -176,7 +176,7 @@ def _finish_row(factor, reciprocal, first, size, row, diagonal):
     return pivot
 
 
-@compiled_fast
+@compiled
 def remove(active, size, leaving):
     """Remove an atom from the set, its factor and z, by Givens rotations; return the size.
 

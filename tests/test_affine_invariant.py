@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pyriemann.geometry.distance import pairwise_distance
 from pyriemann.geometry.mean import mean_riemann
 
+from spdatoms import pairwise_divergence
 from spdatoms._compiled.airm import GROUP
 from spdatoms._compiled.lanes import lane_count
 from spdatoms.divergences.affine_invariant import AffineInvariant
@@ -224,3 +225,9 @@ def test_centre_with_a_negative_weight():
     z, weights = np.array([2.0, 8.0, 0.5, 3.0]), np.array([1.0, 2.0, -0.5, 0.0])
     C = airm.centre(airm.prepare(z[:, None, None]), weights, np.array([[5.0]]))
     np.testing.assert_allclose(np.log(C[0, 0]), weights @ np.log(z) / weights.sum(), rtol=1e-13)
+
+
+def test_a_matrix_beyond_the_range_of_numbers_is_refused_in_words() -> None:
+    X = np.diag([1e-300, 1.0, 1e300])[None]
+    with pytest.raises(ValueError, match="orders of magnitude"):
+        pairwise_divergence(X, metric="riemann")

@@ -127,7 +127,13 @@ def _scaled_factors(X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.floa
     X = X.astype(np.float64)
     largest = X.diagonal(axis1=1, axis2=2).max(axis=1)
     exponents = np.frexp(largest)[1] // 2 * 2
-    L = np.linalg.cholesky(np.ldexp(X, -exponents[:, None, None]))
+    try:
+        L = np.linalg.cholesky(np.ldexp(X, -exponents[:, None, None]))
+    except np.linalg.LinAlgError:  # check_spd has passed it, so a tiny entry has underflowed
+        raise ValueError(
+            "The entries of a matrix span more orders of magnitude than double precision has: scale "
+            "its variables to comparable units first (congruence does not change the distances)."
+        ) from None
     return L, exponents.astype(np.float64)
 
 

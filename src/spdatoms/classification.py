@@ -113,7 +113,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     >>> import numpy as np
     >>> from spdatoms import SPDSparseClassifier
     >>> rng = np.random.default_rng(0)
-    >>> samples = rng.standard_normal((40, 3, 20)) * ([1, 1, 1], [1, 2, 3])[0][0]
+    >>> samples = rng.standard_normal((40, 3, 20))
     >>> samples[20:, 2] *= 3.0
     >>> X = samples @ samples.swapaxes(1, 2) / 20
     >>> y = np.repeat(["round", "long"], 20)

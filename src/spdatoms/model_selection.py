@@ -63,7 +63,7 @@ class _Fold:
         cross = corrected.transform(kernel_values(self.to_atoms, beta))
         n_classes = len(model.classes_)
         nearest = self._nearest(n_classes)
-        least = automatic_alpha(corrected.indefinite) if corrected.indefinite else 0.0
+        least = automatic_alpha(True) if corrected.indefinite else 0.0
         codes, hits = None, []
         for alpha in alphas:
             if model.alphas is None and alpha < least:

@@ -2,7 +2,7 @@
 
 Both start from the same centres, given as an array, once drawn at random and once by k-means++, for
 several seeds. Both run until they say that they have converged, within 100 iterations, on one thread
-(BLAS too), in turns in one process; the best of several runs counts. The inertia of both is
+(BLAS too), in turns in one process; the best of `--repeats` runs counts. The inertia of both is
 Σ min_j d(X_i, C_j) with the same d, for the centres that they return. (pyRiemann reports a sum of
 distances that are not squared.) Two runs of k-means from the same start may end in different local
 minima, hence the several seeds. Ours goes on by Hartigan's rule where Lloyd's algorithm stops; that

@@ -19,9 +19,9 @@ _STEP_LENGTHS = (0.5, 0.25, 0.0625)
 _BLOCK_FLOPS = 5e6
 #: A sum is less than another if it is less than so many times it: rounding does not count.
 _NOTICEABLE = 1.0 - 1e-9
-#: An exchange is kept if the sum falls below so many times what it was: each is followed by several
-#: iterations, and the last of many exchanges gain hardly anything.
-_WORTHWHILE = 1.0 - 3e-4
+#: An exchange is kept if the sum falls below so many times what it was. Each is followed by several
+#: iterations; to ask for more saves some of them and ends in poorer minima.
+_WORTHWHILE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     it from the present one, and only divergences to centres that moved are computed again. A
     cluster that becomes empty gets the worst represented matrix as its centre. Where nothing moves
     any more, matrices for which another cluster would be better once its centre has followed them
-    are moved there together; the move is undone unless it lowers the inertia by more than 0.03 % [1]_.
+    are moved there together; the move is undone unless it lowers the inertia [1]_.
 
     References
     ----------

@@ -200,3 +200,12 @@ def test_citation():
 
 def test_package_is_typed():
     assert (Path(spdatoms.__file__).parent / "py.typed").exists()
+
+
+def test_typed_program_of_a_user_runs():
+    """mypy checks the same file, as a part of the project's own check."""
+    path = ROOT / "tests" / "typing" / "user_program.py"
+    specification = importlib.util.spec_from_file_location("user_program", path)
+    program = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(program)
+    assert program.main() > 0.9

@@ -1,0 +1,110 @@
+"""scikit-learn: searches, pandas output, pipelines of codes, joblib's back ends."""
+
+from __future__ import annotations
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import StackingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedGroupKFold,
+    cross_val_predict,
+    permutation_test_score,
+)
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+
+from _matrices import random_spd
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKMeans,
+    SPDKNeighborsClassifier,
+    SPDSparseClassifier,
+    SPDSparseCoder,
+)
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, y = random_spd(48, 4), np.repeat(["a", "b", "c"], 16)
+    X[16:32, 0] *= 2.0
+    X[16:32, :, 0] *= 2.0
+    X[32:, 1] *= 3.0
+    X[32:, :, 1] *= 3.0
+    return X, y
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_grid_search_finds_the_same_with_every_back_end(classes, backend):
+    X, y = classes
+    grid = {"alpha": [0.01, 0.1], "metric": ["stein", "logeuclid"]}
+    serial = GridSearchCV(SPDSparseClassifier(), grid, cv=3).fit(X, y)
+    with joblib.parallel_backend(backend, n_jobs=2):
+        parallel = GridSearchCV(SPDSparseClassifier(), grid, cv=3).fit(X, y)
+    assert serial.best_params_ == parallel.best_params_
+    np.testing.assert_array_equal(
+        serial.cv_results_["mean_test_score"], parallel.cv_results_["mean_test_score"]
+    )
+
+
+def test_search_over_a_pipeline_of_codes(classes):
+    X, y = classes
+    pipeline = make_pipeline(
+        SPDDictionaryLearning(6, max_iter=2, tol=0.0, random_state=0),
+        LogisticRegression(max_iter=500),
+    )
+    search = GridSearchCV(pipeline, {"spddictionarylearning__n_atoms": [4, 8]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.5
+    assert len(search.best_estimator_[0].atoms_) in {4, 8}
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        SPDSparseCoder(),
+        SPDDictionaryLearning(5, max_iter=2, tol=0.0, random_state=0),
+        SPDKMeans(3, random_state=0),
+    ],
+    ids=lambda t: type(t).__name__,
+)
+def test_pandas_output(classes, transformer):
+    X, _ = classes
+    frame = transformer.set_output(transform="pandas").fit(X[:20]).transform(X)
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == list(transformer.get_feature_names_out())
+    transformer.set_output(transform="default")
+    np.testing.assert_array_equal(frame.to_numpy(), transformer.transform(X))
+
+
+def test_groups_reach_the_splitter(classes):
+    X, y = classes
+    groups = np.tile(np.arange(4), 12)
+    predicted = cross_val_predict(
+        SPDSparseClassifier(), X, y, groups=groups, cv=StratifiedGroupKFold(4)
+    )
+    assert np.mean(predicted == y) > 0.6
+
+
+def test_labels_as_a_pandas_series(classes):
+    X, y = classes
+    series = pd.Series(y, index=np.arange(len(y))[::-1])
+    classifier = SPDSparseClassifier().fit(X, series)
+    np.testing.assert_array_equal(classifier.predict(X), SPDSparseClassifier().fit(X, y).predict(X))
+
+
+def test_meta_estimators(classes):
+    X, y = classes
+    stack = StackingClassifier(
+        [("rsr", SPDSparseClassifier()), ("nn", SPDKNeighborsClassifier())],
+        LogisticRegression(),
+        cv=2,
+    )
+    assert stack.fit(X, y).score(X, y) > 0.6
+    assert OneVsRestClassifier(SPDSparseClassifier()).fit(X, y).score(X, y) > 0.6
+    score, permuted, _ = permutation_test_score(
+        SPDSparseClassifier(), X, y, n_permutations=5, cv=3, random_state=0
+    )
+    assert score > permuted.max()

@@ -4,13 +4,13 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
-from _matrices import random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pyriemann.geometry.distance import pairwise_distance
 from pyriemann.geometry.mean import mean_riemann
 
+from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms._compiled.airm import GROUP
 from spdatoms._compiled.lanes import lane_count

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from _matrices import random_spd
 
+from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
 from spdatoms._checkpoint import replace_file
 

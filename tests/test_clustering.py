@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-from _matrices import random_spd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -15,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
+from _matrices import random_spd
 from spdatoms._lloyd import Sample, plus_plus_seeds
 from spdatoms.clustering import SPDKMeans
 from spdatoms.divergences import AffineInvariant, Burg, get_divergence

@@ -13,10 +13,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse
-from _matrices import random_spd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence, sparse_code
 from spdatoms._atom_sums import atom_sums
 from spdatoms._atom_updates import AtomUpdate

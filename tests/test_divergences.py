@@ -8,11 +8,11 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
-from _matrices import random_orthogonal, random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.distance import pairwise_distance
 
+from _matrices import random_orthogonal, random_spd, spd_stacks
 from spdatoms import batched, pairwise_divergence
 from spdatoms.divergences import Burg, Divergence, Stein, divergence_names, get_divergence
 

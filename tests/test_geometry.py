@@ -8,10 +8,10 @@ import pyriemann.geometry.base
 import pyriemann.geometry.geodesic
 import pytest
 import scipy.linalg
-from _matrices import random_orthogonal, random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from _matrices import random_orthogonal, random_spd, spd_stacks
 from spdatoms.geometry import (
     check_spd,
     exp_map,

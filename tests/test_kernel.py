@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
-from _matrices import random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from _matrices import random_spd, spd_stacks
 from spdatoms import DivergenceKernel, pairwise_divergence
 from spdatoms.correction import correct_gram
 from spdatoms.exceptions import IndefiniteKernelWarning

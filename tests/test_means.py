@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
-from _matrices import random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.mean import gmean
 from sklearn.exceptions import ConvergenceWarning
 
+from _matrices import random_spd, spd_stacks
 from spdatoms import check_spd, mean, pairwise_divergence
 from spdatoms.divergences import Burg, get_divergence
 from spdatoms.geometry import geometric_mean, log_map

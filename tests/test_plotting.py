@@ -7,9 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from _matrices import random_spd
 from scipy import sparse
 from sklearn.base import BaseEstimator
+
+from _matrices import random_spd
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from _matrices import random_spd, spd_stacks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.distance import distance_kullback_sym, distance_logdet
 
+from _matrices import random_spd, spd_stacks
 from spdatoms.geometry import check_spd
 
 SCALES = [1e-300, 1e-150, 1e-12, 1.0, 1e12, 1e150, 1e300]

@@ -53,10 +53,21 @@ def spd_spectrum(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     the small ones. Where that matters, λ = σ² with the singular values σ of the Cholesky factor has
     twice the digits.
     """
+    return _spectrum(X, lambda graded: cholesky(X[graded]))
+
+
+def factored_spectrum(F: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what `spd_spectrum` would of F Fᵀ, but with the digits that F has."""
+    return _spectrum(F @ transpose(F), lambda graded: F[graded])
+
+
+def _spectrum(
+    X: NDArray[np.float64], factors: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     eigenvalues, U = np.linalg.eigh(X)
     graded = ~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1])
     if graded.any():
-        U[graded], roots, _ = np.linalg.svd(cholesky(X[graded]), full_matrices=True)
+        U[graded], roots, _ = np.linalg.svd(factors(graded), full_matrices=True)
         eigenvalues[graded] = roots**2
     return eigenvalues, U
 

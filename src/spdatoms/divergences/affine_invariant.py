@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from spdatoms._blocks import block_slices, run_blocks
 from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
@@ -14,8 +15,8 @@ from spdatoms._compiled.finish import mirror
 from spdatoms._compiled.interleave import aligned_empty
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
+from spdatoms._spectral import cholesky, compose, factored_spectrum, gram
 from spdatoms.divergences._base import Divergence
-from spdatoms.geometry import exp_map, log_map
 from spdatoms.validation import FloatArray
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
@@ -115,11 +116,24 @@ class AffineInvariant(Divergence):
         """
         shares = weights / weights.sum()
         used = np.flatnonzero(shares)
+        L = cholesky(current)
         step = np.zeros(current.shape)
         for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            tangents = log_map(Z.matrices[used[part]], current)
-            step += np.tensordot(shares[used[part]], tangents, axes=1)
-        return np.asarray(exp_map(step, current), dtype=np.float64)
+            logs = _whitened_logs(L, Z.matrices[used[part]])
+            step += np.tensordot(shares[used[part]], logs, axes=1)
+        eigenvalues, U = np.linalg.eigh(step)
+        return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+
+
+def _whitened_logs(L: NDArray[np.float64], X: FloatArray) -> NDArray[np.float64]:
+    """Return log(L⁻¹ X L⁻ᵀ), through the factors of X: they have twice the digits."""
+    M = cholesky(X.astype(np.float64))
+    count, n = M.shape[:2]
+    columns = M.transpose(1, 0, 2).reshape(n, count * n)
+    whitened = solve_triangular(L, columns, lower=True, check_finite=False)
+    factors = np.ascontiguousarray(whitened.reshape(n, count, n).transpose(1, 0, 2))
+    eigenvalues, U = factored_spectrum(factors)
+    return compose(U, np.log(eigenvalues))
 
 
 def _scaled_factors(X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

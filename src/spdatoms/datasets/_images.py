@@ -1,0 +1,74 @@
+"""Image files: found in a folder, read as grey or colour, refused with a reason."""
+
+from __future__ import annotations
+
+import bz2
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms._blocks import import_extra
+
+IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".pgm", ".ppm")
+#: Grey images that were stored in colour differ by the rounding of their coding (JPEG's) between channels.
+_GREY_TOLERANCE = 8
+
+
+def image_files(folder: Path, *, deep: bool = False) -> Iterator[Path]:
+    """Give the images in a folder, or anywhere below it, in the order of their names."""
+    for path in sorted(folder.rglob("*") if deep else folder.iterdir()):
+        name = path.name.lower().removesuffix(".bz2")
+        if name.endswith(IMAGES) and not name.startswith(".") and path.is_file():
+            yield path
+
+
+def read_colour(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """Return an image as (height, width, 3); with `size`, resampled to that height and width."""
+    return np.asarray(_resized(_decoded(path).convert("RGB"), size))
+
+
+def read_grey(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
+    """Return an image as (height, width), refusing one that is in colour."""
+    image = _decoded(path)
+    if image.mode.startswith("I"):  # 16 bits a pixel
+        image = import_extra("PIL.Image", extra="vision").fromarray(
+            (np.asarray(image) // 257).astype(np.uint8)
+        )
+    if image.mode not in ("1", "L", "LA"):
+        colours = np.asarray(image.convert("RGB"), dtype=np.int16)
+        if np.ptp(colours, axis=-1).max(initial=0) > _GREY_TOLERANCE:
+            raise ValueError("is a colour image, where grey is expected")
+    return np.asarray(_resized(image.convert("L"), size))
+
+
+def read_mask(path: Path) -> NDArray[np.bool_]:
+    """Return which pixels of a mask are bright, refusing one without any."""
+    mask = np.asarray(_decoded(path).convert("L")) > 127
+    if not mask.any():
+        raise ValueError("is a mask without a pixel")
+    return np.asarray(mask)
+
+
+def _decoded(path: Path) -> Any:
+    image = import_extra("PIL.Image", extra="vision")
+    try:
+        source = io.BytesIO(bz2.decompress(path.read_bytes())) if path.suffix == ".bz2" else path
+        with image.open(source) as opened:
+            opened.load()
+            return opened
+    except image.UnidentifiedImageError:
+        raise ValueError("is not an image, or a damaged one") from None
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise ValueError(f"cannot be read ({error})") from error
+
+
+def _resized(image: Any, size: tuple[int, int] | None) -> Any:
+    if size is None:
+        return image
+    height, width = size
+    resampling = import_extra("PIL.Image", extra="vision").Resampling
+    return image.resize((width, height), resampling.BILINEAR)

@@ -1,0 +1,92 @@
+"""What is wrong with a folder: gathered while it is read, told at once, by file name."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_ON_ERROR = ("raise", "warn", "ignore")
+#: An error shows the first few problems: whoever has a thousand needs to see their kind.
+_SHOWN = 10
+
+
+class DatasetWarning(UserWarning):
+    """Files of a data set were left out, or it is not complete."""
+
+
+class Problems:
+    """The problems met in one data set.
+
+    Parameters
+    ----------
+    title : str
+        The name of the data set.
+    folder : path-like
+        Where it lies; file names are told relative to it.
+    on_error : {"raise", "warn", "ignore"}
+        What `report` does.
+    """
+
+    def __init__(self, title: str, folder: PathLike, on_error: str) -> None:
+        if on_error not in _ON_ERROR:
+            raise ValueError(f"on_error must be one of {', '.join(_ON_ERROR)}; got {on_error!r}.")
+        self.title, self.folder, self.on_error = title, Path(folder), on_error
+        self.found: list[str] = []
+
+    def add(self, what: str, path: Path | None = None) -> None:
+        """Note a problem, of a file if there is one."""
+        self.found.append(f"{self.name(path)}: {what}" if path else what)
+
+    def name(self, path: Path) -> str:
+        """Return the path relative to the folder, with forward slashes."""
+        inside = path.is_relative_to(self.folder)
+        return (path.relative_to(self.folder) if inside else path).as_posix()
+
+    @contextmanager
+    def noted(self, path: Path) -> Iterator[None]:
+        """Note an error of the block as a problem of the file, and go on."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            self.add(str(error), path)
+
+    def expect(self, what: str, count: int, expected: int) -> None:
+        """Note it if a count is not that of the release."""
+        if count != expected:
+            self.add(f"{what}: {expected} were expected, {count} are there")
+
+    def report(self, left: int) -> None:
+        """Raise an error or warn if there were problems; raise if no sample is left."""
+        if self.found and self.on_error == "raise":
+            raise ValueError(
+                f"{self.title} in {self.folder}: {self._list(_SHOWN)}. Complete the folder, or use "
+                "what is there with on_error='warn'."
+            )
+        if not left:
+            reason = f": {self._list(_SHOWN)}" if self.found else ""
+            raise ValueError(f"{self.title}: nothing to use in {self.folder}{reason}.")
+        if self.found and self.on_error == "warn":
+            warnings.warn(
+                f"{self.title} in {self.folder}, going on without: {self._list(len(self.found))}.",
+                DatasetWarning,
+                stacklevel=3,
+            )
+
+    def _list(self, most: int) -> str:
+        more = len(self.found) - most
+        return "; ".join(self.found[:most]) + (f"; and {more} more" if more > 0 else "")
+
+
+def existing_folder(folder: PathLike, title: str, layout: str) -> Path:
+    """Return the folder as a path, or say what was expected there."""
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        what = "is not a folder" if path.exists() else "does not exist"
+        raise FileNotFoundError(f"{title}: {path} {what}. Give the folder that holds {layout}.")
+    return path

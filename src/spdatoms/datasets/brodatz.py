@@ -1,0 +1,162 @@
+"""Brodatz' texture plates, D1 … D112, and the mosaics made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms.datasets._dataset import Array, Dataset, Samples, encode
+from spdatoms.datasets._images import image_files, read_grey
+from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+
+#: The plates that are in all releases: D14 is missing from the common one, which leaves 111.
+PLATES = tuple(i for i in range(1, 113) if i != 14)
+
+#: Mosaics of T. Randen and J. H. Husøy, Filtering for texture classification: a comparative study, IEEE
+#: Transactions on Pattern Analysis and Machine Intelligence 21 (4), 1999, that consist of Brodatz' plates.
+#: Those of 5c and 16c were identified by matching the pixels of the mosaics' training textures.
+MOSAICS = {
+    "5c": (84, 77, 53, 24, 55),
+    "10": (4, 9, 19, 21, 24, 28, 29, 36, 37, 38),
+    "16c": (4, 55, 5, 29, 21, 84, 68, 6, 77, 33, 32, 57, 24, 54, 9, 3),
+}
+#: What is only probable.
+UNCERTAIN = {"10": "its plates are probable, they were not checked against the mosaic"}
+
+_NAME = re.compile(r"d0*(\d+)$", re.IGNORECASE)
+_LAYOUT = "the plates as D1.png, D2.png … (or .gif, .tif, .jpg)"
+
+
+def load_brodatz(
+    folder: PathLike,
+    *,
+    plates: Iterable[int] = PLATES,
+    crop: int | None = None,
+    on_error: str = "raise",
+) -> Dataset:
+    """Load texture plates, one grey image a class.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds, at any depth, images called ``D1.png`` … ``D112.png``; .gif, .tif and .jpg do as well,
+        and so does ``d001.gif``.
+    plates : iterable of int
+        The numbers of the plates. The default is the 111 of the paper, all but D14.
+    crop : int, optional
+        Keep the top left square of so many pixels.
+    on_error : {"raise", "warn", "ignore"}
+        What to do if plates are missing or cannot be read: stop, or leave them out with or without
+        a warning.
+
+    Returns
+    -------
+    Dataset
+        ``data`` is an array (m, height, width) if all plates have one size, else `Samples`; 8 bits a
+        pixel. ``groups`` has the number of the plate.
+    """
+    root = existing_folder(folder, "Brodatz", _LAYOUT)
+    problems = Problems("Brodatz", root, on_error)
+    images = _read_plates(root, plates, crop, problems)
+    problems.report(len(images))
+    return _dataset(images, f"Brodatz' textures, {len(images)} plates.")
+
+
+def load_brodatz_mosaics(
+    folder: PathLike,
+    *,
+    mosaics: Iterable[str] = tuple(MOSAICS),
+    crop: int | None = 256,
+    on_error: str = "raise",
+) -> dict[str, Dataset]:
+    """Load the classes of texture mosaics ``"5c"``, ``"10"`` and ``"16c"``, a plate each.
+
+    No plates are known of the other mosaics that are used with these (5v, 5v2, 5v3, 5m, 10v, 16v);
+    `load_randen` has the training textures of some.
+
+    Parameters
+    ----------
+    folder : path-like
+        As for `load_brodatz`.
+    mosaics : iterable of str
+        Which of them. The plates of 5c and 16c are certain, those of 10 probable.
+    crop : int, optional
+        Keep the top left square of so many pixels.
+    on_error : {"raise", "warn", "ignore"}
+        As for `load_brodatz`.
+
+    Returns
+    -------
+    dict of str to Dataset
+        By mosaic; ``data`` has shape (classes, 256, 256).
+    """
+    wanted = list(mosaics)
+    unknown = [name for name in wanted if name not in MOSAICS]
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]!r} is no mosaic of known Brodatz plates: there are {', '.join(MOSAICS)}."
+        )
+    root = existing_folder(folder, "Brodatz", _LAYOUT)
+    problems = Problems("Brodatz", root, on_error)
+    plates = sorted({plate for name in wanted for plate in MOSAICS[name]})
+    images = _read_plates(root, plates, crop, problems)
+    problems.report(len(images))
+    return {name: _mosaic(name, images) for name in wanted}
+
+
+def _mosaic(name: str, images: dict[int, tuple[str, Array]]) -> Dataset:
+    there = {plate: images[plate] for plate in MOSAICS[name] if plate in images}
+    certainty = UNCERTAIN.get(name, "its plates were identified by matching pixels")
+    return _dataset(there, f"The textures of the mosaic {name}: {certainty}.")
+
+
+def _read_plates(
+    root: Path, plates: Iterable[int], crop: int | None, problems: Problems
+) -> dict[int, tuple[str, Array]]:
+    """Return the name and the pixels of each plate that is there, noting problems of the others."""
+    files: dict[int, Path] = {}
+    for path in image_files(root, deep=True):
+        match = _NAME.match(path.stem)
+        number = int(match.group(1)) if match else 0
+        if match and number in files:
+            problems.add(f"is plate D{number}, and so is {problems.name(files[number])}", path)
+        elif match:
+            files[number] = path
+    plates = list(plates)
+    missing = [f"D{plate}" for plate in plates if plate not in files]
+    if missing:
+        problems.add(f"there is no image (.png, .gif, .tif, .jpg) of {', '.join(missing)}")
+    images: dict[int, tuple[str, Array]] = {}
+    for plate in plates:
+        if plate not in files:
+            continue
+        with problems.noted(files[plate]):
+            images[plate] = problems.name(files[plate]), _cropped(read_grey(files[plate]), crop)
+    return images
+
+
+def _cropped(image: Array, crop: int | None) -> Array:
+    if crop is None:
+        return image
+    if min(image.shape) < crop:
+        height, width = image.shape
+        raise ValueError(f"has {height}×{width} pixels, fewer than the {crop}×{crop} to be kept")
+    return image[:crop, :crop]
+
+
+def _dataset(images: dict[int, tuple[str, Array]], description: str) -> Dataset:
+    labels = [f"D{plate}" for plate in images]
+    target, names = encode(labels, order=labels)
+    pixels = [image for _, image in images.values()]
+    one_size = len({image.shape for image in pixels}) == 1
+    return Dataset(
+        data=np.stack(pixels) if one_size else Samples(pixels),
+        target=target,
+        target_names=names,
+        groups=np.array(list(images)),
+        names=tuple(name for name, _ in images.values()),
+        description=description,
+    )

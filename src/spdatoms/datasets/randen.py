@@ -1,0 +1,105 @@
+"""The training textures of Randen's mosaics."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms.datasets._dataset import Array, Dataset, encode
+from spdatoms.datasets._files import read_npz
+from spdatoms.datasets._images import image_files, read_grey
+from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+
+#: The mosaic that a case of the files stands for. Cases 1 and 6 match known Brodatz plates; that 2 to 5
+#: are these mosaics is probable, and was not checked.
+CASES = {1: "5c", 2: "5v", 3: "5v2", 4: "5v3", 5: "5m", 6: "16c"}
+CERTAIN = ("5c", "16c")
+
+_KEY = re.compile(r"case(\d+)_class(\d+)$")
+_IMAGE = re.compile(r"case(\d+)_\w+_class(\d+)_")
+_LAYOUT = "'*strips*.npz' with arrays 'case1_class01' … (7, 7, 32, 16)"
+
+
+def load_randen(
+    folder: PathLike, *, kind: str = "patches", on_error: str = "raise"
+) -> dict[str, Dataset]:
+    """Load the training textures of the mosaics 5c, 5v, 5v2, 5v3, 5m and 16c.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds one .npz file with an array (rows, columns, height, width) of patches for each class,
+        under keys ``case1_class01`` …, or images ``case1_5c_class1_….png``.
+    kind : {"patches", "images"}
+        The patches of the .npz file, or the images.
+    on_error : {"raise", "warn", "ignore"}
+        What to do about files that cannot be read.
+
+    Returns
+    -------
+    dict of str to Dataset
+        By mosaic. ``data`` is (m, height, width); ``groups`` has the row that a patch lies in, which
+        is what to split by, since neighbouring patches resemble each other.
+    """
+    root = existing_folder(folder, "Randen textures", _LAYOUT)
+    problems = Problems("Randen textures", root, on_error)
+    if kind not in ("patches", "images"):
+        raise ValueError(f"kind must be 'patches' or 'images', got {kind!r}.")
+    textures = (_patches if kind == "patches" else _images)(root, problems)
+    problems.report(len(textures))
+    cases = sorted({case for case, _ in textures})
+    return {CASES[case]: _dataset(case, textures) for case in cases}
+
+
+def _patches(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
+    """Return the patches (rows, columns, height, width) by case and class."""
+    found: dict[tuple[int, int], Array] = {}
+    for path in sorted(root.glob("*.npz")):
+        with problems.noted(path):
+            for key, array in read_npz(path).items():
+                match = _KEY.match(key)
+                if match and int(match.group(1)) in CASES:
+                    if array.ndim != 4:
+                        raise ValueError(f"{key} has shape {array.shape}, not (7, 7, 32, 16)")
+                    found[int(match.group(1)), int(match.group(2))] = array
+    if not found and not problems.found:
+        problems.add(f"no file is {_LAYOUT}")
+    return found
+
+
+def _images(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
+    """Return the images by case and class, each as a single patch."""
+    found: dict[tuple[int, int], Array] = {}
+    for path in image_files(root):
+        match = _IMAGE.match(path.name)
+        if match and int(match.group(1)) in CASES:
+            with problems.noted(path):
+                found[int(match.group(1)), int(match.group(2))] = read_grey(path)[None, None]
+    if not found and not problems.found:
+        problems.add("no file is called like 'case1_5c_class1_224x224.png'")
+    return found
+
+
+def _dataset(case: int, textures: dict[tuple[int, int], Array]) -> Dataset:
+    mosaic = CASES[case]
+    classes = {number: array for (of, number), array in sorted(textures.items()) if of == case}
+    labels, rows, names = [], [], []
+    for number, array in classes.items():
+        for row, column in np.ndindex(array.shape[:2]):
+            labels.append(f"class{number:02d}")
+            rows.append(row)
+            names.append(f"case{case}_class{number:02d}[{row}, {column}]")
+    target, target_names = encode(labels)
+    certainty = (
+        "" if mosaic in CERTAIN else f" That case {case} is {mosaic} is probable, not certain."
+    )
+    return Dataset(
+        data=np.concatenate([array.reshape(-1, *array.shape[2:]) for array in classes.values()]),
+        target=target,
+        target_names=target_names,
+        groups=np.array(rows),
+        names=tuple(names),
+        description=f"Training textures of Randen's mosaic {mosaic} (case {case}).{certainty}",
+    )

@@ -1,0 +1,89 @@
+"""Photographs of textures that come with scikit-image: data to try things on, without a download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms._blocks import import_extra
+from spdatoms.datasets._dataset import Array, Dataset, encode
+from spdatoms.datasets._images import read_grey
+
+PHOTOGRAPHS = ("brick", "coins", "grass", "gravel", "page", "text")
+
+
+def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
+    """Load six photographs (brick, coins, grass, gravel, page, text), cut into square blocks.
+
+    They are files of the scikit-image package; nothing is downloaded.
+
+    Parameters
+    ----------
+    block : int
+        The side of a block in pixels.
+    per_class : int, optional
+        Take so many blocks of each photograph at most, evenly spread over it. None takes all of them.
+
+    Returns
+    -------
+    Dataset
+        ``data`` has shape (m, block, block), 8 bits a pixel; ``target`` is the photograph, ``groups``
+        the row that a block lies in.
+
+    Examples
+    --------
+    >>> from spdatoms.datasets import load_textures
+    >>> textures = load_textures(per_class=10)
+    >>> textures.data.shape, textures.target_names[0]
+    ((60, 32, 32), 'brick')
+    """
+    if block < 2:
+        raise ValueError(f"block must be at least 2 pixels, got {block}.")
+    if per_class is not None and per_class < 1:
+        raise ValueError(f"per_class must be at least 1, got {per_class}.")
+    blocks, labels, groups, names = [], [], [], []
+    for name, image in photographs().items():
+        cut = cut_blocks(image, block)
+        rows, columns = cut.shape[:2]
+        if rows * columns == 0:
+            height, width = image.shape
+            raise ValueError(f"block={block} is too large: {name} has {height}×{width} pixels.")
+        count = min(rows * columns, per_class or rows * columns)
+        for i in np.linspace(0, rows * columns - 1, count).astype(int):
+            row, column = divmod(int(i), columns)
+            blocks.append(cut[row, column])
+            labels.append(name)
+            groups.append(row)
+            names.append(f"{name}.png[{row}, {column}]")
+    target, target_names = encode(labels, order=PHOTOGRAPHS)
+    return Dataset(
+        data=np.stack(blocks),
+        target=target,
+        target_names=target_names,
+        groups=np.array(groups),
+        names=tuple(names),
+        description="Blocks of six grey photographs that come with scikit-image.",
+    )
+
+
+def photographs() -> dict[str, Array]:
+    """Return the whole photographs, grey, 8 bits a pixel."""
+    folder = Path(import_extra("skimage.data", extra="vision").__file__).parent
+    images: dict[str, Array] = {}
+    for name in PHOTOGRAPHS:
+        path = folder / f"{name}.png"
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"this scikit-image does not contain the photograph {path.name}; pip install -U "
+                "scikit-image gets one that does"
+            )
+        images[name] = read_grey(path)
+    return images
+
+
+def cut_blocks(image: Array, block: int) -> Array:
+    """Return the blocks of an image side by side, (rows, columns, block, block)."""
+    rows, columns = (length // block for length in image.shape)
+    tiles = image[: rows * block, : columns * block].reshape(rows, block, columns, block)
+    return np.asarray(tiles.swapaxes(1, 2))

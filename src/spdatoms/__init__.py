@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from spdatoms.neighbors import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.pairwise import pairwise_divergence as pairwise_divergence
     from spdatoms.repair import nearest_spd as nearest_spd
+    from spdatoms.storage import load as load
+    from spdatoms.storage import save as save
     from spdatoms.validation import check_spd as check_spd
 
 __version__ = "0.1.0.dev0"
@@ -35,9 +37,11 @@ _HOME = {
     "SPDSparseClassifierCV": "model_selection",
     "SPDSparseCoder": "coding",
     "check_spd": "validation",
+    "load": "storage",
     "mean": "means",
     "nearest_spd": "repair",
     "pairwise_divergence": "pairwise",
+    "save": "storage",
     "sparse_code": "lasso",
     "sparse_code_path": "lasso",
 }

@@ -1,16 +1,10 @@
-"""Checkpoint files of dictionary learning: arrays and JSON in an .npz file, no pickle.
-
-A file is written whole or not at all: to a neighbour first, down to the disk, then renamed over the
-last one. Whoever is killed meanwhile leaves the last one as it was.
-"""
+"""Checkpoint files of dictionary learning: the state between two iterations, in a sealed container."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +14,8 @@ import scipy.sparse
 from spdatoms._blocks import block_slices
 from spdatoms._dictionary_problem import Problem
 from spdatoms._learning import State
+from spdatoms._storage_container import StorageError, read_container, write_container
+from spdatoms._storage_container import replace_file as replace_file
 from spdatoms.divergences import Divergence
 from spdatoms.validation import FloatArray
 
@@ -27,13 +23,24 @@ _FORMAT = "spdatoms dictionary checkpoint 1"
 _HASH_BYTES = 1 << 22
 
 
-def fingerprint(X: FloatArray, parameters: dict[str, Any]) -> str:
-    """Return a digest of the data and of the parameters that the learned atoms depend on."""
+def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
+    """Return a digest of the data and of the parameters that the learned atoms depend on.
+
+    It is a digest of digests of blocks, so that a `spdatoms.scale.Stream` finds them where its data is.
+    """
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
-    digest.update(repr((X.shape, X.dtype.str)).encode())
-    for part in block_slices(len(X), max(1, _HASH_BYTES // X[0].nbytes)):
-        digest.update(X[part].tobytes())
+    digest.update(repr((tuple(X.shape), X.dtype.str)).encode())
+    rows = max(1, _HASH_BYTES // (X.dtype.itemsize * X.shape[-1] ** 2))
+    blocks = list(block_slices(len(X), rows))
+    in_memory = isinstance(X, np.ndarray)
+    for block in map(block_digest, (X[b] for b in blocks)) if in_memory else X.digests(blocks):
+        digest.update(block)
     return digest.hexdigest()
+
+
+def block_digest(X: FloatArray) -> bytes:
+    """Return a digest of some of the data."""
+    return hashlib.sha256(X.tobytes()).digest()
 
 
 class Checkpoint:
@@ -62,40 +69,37 @@ class Checkpoint:
             "ridge": problem.ridge,
             "margin": problem.margin,
         }
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            header=np.array(json.dumps(header)),
-            atoms=state.atoms,
-            gram=state.gram,
-            code_values=state.codes.data,
-            code_atoms=state.codes.indices,
-            code_starts=state.codes.indptr,
-            objective=np.array(state.objective),
-        )
-        replace_file(self.path, buffer.getbuffer())
+        arrays = {
+            "atoms": state.atoms,
+            "gram": state.gram,
+            "code_values": state.codes.data,
+            "code_atoms": state.codes.indices,
+            "code_starts": state.codes.indptr,
+            "objective": np.array(state.objective),
+        }
+        write_container(self.path, header, arrays)
 
     def read(self, divergence: Divergence) -> tuple[State, Problem] | None:
         """Return what the file holds, or None if there is none; ValueError if it is not of use."""
         if not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
-                arrays = {name: file[name] for name in file.files}
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            header, arrays = read_container(self.path, self._check)
+        except (StorageError, OSError) as error:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
                 "it is: move it away, or give another name, to learn from the start."
             ) from error
+        return _state(arrays), Problem(
+            divergence, header["beta"], header["alpha"], header["ridge"], header["margin"]
+        )
+
+    def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} belongs to other data or other parameters. It is left "
                 "as it is: move it away, or give another name, to learn from the start."
             )
-        return _state(arrays), Problem(
-            divergence, header["beta"], header["alpha"], header["ridge"], header["margin"]
-        )
 
 
 def _state(arrays: dict[str, Any]) -> State:
@@ -105,29 +109,3 @@ def _state(arrays: dict[str, Any]) -> State:
         shape=(len(starts) - 1, len(arrays["atoms"])),
     )
     return State(arrays["atoms"], arrays["gram"], codes, tuple(arrays["objective"].tolist()))
-
-
-def replace_file(path: Path, content: memoryview) -> None:
-    """Write a file so that at every moment the path holds the old content or the new."""
-    neighbour = path.with_name(f"{path.name}.part")
-    try:
-        with open(neighbour, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(neighbour, path)
-    except BaseException:
-        neighbour.unlink(missing_ok=True)
-        raise
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Let the new name survive a power failure, too, where the system can do that."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

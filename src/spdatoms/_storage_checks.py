@@ -15,16 +15,12 @@ from spdatoms.divergences.stein import SteinSet
 from spdatoms.kernel import DivergenceKernel
 
 #: Attributes that hold n×n matrices.
-_STACKS = ("atoms_", "cluster_centers_", "_dictionary")
+_STACKS = ("atoms_", "cluster_centers_", "_dictionary", "_matrices")
 
 
 def check_sizes(value: Any) -> None:
     """Refuse an object with n×n matrices whose parts are for matrices of another size."""
-    if isinstance(value, JeffreySet):
-        _check_half_vectors(value.stacked, value.n * (value.n + 1))
-    elif isinstance(value, HalfVectorSet):
-        _check_half_vectors(value.half, value.n * (value.n + 1) // 2)
-    elif isinstance(value, SPDEstimator | DivergenceKernel) and hasattr(value, "n_features_in_"):
+    if isinstance(value, SPDEstimator | DivergenceKernel) and hasattr(value, "n_features_in_"):
         n = value.n_features_in_
         for name, part in vars(value).items():
             size = _size(check_stack(part) if name in _STACKS else part)
@@ -37,11 +33,6 @@ def check_stack(matrices: Any) -> Any:
     if not _is_real(matrices, 3) or matrices.shape[1] != matrices.shape[2] or not matrices.size:
         raise ValueError("matrices are not an array of shape (m, n, n)")
     return matrices
-
-
-def _check_half_vectors(vectors: Any, length: int) -> None:
-    if not _is_real(vectors, 2) or vectors.shape[1] != length:
-        raise ValueError(f"half-vectors are not an array of shape (m, {length})")
 
 
 def _is_real(array: Any, ndim: int) -> bool:

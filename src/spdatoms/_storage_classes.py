@@ -30,9 +30,6 @@ _PARTS = {
         "LogEuclidean",
         "Stein",
     ),
-    "spdatoms.divergences._products": ("HalfVectorSet",),
-    "spdatoms.divergences.burg": ("BurgSet",),
-    "spdatoms.divergences.jeffrey": ("JeffreySet",),
 }
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)

@@ -132,7 +132,7 @@ class DivergenceKernel(BaseEstimator):
         return self.fit_checked(check_spd(D, name="D"))
 
     def fit_checked(self, D: FloatArray) -> DivergenceKernel:
-        """Fit to matrices that `check_spd` has seen already."""
+        """Return `fit` of matrices D that `check_spd` has seen already."""
         divergence = symmetric_divergence(self.metric)
         check_beta(self.beta)
         self._atoms = divergence.prepare(D)
@@ -155,7 +155,7 @@ class DivergenceKernel(BaseEstimator):
         return self.cross_checked(check_size(check_spd(X), self.n_features_in_))
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return `cross` of matrices that `check_spd` has seen already."""
+        """Return `cross` of matrices X that `check_spd` has seen already."""
         divergence = get_divergence(self.metric)
         dtype, atoms = np.result_type(X, self._dictionary), self._atoms
         if dtype != self._dictionary.dtype:

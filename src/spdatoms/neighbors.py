@@ -66,12 +66,12 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
                 f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
                 f"{self.n_neighbors}."
             )
-        self._dtype = X.dtype
+        self._matrices = X
         self._prepared = get_divergence(self.metric).prepare(X)
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the share of votes of each class, (m, n_classes)."""
+        """Return the share of votes of each class for each of X, (m, n_classes)."""
         return self._votes(self._check_queries(X))[0]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -91,7 +91,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         nearest = np.zeros_like(shares)
         k = self.n_neighbors
         for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._labels))):
-            queries = divergence.prepare(X[part].astype(self._dtype, copy=False))
+            queries = divergence.prepare(X[part].astype(self._matrices.dtype, copy=False))
             values = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
             neighbours = np.argsort(values, axis=1, kind="stable")[:, :k]
             rows = np.arange(part.start, part.stop)

@@ -46,6 +46,6 @@ class Divergence(ABC):
     ) -> NDArray[np.float64]:
         """Return the C that makes Σ_i w_i d(Z_i, C) stationary, or a step from ``current`` to it.
 
-        The weights, which sum to a positive number, may be negative for some matrices: then the
+        Z is a prepared set. The weights, which sum to a positive number, may be negative for some matrices: then the
         result is projected onto the cone.
         """

@@ -23,7 +23,17 @@ def divergence_names() -> list[str]:
 
 
 def get_divergence(metric: str | Divergence) -> Divergence:
-    """Return the divergence of this name (or the divergence itself, if that is given)."""
+    """Return the divergence of a name.
+
+    Parameters
+    ----------
+    metric : str or Divergence
+        One of `divergence_names`; a divergence is returned as it is.
+
+    Returns
+    -------
+    Divergence
+    """
     if isinstance(metric, Divergence):
         return metric
     cls = _DIVERGENCES.get(_ALIASES.get(metric, metric)) if isinstance(metric, str) else None

@@ -1,0 +1,106 @@
+"""What the descriptors share as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from spdatoms._blocks import run_blocks
+from spdatoms.descriptors import _input as check
+from spdatoms.descriptors.regions import stack_covariances
+from spdatoms.validation import FloatArray
+
+
+class Descriptor(TransformerMixin, BaseEstimator, ABC):
+    """A transformer that describes each item of X by itself, so that there is nothing to learn."""
+
+    #: What the items are, and the axes of one of them.
+    _what, _ndim = "images", 2
+    _advice = "all images must have as many features"
+    n_jobs: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.requires_fit = False
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def fit(self, X: Any = None, y: Any = None) -> Any:
+        """Check the parameters; there is nothing to learn from X."""
+        self._check_parameters()
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Describe every item of X by itself; what is returned is said above."""
+        self._check_parameters()
+        items = check.as_items(X, self._what, self._ndim)
+        described: list[FloatArray] = [np.empty(0)] * len(items)
+
+        def describe(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                described[i] = self._describe(items[i], f"X[{i}]")
+
+        run_blocks(describe, len(items), 1, self.n_jobs)
+        for i, matrices in enumerate(described):
+            if matrices.shape[-1] != described[0].shape[-1]:
+                raise ValueError(
+                    f"X[{i}] gives matrices of size {matrices.shape[-1]}, but X[0] of size "
+                    f"{described[0].shape[-1]}: {self._advice}."
+                )
+        return self._gathered(described)
+
+    def _gathered(self, described: list[FloatArray]) -> Any:
+        return np.stack(described)
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    @abstractmethod
+    def _describe(self, item: Any, name: str) -> FloatArray:
+        """Return the descriptor of one item, which errors call ``name``."""
+
+
+class RegionDescriptor(Descriptor):
+    """Covariances of a stack of features, over the whole of it or over windows."""
+
+    _axes = 2
+    block: Any
+    step: Any
+    mean: bool
+    ridge: float
+
+    def _check_parameters(self) -> None:
+        check.check_ridge(self.ridge)
+        if self.block is not None:
+            check.lengths(self.block, "block", self._axes)
+        if self.step is not None:
+            if self.block is None:
+                raise ValueError(
+                    "step is the distance between windows: give block, their size, as well."
+                )
+            check.lengths(self.step, "step", self._axes)
+
+    def _describe(self, item: Any, name: str) -> FloatArray:
+        return stack_covariances(
+            self._features(item, name),
+            name,
+            block=self.block,
+            step=self.step,
+            mean=self.mean,
+            ridge=self.ridge,
+        )
+
+    def _gathered(self, described: list[FloatArray]) -> Any:
+        return np.concatenate(described) if self.block is None else described
+
+    @abstractmethod
+    def _features(self, item: Any, name: str) -> FloatArray:
+        """Return the stack of features of one item."""

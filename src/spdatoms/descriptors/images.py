@@ -1,0 +1,216 @@
+"""Images in, region covariances out: textures, faces, persons, and any features of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from spdatoms.descriptors import _input as check
+from spdatoms.descriptors._base import RegionDescriptor
+from spdatoms.descriptors.gabor import face
+from spdatoms.descriptors.pixels import person, texture
+from spdatoms.validation import FloatArray
+
+
+class RegionCovariance(RegionDescriptor):
+    """C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
+
+    Without `block` an image has one covariance, and `transform` returns an array (n_images, n, n),
+    which a classifier takes as it is. With it, `transform` returns a list: for every image an array
+    (n_regions, n, n), since images may differ in size; ``np.concatenate`` puts them in one stack.
+
+    Parameters
+    ----------
+    features : callable, optional
+        Takes one item of X and returns its features (height, width, F). Without it the items of X
+        are such stacks themselves.
+    block : int or (int, int), optional
+        The height and width of windows.
+    step : int or (int, int), optional
+        The distance between windows; the default is their size, which makes blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size n = F + 1 instead of n = F.
+    ridge : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, optional
+        The number of threads over images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import RegionCovariance
+    >>> images = np.random.default_rng(0).random((3, 32, 32))
+    >>> RegionCovariance(lambda image: np.stack([image, image**2], axis=-1)).transform(images).shape
+    (3, 2, 2)
+    """
+
+    def __init__(
+        self,
+        features: Callable[[Any], Any] | None = None,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.features = features
+        self.block = block
+        self.step = step
+        self.mean = mean
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.features is not None and not callable(self.features):
+            raise TypeError(
+                "features must be a function from an image to its features (height, width, F), or "
+                f"None where X holds them, got {type(self.features).__name__}."
+            )
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        if self.features is not None:
+            item, name = self.features(item), f"features({name})"
+        stack = check.feature_stack(item, name)
+        if stack.ndim != 3:
+            raise ValueError(f"{name} must have the shape (height, width, F), got {stack.shape}.")
+        return stack
+
+
+class TextureCovariance(RegionDescriptor):
+    """5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
+
+    `transform` returns a list: for every image an array (n_regions, 5, 5), in the order of reading;
+    ``np.concatenate`` puts them in one stack. With ``block=None`` every image is one region, and it
+    returns an array (n_images, 5, 5).
+
+    Parameters
+    ----------
+    block : int or (int, int) or None, default=32
+        The height and width of windows.
+    step : int or (int, int), optional
+        The distance between windows; the default is their size, which makes blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 6.
+    ridge : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, optional
+        The number of threads over images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import TextureCovariance
+    >>> images = np.random.default_rng(0).random((2, 256, 256))
+    >>> np.concatenate(TextureCovariance(block=32).transform(images)).shape
+    (128, 5, 5)
+    """
+
+    def __init__(
+        self,
+        block: Any = 32,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.block = block
+        self.step = step
+        self.mean = mean
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        return texture(check.grey_image(item, name))
+
+
+class FaceCovariance(RegionDescriptor):
+    """The 43×43 covariance of intensity, position and 40 Gabor magnitudes of grey images of faces.
+
+    `transform` returns an array (n_images, 43, 43); with `block` a list, for every image an array
+    (n_regions, 43, 43). The features are those of `face_features`.
+
+    Parameters
+    ----------
+    block : int or (int, int), optional
+        The height and width of windows; the default is the whole image.
+    step : int or (int, int), optional
+        The distance between windows; the default is their size, which makes blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 44.
+    ridge : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, optional
+        The number of threads over images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import FaceCovariance
+    >>> FaceCovariance().transform(np.random.default_rng(0).random((2, 40, 40))).shape
+    (2, 43, 43)
+    """
+
+    def __init__(
+        self,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.block = block
+        self.step = step
+        self.mean = mean
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        return face(check.grey_image(item, name))
+
+
+class PersonCovariance(RegionDescriptor):
+    """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
+
+    `transform` returns an array (n_images, 17, 17); with `block` a list, for every image an array
+    (n_regions, 17, 17). The features are those of `person_features`; the paper has images of 64×32.
+
+    Parameters
+    ----------
+    block : int or (int, int), optional
+        The height and width of windows; the default is the whole image.
+    step : int or (int, int), optional
+        The distance between windows; the default is their size, which makes blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 18.
+    ridge : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, optional
+        The number of threads over images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import PersonCovariance
+    >>> PersonCovariance().transform(np.random.default_rng(0).random((2, 64, 32, 3))).shape
+    (2, 17, 17)
+    """
+
+    _ndim = 3
+
+    def __init__(
+        self,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.block = block
+        self.step = step
+        self.mean = mean
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        return person(check.colour_image(item, name))

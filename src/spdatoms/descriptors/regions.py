@@ -1,0 +1,280 @@
+"""Covariances of a stack of features over many regions: blocks, windows, rectangles and masks."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms._blocks import block_slices
+from spdatoms._compiled.regions import add_moments, box_covariances
+from spdatoms.descriptors import _input as check
+from spdatoms.descriptors._covariance import (
+    Floats,
+    definite,
+    mean_and_scale,
+    sample_moments,
+    with_mean,
+)
+from spdatoms.validation import FloatArray
+
+#: Boxes (count, axes, 2): where each begins and ends along each axis.
+Boxes = NDArray[np.intp]
+
+# An integral image costs about so many direct passes over the pixels, which run at BLAS speed.
+_PASSES = 4
+_LARGEST_TABLE = 2**27
+_REGIONS_AT_A_TIME = 2**16
+
+
+def region_covariances(
+    features: ArrayLike,
+    *,
+    block: Any = None,
+    step: Any = None,
+    rectangles: ArrayLike | None = None,
+    masks: ArrayLike | None = None,
+    mean: bool = False,
+    ridge: float = 1e-4,
+) -> FloatArray:
+    """C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + ridge · diag(C_ff + s_f), for every region R.
+
+    f_p is the feature vector of pixel p, and s_f the variance of feature f over the whole image (plus
+    a millionth of its mean square; a feature that is zero everywhere takes the mean of the others).
+    The ridge makes the covariance of a flat or tiny region definite. It does not depend on the units
+    of the features, and no eigenvalue of the correlation matrix is below ridge / (1 + ridge).
+
+    Parameters
+    ----------
+    features : array-like of shape (height, width, F) or (frames, height, width, F)
+        The feature vector of every pixel.
+    block : int or sequence of int, optional
+        The size of windows, in the order of the axes of ``features`` (a number stands for all).
+        Without `block`, `rectangles` and `masks` the whole image is the one region.
+    step : int or sequence of int, optional
+        The distance between windows. The default is their size: blocks side by side. Windows begin
+        at the first pixel, and pixels at the end that no window reaches are left out.
+    rectangles : array-like of int of shape (n_regions, 4) or (n_regions, 6), optional
+        Regions as (top, left, bottom, right), the last two being one past the end as in
+        scikit-image; for a video (first, top, left, last, bottom, right).
+    masks : array-like of bool of shape (n_regions, height, width) or (height, width), optional
+        Regions of any form.
+    mean : bool, default=False
+        Return [[C + μμᵀ, μ], [μᵀ, 1]] of size F + 1 instead, which holds the mean as well.
+    ridge : float, default=1e-4
+        The weight of the ridge. With 0 the matrices may be singular.
+
+    Returns
+    -------
+    ndarray of shape (n_regions, F, F), or (n_regions, F + 1, F + 1) with ``mean``
+        Windows are in the order of reading. float32 if the features are, although everything is
+        computed in float64.
+
+    Notes
+    -----
+    Where regions overlap much, integral images [1]_ make the cost of a region independent of its area.
+    They lose digits where a region varies much less than the image: the features are centred first,
+    and the error of a covariance is a few rounding errors of the variances of the *image*.
+
+    References
+    ----------
+    .. [1] O. Tuzel, F. Porikli, P. Meer, Region covariance: a fast descriptor for detection and
+       classification, ECCV 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import region_covariances
+    >>> features = np.random.default_rng(0).standard_normal((64, 48, 5))
+    >>> region_covariances(features, block=16).shape
+    (12, 5, 5)
+    >>> region_covariances(features, rectangles=[[0, 0, 64, 48], [10, 10, 12, 12]]).shape
+    (2, 5, 5)
+    """
+    stack = check.feature_stack(features, "features")
+    return stack_covariances(
+        stack,
+        "features",
+        block=block,
+        step=step,
+        rectangles=rectangles,
+        masks=masks,
+        mean=mean,
+        ridge=ridge,
+    )
+
+
+def stack_covariances(
+    stack: FloatArray,
+    name: str,
+    *,
+    block: Any = None,
+    step: Any = None,
+    rectangles: ArrayLike | None = None,
+    masks: ArrayLike | None = None,
+    mean: bool = False,
+    ridge: float = 1e-4,
+) -> FloatArray:
+    """Do the work of `region_covariances` on a checked stack that errors call ``name``."""
+    check.check_ridge(ridge)
+    if sum(given is not None for given in (block, rectangles, masks)) > 1:
+        raise ValueError("Give only one of block, rectangles and masks.")
+    if step is not None and block is None:
+        raise ValueError("step is the distance between windows: give block, their size, as well.")
+    shape = stack.shape[:-1]
+    centre, scale = mean_and_scale(stack.reshape(-1, stack.shape[-1]))
+    if masks is not None:
+        means, covariances = _over_masks(stack, _checked_masks(masks, shape))
+    else:
+        if rectangles is not None:
+            boxes = _checked_rectangles(rectangles, shape)
+        else:
+            boxes = _windows(shape, name, shape if block is None else block, step)
+        means, covariances = _over_boxes(stack, centre, boxes)
+    covariances = definite(covariances, scale, ridge)
+    out = with_mean(covariances, means) if mean else covariances
+    return out.astype(stack.dtype, copy=False)
+
+
+def _windows(shape: tuple[int, ...], name: str, block: Any, step: Any) -> Boxes:
+    """Return the boxes of all the windows that fit, in the order of reading."""
+    size = check.lengths(block, "block", len(shape))
+    stride = size if step is None else check.lengths(step, "step", len(shape))
+    if any(b > length for b, length in zip(size, shape, strict=True)):
+        raise ValueError(
+            f"{name} has {'×'.join(map(str, shape))} pixels, fewer than a block of "
+            f"{'×'.join(map(str, size))}."
+        )
+    axes = [np.arange(0, n - b + 1, s) for n, b, s in zip(shape, size, stride, strict=True)]
+    starts = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
+    return np.stack([starts, starts + np.array(size)], axis=-1)
+
+
+def _checked_rectangles(rectangles: ArrayLike, shape: tuple[int, ...]) -> Boxes:
+    values = np.asarray(rectangles)
+    axes = len(shape)
+    if values.ndim != 2 or values.shape[1] != 2 * axes or values.dtype.kind not in "iu":
+        raise ValueError(
+            f"rectangles must be whole numbers of shape (n_regions, {2 * axes}), got the dtype "
+            f"{values.dtype} and the shape {values.shape}."
+        )
+    boxes: Boxes = values.astype(np.intp).reshape(-1, 2, axes).swapaxes(1, 2)
+    outside = ((boxes[..., 0] < 0) | (boxes[..., 1] > np.array(shape))).any(axis=1)
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ValueError(
+            f"rectangles[{i}] = {values[i].tolist()} leaves the image, whose size is "
+            f"{'×'.join(map(str, shape))}."
+        )
+    empty = (boxes[..., 0] >= boxes[..., 1]).any(axis=1)
+    if empty.any():
+        i = int(np.argmax(empty))
+        raise ValueError(
+            f"rectangles[{i}] = {values[i].tolist()} holds no pixel: the order is top, left, bottom, "
+            "right, and the last two are one past the end."
+        )
+    return boxes
+
+
+def _checked_masks(masks: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    values = np.asarray(masks)
+    if values.ndim == len(shape):
+        values = values[None]
+    if values.shape[1:] != shape or values.dtype.kind not in "biu":
+        raise ValueError(
+            f"masks must be boolean, of shape (n_regions, {', '.join(map(str, shape))}) like the "
+            f"image, got the dtype {values.dtype} and the shape {values.shape}."
+        )
+    inside: NDArray[np.bool_] = values != 0
+    empty = ~inside.reshape(len(inside), -1).any(axis=1)
+    if empty.any():
+        raise ValueError(f"masks[{int(np.argmax(empty))}] holds no pixel.")
+    return inside
+
+
+def _over_masks(stack: FloatArray, masks: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    return _gathered([sample_moments(stack[mask]) for mask in masks], stack.shape[-1])
+
+
+def _over_boxes(stack: FloatArray, centre: Floats, boxes: Boxes) -> tuple[Floats, Floats]:
+    """Return means (n_regions, F) and covariances, by the cheaper of the two ways."""
+    shape, n = stack.shape[:-1], stack.shape[-1]
+    pixels_to_visit = int((boxes[..., 1] - boxes[..., 0]).prod(axis=1).sum())
+    edges = [_edges(boxes[:, axis], length) for axis, length in enumerate(shape)]
+    table_entries = int(np.prod([len(e) for e in edges])) * (n * (n + 3) // 2)
+    few = pixels_to_visit <= _PASSES * int(np.prod(shape))
+    if few or table_entries > _LARGEST_TABLE:
+        return _directly(stack, boxes)
+    return _by_integral_image(stack, centre, boxes, edges)
+
+
+def _directly(stack: FloatArray, boxes: Boxes) -> tuple[Floats, Floats]:
+    n = stack.shape[-1]
+    regions = (stack[tuple(slice(*ends) for ends in box)] for box in boxes)
+    return _gathered([sample_moments(region.reshape(-1, n)) for region in regions], n)
+
+
+def _gathered(moments: list[tuple[Floats, Floats]], n: int) -> tuple[Floats, Floats]:
+    means = np.array([mean for mean, _ in moments]).reshape(-1, n)
+    return means, np.array([covariance for _, covariance in moments]).reshape(-1, n, n)
+
+
+def _by_integral_image(
+    stack: FloatArray, centre: Floats, boxes: Boxes, edges: list[NDArray[np.intp]]
+) -> tuple[Floats, Floats]:
+    """Sum up moments over the cells between edges of boxes; then a box is 2^axes look-ups."""
+    *shape, n = stack.shape
+    table = _integral(stack, centre, edges)
+    strides = np.array([int(np.prod(table.shape[a + 1 : -1])) for a in range(len(shape))])
+    number = [_edges_before(e, length + 1) - 1 for e, length in zip(edges, shape, strict=True)]
+    at = np.stack([of[boxes[:, axis]] for axis, of in enumerate(number)], axis=1)
+    sides = np.array(list(product((0, 1), repeat=len(shape))))
+    signs = (-1.0) ** (len(shape) - sides.sum(axis=1))
+    corners = np.stack([at[:, range(len(shape)), side] @ strides for side in sides], axis=1)
+    counts = (boxes[..., 1] - boxes[..., 0]).prod(axis=1).astype(np.float64)
+    means, covariances = np.empty((len(boxes), n)), np.empty((len(boxes), n, n))
+    for part in block_slices(len(boxes), _REGIONS_AT_A_TIME):
+        box_covariances(
+            table.reshape(-1, table.shape[-1]), corners[part], signs, counts[part],
+            means[part], covariances[part],
+        )  # fmt: skip
+    return means + centre, covariances
+
+
+def _integral(stack: FloatArray, centre: Floats, edges: list[NDArray[np.intp]]) -> Floats:
+    """Return the moments of all pixels before each crossing of edges, (*counts of edges, moments)."""
+    *shape, n = stack.shape
+    after = [_edge_after(e, length) for e, length in zip(edges, shape, strict=True)]
+    # All axes but the last one are merged: a row of pixels belongs to a row of the table.
+    rows = np.zeros((), dtype=np.intp)
+    for edge, e in zip(after[:-1], edges[:-1], strict=True):
+        inside = (rows[..., None] >= 0) & (edge >= 0)
+        rows = np.where(inside, rows[..., None] * len(e) + edge, -1)
+    table = np.zeros((*map(len, edges), n * (n + 3) // 2))
+    pixels = np.ascontiguousarray(stack, dtype=np.float64).reshape(-1, shape[-1], n)
+    add_moments(pixels, centre, rows.ravel(), after[-1], table.reshape(-1, *table.shape[-2:]))
+    for axis in range(len(shape)):
+        along = np.moveaxis(table, axis, 0)
+        for k in range(1, len(along)):
+            along[k] += along[k - 1]
+    return table
+
+
+def _edges(ends: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+    """Return in order where boxes begin or end along an axis; like np.unique, but in linear time."""
+    is_edge = np.zeros(length + 1, dtype=bool)
+    is_edge[ends] = True
+    return np.flatnonzero(is_edge)
+
+
+def _edges_before(edges: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+    """Return for the positions 0, 1, … of an axis how many edges are at or before them."""
+    return np.searchsorted(edges, np.arange(length), side="right")
+
+
+def _edge_after(edges: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+    """Return the number of the edge after every pixel of an axis, −1 outside the first and the last."""
+    edge = _edges_before(edges, length)
+    return np.where((edge > 0) & (edge < len(edges)), edge, -1)

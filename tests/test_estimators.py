@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
@@ -25,7 +25,9 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
+    baselines,
 )
+from spdatoms._estimator import SPDEstimator
 
 M, N = 24, 4
 
@@ -39,6 +41,22 @@ ESTIMATORS = [
     SPDKNeighborsClassifier(n_neighbors=3),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
+    baselines.LogEuclideanSparseCoder(),
+    baselines.LogEuclideanSparseClassifier(),
+    baselines.LogEuclideanKSVD(n_atoms=6, n_nonzero=2, max_iter=5, random_state=0),
+    baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
+    baselines.FrobeniusSparseCoder(),
+    baselines.FrobeniusDictionaryLearning(n_atoms=6, max_iter=3, random_state=0),
+    baselines.RiemannianLPP(),
+    baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
+    baselines.KMeansSparseCoder(n_atoms=6, random_state=0),
+    baselines.MinimumDistanceToMean(),
+    baselines.TensorSparseCoder(),
+    baselines.TensorSparseClassifier(),
+    baselines.TensorDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
+    baselines.RiemannianSparseCoder(),
+    baselines.RiemannianSparseClassifier(),
+    baselines.RiemannianDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
 ]
 TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
@@ -78,13 +96,13 @@ def assert_same(first: list[np.ndarray], second: list[np.ndarray], rtol: float =
 
 
 def test_the_suite_covers_every_public_estimator() -> None:
+    things = [getattr(home, name) for home in (spdatoms, baselines) for name in home.__all__]
     public = {
-        name
-        for name in spdatoms.__all__
-        if inspect.isclass(getattr(spdatoms, name))
-        and issubclass(getattr(spdatoms, name), BaseEstimator)
+        thing.__name__
+        for thing in things
+        if inspect.isclass(thing) and issubclass(thing, SPDEstimator)
     }
-    assert public - {"DivergenceKernel"} == {type(e).__name__ for e in ESTIMATORS}
+    assert public == {type(e).__name__ for e in ESTIMATORS}
 
 
 @every_estimator
@@ -332,8 +350,9 @@ def test_cross_validation_and_grid_search(estimator, data) -> None:
     scores = cross_val_score(clone(estimator), X, y, cv=StratifiedKFold(3))
     assert scores.shape == (3,)
     assert scores.mean() > 0.5
-    name = "n_neighbors" if isinstance(estimator, SPDKNeighborsClassifier) else "metric"
-    values = [1, 3] if name == "n_neighbors" else ["stein", "logeuclid"]
+    choices = {"n_neighbors": [1, 3], "metric": ["stein", "logeuclid"], "alpha": [0.1, 0.01]}
+    name = next(name for name in choices if name in estimator.get_params())
+    values = choices[name]
     search = GridSearchCV(clone(estimator), {name: values}, cv=3).fit(X, y)
     assert search.best_params_[name] in values
     assert search.predict(X).shape == (M,)

@@ -1,0 +1,226 @@
+"""min_{y≥0} cᵀy − logdet(Σ_j y_j D_j): Newton's method on few atoms.
+
+In the variables x_j = c_j y_j atoms of all sizes are alike, and Σ x_j = n at the optimum. A round takes the
+atoms in use and some that would lower the objective, minimises the quadratic model over x ≥ 0 exactly, and
+goes so far along the way there as the objective falls. Atoms that are not in use therefore have the code
+zero, not a small number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spdatoms._compiled.nonnegative import nonnegative_step
+from spdatoms._compiled.small_matrices import (
+    compiled,
+    factorise,
+    factorise_sum,
+    inner_product,
+    invert,
+    log_determinant,
+    pack,
+    transform_half,
+    unpack,
+)
+
+# Atoms that may come in a round: so many, and as many again as are in use.
+_PROPOSALS = 8
+# Below this Newton decrement a full step is safe (the objective is self-concordant).
+_SAFE_DECREMENT = 0.2
+# The share of the decrease that the slope promises, which a step must keep.
+_SUFFICIENT = 0.1
+# Rounds without half the duality gap before rounding is held to be the reason.
+PATIENCE = 15
+
+OBJECTIVE, GAP, RESIDUAL, ROUNDS = range(4)
+
+
+@compiled
+def working_set(x, gradient, atoms, tolerance):
+    """Write the atoms in use, then those of the most negative gradient; return their number."""
+    count = 0
+    for j in range(len(x)):
+        if x[j] > 0.0:
+            atoms[count] = j
+            count += 1
+    used, most = count, 2 * count + _PROPOSALS
+    for j in range(len(x)):
+        if x[j] > 0.0 or gradient[j] >= -tolerance:
+            continue
+        # Insertion into the sorted proposals: those that fall off the end are forgotten.
+        place = count if count < most else count - 1
+        if count == most and gradient[j] >= gradient[atoms[place]]:
+            continue
+        while place > used and gradient[j] < gradient[atoms[place - 1]]:
+            atoms[place] = atoms[place - 1]
+            place -= 1
+        atoms[place] = j
+        count = min(count + 1, most)
+    return count
+
+
+@compiled
+def products(halves, half, costs, out):
+    """Write ⟨A, D_j⟩ / c_j of all atoms, given the half-vector of A."""
+    for j in range(len(halves)):
+        total = 0.0
+        for k in range(len(half)):
+            total += halves[j, k] * half[k]
+        out[j] = total / costs[j]
+
+
+@compiled
+def combine(halves, costs, atoms, weights, half, M):
+    """Write M = Σ_i weights[i] · D_j / c_j with j = atoms[i], and its half-vector."""
+    for k in range(len(half)):
+        half[k] = 0.0
+    for i in range(len(weights)):
+        j = atoms[i]
+        weight = weights[i] / costs[j]
+        if weight != 0.0:
+            for k in range(len(half)):
+                half[k] += weight * halves[j, k]
+    unpack(half, M)
+
+
+@compiled
+def matrix_of_code(halves, costs, x, half, M):
+    """Write M = Σ_j x_j D_j / c_j."""
+    combine(halves, costs, np.arange(len(x)), x, half, M)
+
+
+@compiled
+def stationarity(x, gradient):
+    """max_j |min(x_j, g_j)|, which is zero where x ≥ 0, g ≥ 0 and x_j g_j = 0; g is relative to c."""
+    worst = 0.0
+    for j in range(len(x)):
+        worst = max(worst, abs(min(x[j], gradient[j])))
+    return worst
+
+
+@compiled
+def take(values, atoms, count):
+    """The values of the first atoms of a list."""
+    taken = np.empty(count)
+    for i in range(count):
+        taken[i] = values[atoms[i]]
+    return taken
+
+
+@compiled
+def move(x, atoms, step, t):
+    """x += t · step over the first atoms of a list."""
+    for i in range(len(step)):
+        j = atoms[i]
+        target = x[j] + step[i]
+        x[j] = max(0.0, x[j] + t * step[i])
+        # At t = 1 what the model puts to zero is zero exactly.
+        if t == 1.0 and target < 1e-15 * abs(step[i]):
+            x[j] = 0.0
+
+
+@compiled
+def _first_atom(costs, logdets, n):
+    """The atom that represents the query best on its own: least n·log c_j − logdet D_j."""
+    best = 0
+    for j in range(len(costs)):
+        if n * math.log(costs[j] / costs[best]) < logdets[j] - logdets[best]:
+            best = j
+    return best
+
+
+@compiled
+def _step_length(step, V, n, decrement):
+    """A t ≤ 1 for which t·Σ step − logdet(I + tB) is low enough, with the B of half-vector Vᵀ step."""
+    if decrement <= _SAFE_DECREMENT:
+        return 1.0
+    half, B, L, identity = np.zeros(V.shape[1]), np.empty((n, n)), np.empty((n, n)), np.eye(n)
+    slope = 0.0
+    for i in range(len(step)):
+        slope += step[i]
+        for k in range(len(half)):
+            half[k] += step[i] * V[i, k]
+    unpack(half, B)
+    fall = inner_product(identity, B) - slope
+    # 1/(1 + decrement) is always short enough.
+    t = 1.0
+    while t > 1.0 / (1.0 + decrement):
+        if factorise_sum(identity, t, B, L):
+            if log_determinant(L) - t * slope >= _SUFFICIENT * t * fall:
+                return t
+        t *= 0.5
+    return 1.0 / (1.0 + decrement)
+
+
+@compiled
+def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
+    """Solve the problem from x, or zeros; x is overwritten by c∘y."""
+    N, p = halves.shape
+    n = atoms.shape[1]
+    working, gradient, half = np.empty(N, np.int64), np.empty(N), np.empty(p)
+    M, L, T, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    if x.max() <= 0.0:
+        x[_first_atom(costs, logdets, n)] = n
+    rounds, best_gap, stalled = 0, np.inf, 0
+    while True:
+        # The best multiple of a code is known: Σ x_j = n.
+        x *= n / x.sum()
+        matrix_of_code(halves, costs, x, half, M)
+        factorise(M, L)
+        invert(L, T, work)
+        pack(work, half)
+        products(halves, half, costs, gradient)
+        # M⁻¹/ratio is feasible for the dual problem, max logdet W + n over tr(W D_j) ≤ c_j.
+        gap = n * math.log(max(1.0, gradient.max()))
+        for j in range(N):
+            gradient[j] = 1.0 - gradient[j]
+        stalled = 0 if gap < 0.5 * best_gap else stalled + 1
+        best_gap = min(best_gap, gap)
+        residual = stationarity(x, gradient)
+        solved = gap <= tolerance * n and residual <= tolerance
+        if solved or rounds == max_rounds or stalled > PATIENCE:
+            break
+        count = working_set(x, gradient, working, 0.1 * tolerance)
+        V = np.empty((count, p))
+        for i in range(count):
+            j = working[i]
+            transform_half(T, atoms[j], 1.0 / costs[j], work, V[i])
+        H = np.dot(V, V.T)
+        old, slopes = take(x, working, count), take(gradient, working, count)
+        step = nonnegative_step(H, old, slopes, 0.01 * tolerance)
+        decrement = 0.0
+        for i in range(count):
+            for k in range(count):
+                decrement += step[i] * H[i, k] * step[k]
+        t = _step_length(step, V, n, math.sqrt(decrement))
+        move(x, working, step, t)
+        rounds += 1
+    report[OBJECTIVE] = n - log_determinant(L)
+    report[GAP], report[RESIDUAL], report[ROUNDS] = gap, residual, rounds
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def code_block(atoms, halves, logdets, costs, tolerance, max_rounds, codes, report):
+    """Code a block of queries.
+
+    Parameters
+    ----------
+    atoms : (N, n, n), halves : (N, p), logdets : (N,)
+        D, their half-vectors and log-determinants.
+    costs : (m, N)
+        c_j = tr(X⁻¹D_j) + λ of each query.
+    tolerance : float
+        The duality gap allowed, over n, and the relative error of the optimality conditions.
+    max_rounds : int
+    codes : (m, N)
+        Codes to start from, or zeros. Overwritten by y.
+    report : (m, 4)
+        Overwritten by cᵀy − logdet M, duality gap, relative error of the conditions, and rounds.
+    """
+    for i in range(len(costs)):
+        x = codes[i] * costs[i]
+        code_free(atoms, halves, logdets, costs[i], tolerance, max_rounds, x, report[i])
+        codes[i] = x / costs[i]

@@ -1,0 +1,159 @@
+"""Covariances of joint positions over a temporal hierarchy, and a linear SVM (Cov3DJ)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import SVC
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._estimator import check_labels
+from spdatoms.descriptors import _input as check
+from spdatoms.descriptors._covariance import sample_moments
+from spdatoms.validation import FloatArray
+from spdatoms.vectorisation import vech
+
+Floats = NDArray[np.float64]
+
+
+class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
+    """A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over parts of a sequence.
+
+    Level l = 0, 1, … has windows of T/2^l frames of a sequence of T, half of one overlapping the next;
+    C_i is the covariance of the joint positions (x_1 … x_K, y_1 … y_K, z_1 … z_K) in window i. Before,
+    each coordinate axis is scaled to the range from 0 to 1 of its sequence [1]_.
+
+    Parameters
+    ----------
+    levels : int, default=2
+        The number of levels; 1 is the covariance over the whole sequence alone.
+    overlap : bool, default=True
+        Windows of a level overlap by half; otherwise they are side by side.
+    C : float, default=10.0
+        The price of violated margins of the SVM.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    svm_ : SVC
+        The support vector machine, one class against each other.
+    n_joints_ : int
+        The number K of joints.
+
+    References
+    ----------
+    .. [1] M. Hussein, M. Torki, M. Gowayyed, M. El-Saban, Human action recognition using a temporal
+       hierarchy of covariance descriptors on 3D joint locations, IJCAI 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines.cov3dj import Cov3DJClassifier
+    >>> t = np.linspace(0, 1, 40)[:, None, None]
+    >>> wave, jump = np.sin(9 * t) * np.eye(3)[[0, 1]], t**2 * np.eye(3)[[2, 2]]
+    >>> model = Cov3DJClassifier().fit([wave, jump], ["wave", "jump"])
+    >>> model.predict([2 * jump[::2], 3 * wave[::2]])
+    array(['jump', 'wave'], dtype='<U4')
+    """
+
+    def __init__(self, levels: int = 2, overlap: bool = True, C: float = 10.0) -> None:
+        self.levels = levels
+        self.overlap = overlap
+        self.C = C
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike) -> Any:
+        """Learn from sequences X, each (frames, joints, 3), with labels y (m,)."""
+        check.lengths(self.levels, "levels", 1)
+        sequences = _sequences(X)
+        self.classes_, labels = check_labels(y, len(sequences))
+        self.n_joints_ = sequences[0].shape[1]
+        self.svm_ = SVC(kernel="linear", C=self.C).fit(self._descriptors(sequences), labels)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the SVM's scores of the classes, (m, n_classes), or (m,) for two classes as usual."""
+        descriptors = self._queries(X)
+        return np.asarray(self.svm_.decision_function(descriptors))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each of the sequences X, each (frames, joints, 3)."""
+        descriptors = self._queries(X)
+        labels: NDArray[Any] = self.classes_[self.svm_.predict(descriptors)]
+        return labels
+
+    def _queries(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        sequences = _sequences(X)
+        if sequences[0].shape[1] != self.n_joints_:
+            raise ValueError(
+                f"X holds sequences of {sequences[0].shape[1]} joints, but those of fit had "
+                f"{self.n_joints_}."
+            )
+        return self._descriptors(sequences)
+
+    def _descriptors(self, sequences: list[FloatArray]) -> Floats:
+        return np.stack([cov3dj(s, levels=self.levels, overlap=self.overlap) for s in sequences])
+
+
+def cov3dj(sequence: ArrayLike, *, levels: int = 2, overlap: bool = True) -> Floats:
+    """Return v = (triu C_1, triu C_2, …) / ‖·‖, the descriptor of `Cov3DJClassifier`.
+
+    Parameters
+    ----------
+    sequence : array-like of shape (frames, joints, 3)
+        The positions of joints.
+    levels : int, default=2
+        The number of levels of the hierarchy.
+    overlap : bool, default=True
+        Windows of a level overlap by half.
+
+    Returns
+    -------
+    ndarray of shape (n_windows · 3K(3K+1)/2,)
+        Of length one; zero for a skeleton at rest.
+    """
+    positions = check.joint_sequence(sequence, "sequence").astype(np.float64)
+    low, high = positions.min(axis=(0, 1)), positions.max(axis=(0, 1))
+    positions = (positions - low) / np.where(high > low, high - low, 1.0)
+    coordinates = positions.swapaxes(1, 2).reshape(len(positions), -1)
+    parts = [coordinates[window] for window in hierarchy(len(coordinates), levels, overlap)]
+    v = np.concatenate([vech(sample_moments(part)[1], order="upper") for part in parts])
+    length = np.linalg.norm(v)
+    return np.asarray(v / length if length > 0.0 else v)
+
+
+def hierarchy(frames: int, levels: int, overlap: bool) -> Iterator[slice]:
+    """Return the windows of all levels: [i s, i s + L) with L = T/2^l and the step s = L/2 or L.
+
+    A window has at least one frame, also where the sequence is shorter than the hierarchy is deep.
+    """
+    for level in range(levels):
+        length = frames / 2**level
+        step, count = (length / 2, 2 ** (level + 1) - 1) if overlap else (length, 2**level)
+        for i in range(count):
+            start = min(round(i * step), frames - 1)
+            yield slice(start, max(round(i * step + length), start + 1))
+
+
+def _sequences(X: Any) -> list[FloatArray]:
+    """Return checked sequences with the same number of joints."""
+    items = check.as_items(X, "sequences", 3)
+    sequences = [check.joint_sequence(item, f"X[{i}]") for i, item in enumerate(items)]
+    for i, sequence in enumerate(sequences):
+        if sequence.shape[1] != sequences[0].shape[1]:
+            raise ValueError(
+                f"X[{i}] has {sequence.shape[1]} joints, but X[0] {sequences[0].shape[1]}: all "
+                "sequences must have the same joints."
+            )
+    return sequences

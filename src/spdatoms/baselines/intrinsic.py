@@ -1,0 +1,183 @@
+"""Baselines of the library's own parts: k-means dictionaries, nearest neighbour, nearest mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.extmath import softmax
+
+from spdatoms._estimator import SPDEstimator, check_labels
+from spdatoms.clustering import SPDKMeans
+from spdatoms.coding import SPDSparseCoder, check_alpha, choose_alpha
+from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.means import mean
+from spdatoms.neighbors import SPDKNeighborsClassifier
+from spdatoms.validation import FloatArray
+
+
+class KMeansSparseCoder(SPDSparseCoder):
+    """Sparse codes as in `SPDSparseCoder`, over the centres of k-means as atoms.
+
+    With ``cluster_metric="riemann"`` it is the intrinsic k-means dictionary that the paper compares
+    learned dictionaries with.
+
+    Parameters
+    ----------
+    n_atoms : int
+        The number N of clusters.
+    cluster_metric : str or Divergence
+        The divergence of the clusters, as in `SPDKMeans`.
+    metric, beta, alpha, correction, positive
+        As in `SPDSparseCoder`.
+    max_iter : int
+        The most iterations of k-means.
+    random_state : int, RandomState, Generator or None
+        The source of randomness of the first centres.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The centres.
+    kernel_ : DivergenceKernel
+        The kernel over them, with ``beta_`` and ``gram_``.
+    alpha_ : float
+        The α in use.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines import KMeansSparseCoder
+    >>> X = np.array([1.0, 1.1, 1.2, 9.0, 10.0])[:, None, None] * np.eye(2)
+    >>> KMeansSparseCoder(n_atoms=2, random_state=0).fit_transform(X).shape
+    (5, 2)
+    """
+
+    def __init__(
+        self,
+        n_atoms: int = 64,
+        cluster_metric: str | Divergence = "riemann",
+        metric: str | Divergence = "stein",
+        beta: float | str = "auto",
+        alpha: float | str = "auto",
+        correction: str = "clip",
+        positive: bool = False,
+        max_iter: int = 300,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(None, metric, beta, alpha, correction, positive, n_jobs)
+        self.n_atoms = n_atoms
+        self.cluster_metric = cluster_metric
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
+        """Make atoms of the clusters of X (m, n, n)."""
+        check_alpha(self.alpha)
+        X = self._check_training_matrices(X)
+        kmeans: Any = SPDKMeans(
+            self.n_atoms,
+            self.cluster_metric,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        self.atoms_ = kmeans.fit(X).cluster_centers_
+        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        self.alpha_ = choose_alpha(self.alpha, self.kernel_)
+        return self
+
+
+class MinimumDistanceToMean(ClassifierMixin, SPDEstimator):
+    """The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
+
+    Parameters
+    ----------
+    metric : str or Divergence
+        Any divergence, as in `mean` and `pairwise_divergence`.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    means_ : ndarray of shape (n_classes, n, n)
+        The means.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines import MinimumDistanceToMean
+    >>> X = np.array([1.0, 2.0, 10.0, 20.0])[:, None, None] * np.eye(2)
+    >>> MinimumDistanceToMean().fit(X, ["a", "a", "b", "b"]).predict(4.0 * X[:2])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(self, metric: str | Divergence = "riemann", n_jobs: int | None = None) -> None:
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> MinimumDistanceToMean:
+        """Compute the means of the matrices X (m, n, n) with labels y (m,), weighted if asked."""
+        X = self._check_training_matrices(X)
+        self.classes_, labels = check_labels(y, len(X))
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        if weights is not None and weights.shape != labels.shape:
+            raise ValueError(f"sample_weight must have the shape ({len(X)},), got {weights.shape}.")
+        members = [labels == c for c in range(len(self.classes_))]
+        self.means_: FloatArray = np.stack(
+            [mean(X[of], self.metric, None if weights is None else weights[of]) for of in members]
+        )
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return −d(X_i, C_c) of X, (m, n_classes), or their difference (m,) for two classes."""
+        scores = -self._divergences(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each of the matrices X (m, n, n)."""
+        nearest = self._divergences(X).argmin(axis=1)
+        labels: NDArray[Any] = self.classes_[nearest]
+        return labels
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return exp(−d(X_i, C_c)) of X as shares of their sum, (m, n_classes), not calibrated."""
+        return np.asarray(softmax(-self._divergences(X)))
+
+    def _divergences(self, X: ArrayLike) -> NDArray[np.float64]:
+        X = self._check_queries(X).astype(np.float64, copy=False)
+        divergence = get_divergence(self.metric)
+        means = divergence.prepare(self.means_.astype(np.float64))
+        values: NDArray[np.float64] = divergence.pairwise(
+            divergence.prepare(X), means, n_jobs=self.n_jobs
+        )
+        return values
+
+
+def riemannian_nearest_neighbour(n_jobs: int | None = None) -> SPDKNeighborsClassifier:
+    """Return ``SPDKNeighborsClassifier(1, "riemann")``: the label of the nearest matrix under AIRM.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    SPDKNeighborsClassifier
+        The classifier, not fitted.
+    """
+    return SPDKNeighborsClassifier(1, "riemann", n_jobs)

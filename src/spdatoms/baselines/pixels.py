@@ -1,0 +1,152 @@
+"""Sparse-representation classification of images by their pixels (SRC)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._estimator import check_labels
+from spdatoms.classification import class_scores, nearest_atom_scores, warn_of_zero_codes
+from spdatoms.coding import automatic_alpha, check_alpha
+from spdatoms.descriptors._input import as_items, grey_image
+from spdatoms.lasso import sparse_code
+from spdatoms.validation import FloatArray
+
+Floats = NDArray[np.float64]
+
+
+class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
+    """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
+
+    v holds the pixels of an image, projected on the principal components of the training images
+    (eigenfaces, the mean being kept) and scaled to length one; the columns a_j of A are the training
+    images, treated alike [1]_.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        The number of principal components, or the share of the variance they explain, as in
+        `sklearn.decomposition.PCA`; None keeps all.
+    alpha : float or "auto", default="auto"
+        The price of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    pca_ : PCA
+        The principal components.
+    atoms_ : ndarray of shape (n_images, n_components)
+        The training images, projected and scaled.
+    alpha_ : float
+        The α in use.
+    image_shape_ : tuple of int
+        The height and width of the images.
+
+    References
+    ----------
+    .. [1] J. Wright, A. Yang, A. Ganesh, S. Sastry, Y. Ma, Robust face recognition via sparse
+       representation, IEEE Transactions on Pattern Analysis and Machine Intelligence, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines.pixels import PixelSparseClassifier
+    >>> scenes = np.random.default_rng(0).random((2, 8, 8))
+    >>> model = PixelSparseClassifier().fit(scenes, ["attic", "barn"])
+    >>> model.predict(0.5 * scenes[::-1] + 0.1)
+    array(['barn', 'attic'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        alpha: float | str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike) -> Any:
+        """Make labelled atoms of the images X (m, height, width) with labels y (m,)."""
+        check_alpha(self.alpha)
+        images = _images(X)
+        self.classes_, self._atom_classes = check_labels(y, len(images))
+        self.image_shape_ = images.shape[1:]
+        self.alpha_ = automatic_alpha(False) if isinstance(self.alpha, str) else float(self.alpha)
+        vectors = self._vectors(images)
+        if (vectors == vectors[0]).all():
+            raise ValueError(
+                "The training images leave nothing to tell them apart: they are all alike."
+            )
+        self.pca_ = PCA(self.n_components, svd_solver="full").fit(vectors)
+        self.atoms_ = self._project(vectors)
+        self._gram = self.atoms_ @ self.atoms_.T
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖², (m, n_classes), or (m,) for two classes as usual."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of each of the images X (m, height, width)."""
+        best = self._scores(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        images = _images(X)
+        if images.shape[1:] != self.image_shape_:
+            height, width = self.image_shape_
+            raise ValueError(
+                f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
+                f"{height}×{width}."
+            )
+        cross = self._project(self._vectors(images)) @ self.atoms_.T
+        classes, count = self._atom_classes, len(self.classes_)
+        codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        scores = class_scores(codes, self._gram, cross, classes, count, "residual")
+        empty = ~codes.any(axis=1)
+        if empty.any():
+            warn_of_zero_codes(int(empty.sum()), len(images))
+            # Between vectors of length one, −vᵀa orders as the distance does.
+            scores[empty] = nearest_atom_scores(-cross[empty], classes, count)
+        return scores
+
+    def _vectors(self, images: FloatArray) -> Floats:
+        """Return what describes each image, (m, p)."""
+        return images.reshape(len(images), -1).astype(np.float64)
+
+    def _project(self, vectors: Floats) -> Floats:
+        """Return the vectors on the principal components, scaled to length one."""
+        projected = vectors @ self.pca_.components_.T
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        return np.asarray(projected / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def _images(X: Any) -> FloatArray:
+    """Return checked grey images of one size as an array (m, height, width)."""
+    images = [grey_image(image, f"X[{i}]") for i, image in enumerate(as_items(X, "images", 2))]
+    for i, image in enumerate(images):
+        if image.shape != images[0].shape:
+            raise ValueError(
+                f"X[{i}] has the size {image.shape}, but X[0] {images[0].shape}: resize the images "
+                "to one size (skimage.transform.resize)."
+            )
+    return np.stack(images)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
 import os
-import pkgutil
 import re
 import shlex
 import shutil
@@ -64,66 +62,6 @@ def test_import_is_light():
     assert heavy.isdisjoint(loaded.stdout.split())
 
 
-# --- docstrings --------------------------------------------------------------------------------------
-
-
-def documented_parameters(docstring: str) -> list[str]:
-    """Return the names in the section "Parameters" of a numpydoc docstring."""
-    section = re.search(
-        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", docstring, flags=re.S | re.M
-    )
-    if section is None:
-        return []
-    heads = re.findall(r"^([*\w][^:\n]*?)(?: ?:.*)?$", section.group(1), flags=re.M)
-    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
-
-
-def test_the_parser_of_docstrings():
-    docstring = inspect.cleandoc(
-        """d(X, Y).
-
-        Parameters
-        ----------
-        X, Y : array
-            Text: more.
-
-        Z
-            Text.
-        *args : int
-
-        Returns
-        -------
-        W : int
-        """
-    )
-    assert documented_parameters(docstring) == ["X", "Y", "Z", "args"]
-
-
-@pytest.mark.parametrize("name", spdatoms.__all__)
-def test_docstring_and_signature_agree(name):
-    thing = getattr(spdatoms, name)
-    if inspect.isclass(thing) and issubclass(thing, BaseException):
-        pytest.skip("an exception or a warning takes a message")
-    expected = [
-        parameter for parameter in inspect.signature(thing).parameters if parameter != "self"
-    ]
-    assert sorted(documented_parameters(inspect.getdoc(thing) or "")) == sorted(expected)
-
-
-def modules_with_examples() -> list[str]:
-    """Return the modules of the package but the demonstration and the compiled ones."""
-    names = [module.name for module in pkgutil.walk_packages(spdatoms.__path__, "spdatoms.")]
-    return ["spdatoms"] + [
-        name for name in names if name != "spdatoms.demo" and "._compiled" not in name
-    ]
-
-
-@pytest.mark.parametrize("name", modules_with_examples())
-def test_examples_in_docstrings(name):
-    outcome = doctest.testmod(importlib.import_module(name))
-    assert outcome.failed == 0
-
-
 # --- README ------------------------------------------------------------------------------------------
 
 
@@ -133,12 +71,14 @@ def test_readme_commands():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    for command, extra in ((demo, "demo"), (tests, "test")):
+    for command, extra in ((demo, "cli"), (tests, "test")):
         words = shlex.split(command)
         assert words[:4] == ["python3", "-m", "venv", ".venv"]
         assert f".[{extra}]" in words
         assert extra in extras
-    assert importlib.util.find_spec(shlex.split(demo)[-1]) is not None
+    (script,) = importlib.metadata.entry_points(group="console_scripts", name="spdatoms")
+    assert callable(script.load())
+    assert ".venv/bin/spdatoms reproduce textures" in demo
 
 
 @pytest.mark.skipif(

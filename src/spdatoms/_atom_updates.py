@@ -86,8 +86,9 @@ class UpdateRule:
     least_eigenvalue : float
         The least eigenvalue that an atom may have in its unit-diagonal scaling.
     trials_at_once : int
-        Candidates for an atom that the second pass evaluates before the atoms choose. It has no
-        influence on the result: one at a time saves work, all at once saves passes.
+        Candidates for an atom that a pass evaluates before the atoms choose, after the first one,
+        which most atoms accept. It has no influence on the result: one at a time saves work, all at
+        once saves passes.
     """
 
     sums: AtomSums
@@ -106,6 +107,13 @@ class UpdateRule:
         if self.gradient:
             return [(downhill, t) for t in STEPS]
         return [(self.sums.towards_centre, t) for t in STEPS] + [(downhill, t) for t in LAST_STEPS]
+
+    @property
+    def rounds(self) -> list[Sequence[tuple[Move, float]]]:
+        """What is tried in the same pass."""
+        first, *others = self.trials
+        later = block_slices(len(others), self.trials_at_once)
+        return [[first], *(others[some] for some in later)]
 
     def margin(self, gram: Floats) -> GramMargin | None:
         """Return the margin to keep, if there is one."""
@@ -178,12 +186,11 @@ class AtomUpdate:
     def _update_block(self, block: NDArray[np.intp]) -> None:
         sums = self._sums(block)
         waiting = np.arange(len(block))
-        for trials in block_slices(len(self.rule.trials), self.rule.trials_at_once):
+        for trials in self.rule.rounds:
             if len(waiting) == 0:
                 return
             candidates = [
-                self._candidates(sums[waiting], block[waiting], *trial)
-                for trial in self.rule.trials[trials]
+                self._candidates(sums[waiting], block[waiting], *trial) for trial in trials
             ]
             fits = self.data.fits_of(block[waiting], candidates)
             left = np.ones(len(waiting), dtype=bool)

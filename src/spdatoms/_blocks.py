@@ -48,7 +48,7 @@ def one_blas_thread() -> Any:
 
 
 @contextmanager
-def _progress_bar(total: int, description: str, shown: bool) -> Iterator[Callable[[int], Any]]:
+def progress_bar(total: int, description: str, shown: bool) -> Iterator[Callable[[int], Any]]:
     if not shown:
         yield lambda done: None
         return
@@ -90,7 +90,7 @@ def run_blocks(
     jobs = min(effective_n_jobs(n_jobs), len(slices))
     with (
         one_blas_thread() if uses_blas else nullcontext(),
-        _progress_bar(n_items, description, progress) as advance,
+        progress_bar(n_items, description, progress) as advance,
     ):
         if jobs <= 1:
             for part in slices:

@@ -2,12 +2,13 @@
 
 The learner sees the data only through these passes. Each is a sum over parts of the data, so a
 learner whose data is out of memory or on many machines runs the same algorithm with passes of its
-own. The parts do not depend on the number of threads and are added in order: nor do the results.
+own: `spdatoms.scale`. The parts do not depend on the number of threads, and their terms are added
+along the same tree everywhere: nor do the results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -29,28 +30,93 @@ Result = TypeVar("Result")
 #: to compute them: small enough for threads, large enough to fill the lanes of sparse columns.
 _PART_ENTRIES = 1 << 19
 _PART_FLOPS = 3e10
+#: Bytes of its samples at most.
+_PART_BYTES = 1 << 25
 #: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
 _DENSE_CODES = 0.15
 
 
+def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
+    """Cut m samples of size n into parts for work with so many atoms."""
+    by_flops, by_bytes = _PART_FLOPS / (n_atoms * n**3 / 3), _PART_BYTES / (8 * n**2)
+    count = -(-m // max(1, int(min(_PART_ENTRIES / n_atoms, by_flops, by_bytes))))
+    edges = np.linspace(0, m, count + 1).astype(np.intp).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
 @dataclass
 class Part:
-    """Consecutive samples: what the divergence needs to know, their codes, and k(X_i, D_r) where Y_ir ≠ 0."""
+    """Consecutive samples with codes: what the divergence needs to know of them, Y, and k where Y ≠ 0.
+
+    Attributes
+    ----------
+    prepared : object
+        What `AtomSums.prepare` makes of the samples.
+    columns : csc_array
+        Y by columns, that is by atoms.
+    kernel : ndarray
+        k(X_i, D_r) for the entries of Y, in their order.
+    losses : ndarray
+        f(y_i) of every sample.
+    """
 
     prepared: Any
-    codes: scipy.sparse.csr_array
     columns: scipy.sparse.csc_array
     kernel: Floats
+    losses: Floats
 
-    def set_codes(self, codes: scipy.sparse.csr_array, cross: Floats) -> None:
-        """Keep the codes by rows and by columns, with the kernel values they use."""
-        self.codes = codes
-        self.columns = codes.tocsc()
+    @classmethod
+    def uncoded(cls, prepared: Any, codes: scipy.sparse.csr_array) -> Part:
+        """Samples whose coding is to start from these codes."""
+        unknown = np.full(codes.shape[0], np.inf)
+        return cls(prepared, codes.tocsc(), np.zeros(codes.nnz), unknown)
+
+    def code(self, divergence: Any, beta: float, gram: Floats, atoms: Any, alpha: float) -> float:
+        """Code every sample, each from its last code, over prepared atoms; return Σ_i f(y_i)."""
+        cross = kernel_in_place(divergence.pairwise(self.prepared, atoms), beta)
+        codes, certificate = sparse_code(
+            gram,
+            cross,
+            alpha,
+            init=self.columns.toarray(),
+            check_gram=False,
+            return_certificate=True,
+        )
+        self.columns = sparse_rows(codes).tocsc()
         self.kernel = cross[self.columns.indices, columns_of_entries(self.columns)]
+        self.losses = certificate.objective
+        return float(self.losses.sum())
+
+    def products_of_codes(self) -> Floats:
+        """Return YᵀY."""
+        Y = self.columns
+        if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
+            dense = Y.toarray()
+            return np.asarray(dense.T @ dense)
+        return np.asarray((Y.T @ Y).toarray())
 
     def weighted_kernel(self) -> scipy.sparse.csc_array:
         """Return Y_ir k(X_i, D_r)."""
         return with_values(self.columns, self.columns.data * self.kernel)
+
+    def fits(self) -> Floats:
+        """Return Σ_i Y_ir k(X_i, D_r) for every atom."""
+        return column_sums(self.weighted_kernel())
+
+    def weighted_sums(self, sums: AtomSums, block: NDArray[np.intp], D: Floats) -> Floats:
+        """Return the sums weighted by Y_ir k(X_i, D_r) for the atoms of a block."""
+        return sums.sums(self.prepared, columns(self.weighted_kernel(), block), D[block])
+
+    def fits_of(
+        self, sums: AtomSums, beta: float, block: NDArray[np.intp], candidates: list[Any]
+    ) -> Floats:
+        """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every prepared candidate."""
+        Y = columns(self.columns, block)
+        fits = []
+        for C in candidates:
+            kernel = kernel_in_place(sums.pairs(self.prepared, Y, C), beta)
+            fits.append(column_sums(with_values(Y, Y.data * kernel)))
+        return np.array(fits)
 
 
 class CodedData:
@@ -74,16 +140,15 @@ class CodedData:
         self, X: FloatArray, sums: AtomSums, beta: float, n_atoms: int, n_jobs: int | None
     ) -> None:
         self.X, self.sums, self.beta, self.n_jobs = X, sums, beta, n_jobs
-        self.n_atoms = n_atoms
-        self.losses = np.full(len(X), np.inf)
-        edges = np.linspace(0, len(X), self._part_count() + 1).astype(np.intp)
-        self.slices = [slice(a, b) for a, b in pairwise(edges)]
-        self.parts = self._over_parts(self._prepare)
+        self.slices = part_slices(len(X), X.shape[-1], n_atoms)
+        empty = scipy.sparse.csr_array((len(X), n_atoms))
 
-    def _part_count(self) -> int:
-        m, n = len(self.X), self.X.shape[-1]
-        by_flops = _PART_FLOPS / (self.n_atoms * n**3 / 3)
-        return -(-m // max(1, int(min(_PART_ENTRIES / self.n_atoms, by_flops))))
+        def prepare(number: int) -> Part:
+            rows = self.slices[number]
+            samples = np.require(X[rows], np.float64, ["C", "A"])
+            return Part.uncoded(sums.prepare(samples), empty[rows])
+
+        self.parts = self._over_parts(prepare)
 
     def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
         """Return the function of every part's number, in order, computed by threads."""
@@ -96,10 +161,9 @@ class CodedData:
         run_blocks(compute, len(self.slices), 1, self.n_jobs)
         return [results[number] for number in range(len(self.slices))]
 
-    def _prepare(self, number: int) -> Part:
-        samples = np.require(self.X[self.slices[number]], np.float64, ["C", "A"])
-        empty = scipy.sparse.csr_array((len(samples), self.n_atoms))
-        return Part(self.sums.prepare(samples), empty, empty.tocsc(), np.zeros(0))
+    def _added(self, function: Callable[[Part], Any]) -> Any:
+        """Return the sum of the function over the parts."""
+        return added(self._over_parts(lambda number: function(self.parts[number])))
 
     def __len__(self) -> int:
         return len(self.X)
@@ -108,75 +172,37 @@ class CodedData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         divergence = self.sums.divergence
         atoms = divergence.prepare(D)
-
-        def code_part(number: int) -> float:
-            part = self.parts[number]
-            cross = kernel_in_place(divergence.pairwise(part.prepared, atoms), self.beta)
-            codes, certificate = sparse_code(
-                gram,
-                cross,
-                alpha,
-                init=part.codes.toarray(),
-                check_gram=False,
-                return_certificate=True,
-            )
-            part.set_codes(sparse_rows(codes), cross)
-            self.losses[self.slices[number]] = certificate.objective
-            return float(certificate.objective.sum())
-
-        return sum(self._over_parts(code_part))
+        return float(self._added(lambda part: part.code(divergence, self.beta, gram, atoms, alpha)))
 
     def products_of_codes(self) -> Floats:
         """Return A = YᵀY."""
-
-        def product(number: int) -> Floats:
-            Y = self.parts[number].codes
-            if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
-                dense = Y.toarray()
-                return np.asarray(dense.T @ dense)
-            return np.asarray((Y.T @ Y).toarray())
-
-        return _added(self._over_parts(product))
+        return np.asarray(self._added(Part.products_of_codes))
 
     def fits(self) -> Floats:
         """Return Σ_i Y_ir k(X_i, D_r) for every atom."""
-        return _added([column_sums(part.weighted_kernel()) for part in self.parts])
+        return np.asarray(self._added(Part.fits))
 
     def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats:
         """Return the sums over the samples, weighted by Y_ir k(X_i, D_r), for the atoms of a block.
 
         This is the first pass over the data that the block needs.
         """
-
-        def sum_part(number: int) -> Floats:
-            part = self.parts[number]
-            weights = columns(part.weighted_kernel(), block)
-            return self.sums.sums(part.prepared, weights, D[block])
-
-        return _added(self._over_parts(sum_part))
+        return np.asarray(self._added(lambda part: part.weighted_sums(self.sums, block, D)))
 
     def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B).
 
         This is the second pass over the data that the block needs.
         """
-
         prepared = [self.sums.prepare(C) for C in candidates]
-
-        def fit_part(number: int) -> Floats:
-            part = self.parts[number]
-            Y = columns(part.columns, block)
-            fits = []
-            for C in prepared:
-                kernel = kernel_in_place(self.sums.pairs(part.prepared, Y, C), self.beta)
-                fits.append(column_sums(with_values(Y, Y.data * kernel)))
-            return np.array(fits)
-
-        return _added(self._over_parts(fit_part))
+        return np.asarray(
+            self._added(lambda part: part.fits_of(self.sums, self.beta, block, prepared))
+        )
 
     def worst_represented(self, count: int) -> NDArray[np.intp]:
         """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        return np.argsort(-self.losses, kind="stable")[:count]
+        losses = np.concatenate([part.losses for part in self.parts])
+        return np.argsort(-losses, kind="stable")[:count]
 
     def samples(self, chosen: NDArray[np.intp]) -> Floats:
         """Return some samples."""
@@ -184,12 +210,12 @@ class CodedData:
 
     def codes(self) -> scipy.sparse.csr_array:
         """Return all codes, (m, N)."""
-        return scipy.sparse.vstack([part.codes for part in self.parts], "csr")
+        return scipy.sparse.vstack([part.columns.tocsr() for part in self.parts], "csr")
 
     def start_from(self, codes: scipy.sparse.csr_array) -> None:
         """Let the next coding start from these codes."""
         for part, rows in zip(self.parts, self.slices, strict=True):
-            part.codes = codes[rows]
+            part.columns = codes[rows].tocsc()
 
 
 def kernel_in_place(divergences: Floats, beta: float) -> Floats:
@@ -212,9 +238,13 @@ def sparse_rows(codes: Floats) -> scipy.sparse.csr_array:
     return scipy.sparse.csr_array((codes.ravel()[entries], atoms, starts), shape=codes.shape)
 
 
-def _added(terms: list[Floats]) -> Floats:
-    """Return the sum, from the first term to the last."""
-    total = terms[0].copy()
-    for term in terms[1:]:
-        total += term
-    return total
+def added(terms: Sequence[Any]) -> Any:
+    """Return the sum of arrays or numbers, neighbours first, then neighbours among these sums.
+
+    Any 2^k neighbours that begin at a multiple of 2^k may so be added elsewhere, and the sum stays
+    the same to the last bit. Rounding grows with the logarithm of their number only.
+    """
+    while len(terms) > 1:
+        pairs = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + list(terms[len(pairs) * 2 :])
+    return terms[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._atom_sums import atom_sums
 from spdatoms._atom_updates import UpdateRule
+from spdatoms._blocks import block_slices
 from spdatoms.coding import automatic_alpha
 from spdatoms.correction import eigenvalue_tolerance
 from spdatoms.divergences import Divergence, Jeffrey, Stein
@@ -40,6 +40,8 @@ _LEAST_SCHUR = 1e-5
 _LEAST_EIGENVALUE = 1e-10
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
+#: It sees so many samples an atom at most, evenly taken, or this number if that is more.
+_KMEANS_SAMPLES, _KMEANS_LEAST = 100, 20_000
 
 
 @dataclass(frozen=True)
@@ -220,10 +222,11 @@ def first_atoms(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(kmeans.fit(X).cluster_centers_, np.float64)
+        some = X[evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))]
+        return np.asarray(kmeans.fit(some).cluster_centers_, np.float64)
 
 
-def _enough_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:
+def _enough_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
     chosen = distinct_samples(X, order, count)
     if len(chosen) < count:
         raise ValueError(
@@ -232,15 +235,18 @@ def _enough_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int
     return chosen
 
 
-def distinct_samples(X: FloatArray, order: Iterable[int], count: int) -> list[int]:
+def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
     """Return the first samples in this order that differ from each other, ``count`` at most."""
+    order = np.asarray(order, np.intp)
     seen: set[bytes] = set()
     chosen: list[int] = []
-    for i in order:
+    # A few at a time: data may be far away, and mostly the first ones will do.
+    for part in block_slices(len(order), 2 * count):
         if len(chosen) == count:
             break
-        digest = hashlib.blake2b(X[i].tobytes(), digest_size=16).digest()
-        if digest not in seen:
-            seen.add(digest)
-            chosen.append(int(i))
+        for i, matrix in zip(order[part], X[order[part]], strict=True):
+            digest = hashlib.blake2b(matrix.tobytes(), digest_size=16).digest()
+            if digest not in seen and len(chosen) < count:
+                seen.add(digest)
+                chosen.append(int(i))
     return chosen

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._atom_updates import AtomUpdate, UpdateRule
-from spdatoms._coded_data import CodedData
+from spdatoms._atom_updates import AtomUpdate, Passes, UpdateRule
 from spdatoms._dictionary_problem import Problem
 
 Floats = NDArray[np.float64]
+
+
+class CodingPasses(Passes, Protocol):
+    """What learning asks of the data; `CodedData` says what these methods do."""
+
+    def code(self, gram: Floats, D: Floats, alpha: float) -> float: ...
+
+    def codes(self) -> Any: ...
+
+    def start_from(self, codes: Any) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -27,14 +37,14 @@ class State:
     gram : ndarray of shape (N, N)
         K, without any ridge.
     codes : csr_array of shape (m, N)
-        Y, from which the next coding starts.
+        Y, from which the next coding starts; or something like it that is elsewhere.
     objective : tuple of float
         F after every half-step so far.
     """
 
     atoms: Floats
     gram: Floats
-    codes: scipy.sparse.csr_array
+    codes: Any
     objective: tuple[float, ...]
 
     @property
@@ -64,7 +74,7 @@ def first_state(problem: Problem, atoms: Floats, n_samples: int) -> State:
 
 
 def iterations(
-    data: CodedData, problem: Problem, rule: UpdateRule, state: State
+    data: CodingPasses, problem: Problem, rule: UpdateRule, state: State
 ) -> Iterator[State]:
     """Yield the state after every further iteration, without end."""
     data.start_from(state.codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,181 @@ def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> NDArray[np.intp]:
     return np.array(seeds, dtype=np.intp)
 
 
+@dataclass(frozen=True)
+class Tally:
+    """What is known of clusters: they are added up over parts of the data.
+
+    Attributes
+    ----------
+    sizes, weights : ndarray of shape (k,)
+        How many matrices they have, and the sum of their weights.
+    moved : ndarray of shape (k,)
+        Whether a matrix has come or gone.
+    inertia : float
+        Σ_i w_i d(X_i, C_{l_i}).
+    """
+
+    sizes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    moved: NDArray[np.bool_]
+    inertia: float
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.sizes + other.sizes,
+            self.weights + other.weights,
+            self.moved | other.moved,
+            self.inertia + other.inertia,
+        )
+
+
+class Clustering(Protocol):
+    """What Lloyd's algorithm asks of the data; `ClusteredSample` says what these methods do."""
+
+    divergence: Divergence
+
+    def start(self, centres: NDArray[np.float64]) -> Tally: ...
+
+    def centre_steps(self, clusters: NDArray[np.intp]) -> NDArray[np.float64]: ...
+
+    def try_centres(
+        self, clusters: NDArray[np.intp], centres: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None: ...
+
+    def assign(self) -> Tally: ...
+
+    def exchange(self, weights: NDArray[np.float64]) -> Tally: ...
+
+    def costliest(self, count: int) -> Costliest: ...
+
+    def occupy(self, clusters: NDArray[np.intp], chosen: NDArray[np.intp]) -> None: ...
+
+    def saved(self) -> Any: ...
+
+    def restore(self, state: Any) -> None: ...
+
+    @property
+    def centres(self) -> NDArray[np.float64]: ...
+
+
+@dataclass(frozen=True)
+class Costliest:
+    """The matrices with the greatest w_i d(X_i, C_{l_i}), of those looked at; the earlier at a tie."""
+
+    samples: NDArray[np.intp]
+    costs: NDArray[np.float64]
+    labels: NDArray[np.intp]
+    count: int
+
+    def cut(self) -> Costliest:
+        """Return no more than are asked for, the costliest first."""
+        order = np.argsort(-self.costs, kind="stable")[: self.count]
+        return Costliest(self.samples[order], self.costs[order], self.labels[order], self.count)
+
+    def __add__(self, later: Costliest) -> Costliest:
+        samples, costs, labels = (
+            np.concatenate([getattr(self, name), getattr(later, name)])
+            for name in ("samples", "costs", "labels")
+        )
+        return Costliest(samples, costs, labels, self.count).cut()
+
+
+class ClusteredSample:
+    """Matrices in memory with their labels and d(X_i, C_j) at [j, i] for all centres.
+
+    Only the rows of centres that move are computed again.
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample, self.divergence = sample, sample.divergence
+        self._every = np.arange(len(sample))
+
+    def start(self, centres: NDArray[np.float64]) -> Tally:
+        """Give every matrix to the nearest of these centres."""
+        self.centres = np.array(centres)
+        self.divergences = self.sample.divergences(self.centres)
+        self.labels = self.divergences.argmin(axis=0)
+        return self._tally(np.ones(len(centres), dtype=bool))
+
+    @property
+    def own(self) -> NDArray[np.float64]:
+        """The divergences of the matrices to the centres of their clusters."""
+        own: NDArray[np.float64] = self.divergences[self.labels, self._every]
+        return own
+
+    def _tally(self, moved: NDArray[np.bool_]) -> Tally:
+        return tally(self.labels, self.own, self.sample.weights, moved)
+
+    def centre_steps(self, clusters: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return `Divergence.centre` of the members of each of the clusters."""
+        sample = self.sample
+        steps = np.empty((len(clusters), *self.centres.shape[1:]))
+
+        def step(part: slice) -> None:
+            for a in range(part.start, part.stop):
+                weights = np.where(self.labels == clusters[a], sample.weights, 0.0)
+                current = self.centres[clusters[a]]
+                steps[a] = sample.divergence.centre(sample.prepared, weights, current)
+
+        flops = 20 * len(sample) / len(self.centres) * self.centres.shape[-1] ** 3
+        run_blocks(step, len(clusters), int(_BLOCK_FLOPS / flops), sample.n_jobs)
+        return steps
+
+    def try_centres(
+        self, clusters: NDArray[np.intp], centres: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return Σ w_i d(X_i, C) over the members of each of the clusters, as it is and with these."""
+        rows = self.sample.divergences(centres)
+        self._tried = clusters, centres, rows
+        weights = np.where(self.labels == clusters[:, None], self.sample.weights, 0.0)
+        before = np.einsum("ji,ji->j", weights, self.divergences[clusters])
+        return before, np.einsum("ji,ji->j", weights, rows)
+
+    def keep(self, chosen: NDArray[np.bool_]) -> None:
+        """Replace centres by those just tried, where chosen."""
+        clusters, centres, rows = self._tried
+        for a in np.flatnonzero(chosen):
+            self.centres[clusters[a]], self.divergences[clusters[a]] = centres[a], rows[a]
+
+    def assign(self) -> Tally:
+        """Give every matrix to its nearest centre; at a tie it stays where it is."""
+        goals = self.divergences.argmin(axis=0)
+        return self._give(goals, self.divergences[goals, self._every] < self.own)
+
+    def exchange(self, weights: NDArray[np.float64]) -> Tally:
+        """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
+        return self._give(
+            *exchange_goals(self.divergences, self.labels, self.sample.weights, weights)
+        )
+
+    def _give(self, goals: NDArray[np.intp], leaves: NDArray[np.bool_]) -> Tally:
+        moved = np.zeros(len(self.centres), dtype=bool)
+        moved[self.labels[leaves]] = moved[goals[leaves]] = True
+        self.labels[leaves] = goals[leaves]
+        return self._tally(moved)
+
+    def costliest(self, count: int) -> Costliest:
+        """Return the matrices that are represented worst."""
+        return Costliest(self._every, self.sample.weights * self.own, self.labels, count).cut()
+
+    def occupy(self, clusters: NDArray[np.intp], chosen: NDArray[np.intp]) -> None:
+        """Put the centres of clusters where these matrices are."""
+        self.centres[clusters] = self.sample.matrices[chosen]
+        self.divergences[clusters] = self.sample.divergences(self.centres[clusters])
+        # Not by the divergence, which rounding may leave above zero: a matrix is its own centre.
+        self.divergences[clusters, chosen] = 0.0
+
+    def saved(self) -> Any:
+        """Return what `restore` brings back."""
+        return self.centres.copy(), self.divergences.copy(), self.labels.copy()
+
+    def restore(self, state: Any) -> None:
+        """Return to a state that was saved."""
+        self.centres, self.divergences, self.labels = state
+
+
 class Lloyd:
     """min Σ_i w_i d(X_i, C_{l_i}), over the centres C and the labels l in turn.
 
@@ -101,26 +276,17 @@ class Lloyd:
     Hartigan's rule, which leads out of many of the poor minima in which Lloyd's algorithm stops.
     """
 
-    def __init__(self, sample: Sample, centres: NDArray[np.float64], tol: float) -> None:
-        self.sample = sample
-        self.tol = tol
-        self.centres = np.array(centres)
-        self.divergences = sample.divergences(self.centres)
-        self.labels = self.divergences.argmin(axis=0)
+    def __init__(self, data: Clustering, centres: NDArray[np.float64], tol: float) -> None:
+        self.data, self.tol = data, tol
+        self.tally = data.start(centres)
         self.moving = np.ones(len(centres), dtype=bool)
         self._relocate_empty()
         self.history: list[float] = []
 
     @property
-    def own(self) -> NDArray[np.float64]:
-        """The divergences of the matrices to the centres of their clusters."""
-        own: NDArray[np.float64] = self.divergences[self.labels, np.arange(len(self.sample))]
-        return own
-
-    @property
     def inertia(self) -> float:
         """The sum Σ_i w_i d(X_i, C_{l_i})."""
-        return float(self.sample.weights @ self.own)
+        return self.tally.inertia
 
     @property
     def converged(self) -> bool:
@@ -137,142 +303,133 @@ class Lloyd:
                 break
             self.history.append(self.inertia)
             report(self)
+        # The data may be used for another start.
+        self.centres = self.data.centres.copy()
         return self
 
     def _iterate(self) -> None:
         self._move_centres()
-        self._assign()
+        self._count(self.data.assign())
         self._relocate_empty()
 
+    def _count(self, tally: Tally) -> None:
+        self.tally = tally
+        self.moving |= tally.moved
+
     def _move_centres(self) -> None:
-        divergence = self.sample.divergence
-        sizes = np.bincount(self.labels, minlength=len(self.centres))
-        clusters = np.flatnonzero(self.moving & (sizes > 0))
-        old = self.centres[clusters]
-        proposals = self._centre_steps(clusters)
+        divergence = self.data.divergence
+        clusters = np.flatnonzero(self.moving & (self.tally.sizes > 0))
+        old = self.data.centres[clusters]
+        proposals = self.data.centre_steps(clusters)
         changes = relative_changes(old, proposals)
         self.moving[:] = False
         if not divergence.closed_form:  # a closed form is exact: only new members can move it
             self.moving[clusters] = changes > self.tol
         if divergence.relaxation != 1.0:
             proposals = np.asarray(geodesic(old, proposals, divergence.relaxation))
-        self._accept(clusters, proposals)
-
-    def _centre_steps(self, clusters: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return `Divergence.centre` of the members of each of the clusters."""
-        sample = self.sample
-        steps = np.empty((len(clusters), *self.centres.shape[1:]))
-
-        def step(part: slice) -> None:
-            for a in range(part.start, part.stop):
-                weights = np.where(self.labels == clusters[a], sample.weights, 0.0)
-                current = self.centres[clusters[a]]
-                steps[a] = sample.divergence.centre(sample.prepared, weights, current)
-
-        flops = 20 * len(sample) / len(self.centres) * self.centres.shape[-1] ** 3
-        run_blocks(step, len(clusters), int(_BLOCK_FLOPS / flops), sample.n_jobs)
-        return steps
-
-    def _accept(self, clusters: NDArray[np.intp], proposals: NDArray[np.float64]) -> None:
-        """Move the centres for which Σ w_i d(X_i, C), over the members, does not become greater."""
-        rows = self.sample.divergences(proposals)
-        members = self.labels == clusters[:, None]
-        weights = np.where(members, self.sample.weights, 0.0)
-        before = np.einsum("ji,ji->j", weights, self.divergences[clusters])
-        after = np.einsum("ji,ji->j", weights, rows)
-        for a, cluster in enumerate(clusters):
-            if after[a] <= before[a]:
-                self.centres[cluster], self.divergences[cluster] = proposals[a], rows[a]
-            elif self.moving[cluster]:
-                self._shorten(cluster, proposals[a], weights[a], before[a])
+        before, after = self.data.try_centres(clusters, proposals)
+        better = after <= before
+        self.data.keep(better)
+        too_far = ~better & self.moving[clusters]
+        self._shorten(clusters[too_far], proposals[too_far], before[too_far])
 
     def _shorten(
         self,
-        cluster: np.intp,
-        proposal: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        before: float,
+        clusters: NDArray[np.intp],
+        proposals: NDArray[np.float64],
+        before: NDArray[np.float64],
     ) -> None:
-        """Go a part of the way to a proposal that is too far, or stay."""
+        """Go a part of the way to proposals that are too far, or stay."""
         for t in _STEP_LENGTHS:
-            centre = np.asarray(geodesic(self.centres[cluster], proposal, t))
-            row = self.sample.divergences(centre[None])[0]
-            if weights @ row < before:
-                self.centres[cluster], self.divergences[cluster] = centre, row
+            if not len(clusters):
                 return
-        self.moving[cluster] = False
-
-    def _assign(self) -> None:
-        """Give every matrix to its nearest centre; at a tie it stays where it is."""
-        nearest = self.divergences.argmin(axis=0)
-        every = np.arange(len(self.sample))
-        leaves = self.divergences[nearest, every] < self.own
-        self.moving[self.labels[leaves]] = True
-        self.moving[nearest[leaves]] = True
-        self.labels[leaves] = nearest[leaves]
+            nearer = np.asarray(geodesic(self.data.centres[clusters], proposals, t))
+            _, after = self.data.try_centres(clusters, nearer)
+            better = after < before
+            self.data.keep(better)
+            clusters, proposals, before = clusters[~better], proposals[~better], before[~better]
+        self.moving[clusters] = False
 
     def _exchange(self) -> bool:
-        """Move i from a to b where W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia; say if that helped.
+        """Move matrices by `exchange_goals`, and say if that helped.
 
-        W are the weights of the clusters. The factors tell what the move does to both centres, to
-        first order in w_i/W and for one matrix at a time. So it is a proposal: unless the sum has
-        become clearly less after a step of the centres, everything stays as it was.
+        The factors there tell what the move of one matrix does to both centres, to first order. So
+        it is a proposal: unless the sum has become clearly less after a step of the centres,
+        everything stays as it was.
         """
-        goals, leaves = self._exchange_goals()
-        if not leaves.any():
-            return False
-        before = self.inertia
-        state = self.centres.copy(), self.divergences.copy(), self.labels.copy()
-        self.moving[self.labels[leaves]] = True
-        self.moving[goals[leaves]] = True
-        self.labels[leaves] = goals[leaves]
-        self._iterate()
-        if self.inertia < _WORTHWHILE * before:
-            return True
-        self.centres, self.divergences, self.labels = state
+        before, state = self.tally, self.data.saved()
+        self._count(self.data.exchange(before.weights))
+        if self.moving.any():
+            self._iterate()
+            if self.inertia < _WORTHWHILE * before.inertia:
+                return True
+        self.data.restore(state)
+        self.tally = before
         self.moving[:] = False
         return False
 
-    def _exchange_goals(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """Return the best cluster of every matrix by Hartigan's rule, and whether it is another one."""
-        weights, every = self.sample.weights, np.arange(len(self.sample))
-        totals = np.bincount(self.labels, weights, minlength=len(self.centres))[:, None]
-        costs = self.divergences * (totals / (totals + weights))
-        own_total = totals[self.labels, 0]
-        others = own_total - weights
-        company = others > 1e-9 * own_total
-        # A matrix alone in its cluster stays: nothing is gained where it is its own centre.
-        factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
-        stay = factors * self.own
-        costs[self.labels, every] = stay
-        goals = costs.argmin(axis=0)
-        return goals, costs[goals, every] < _NOTICEABLE * stay
-
     def _relocate_empty(self) -> None:
         """Move the centres of empty clusters to the worst represented matrices."""
-        count = len(self.centres)
-        sizes = np.bincount(self.labels, minlength=count)
+        sizes = self.tally.sizes.copy()
         empty = np.flatnonzero(sizes == 0)
         if not len(empty):
             return
-        cost = self.sample.weights * self.own
+        # Of every cluster one matrix at most is passed over.
+        worst = self.data.costliest(len(empty) + len(sizes))
         chosen: list[int] = []
-        for i in np.argsort(-cost, kind="stable"):
-            if len(chosen) == len(empty) or not cost[i] > 0:
+        for i, (cost, label) in enumerate(zip(worst.costs, worst.labels, strict=True)):
+            if len(chosen) == len(empty) or not cost > 0:
                 break
-            if sizes[self.labels[i]] > 1:  # else its cluster would be the next empty one
-                sizes[self.labels[i]] -= 1
-                chosen.append(int(i))
+            if sizes[label] > 1:  # else its cluster would be the next empty one
+                sizes[label] -= 1
+                chosen.append(i)
         filled = empty[: len(chosen)]
         if not len(filled):
             return
-        self.centres[filled] = self.sample.matrices[chosen]
-        self.divergences[filled] = self.sample.divergences(self.centres[filled])
-        self.moving[self.labels[chosen]] = True
+        self.data.occupy(filled, worst.samples[chosen])
+        self.moving[worst.labels[chosen]] = True
         self.moving[filled] = True
-        # Not by the divergence, which rounding may leave above zero: a matrix is its own centre.
-        self.divergences[filled, chosen] = 0.0
-        self._assign()
+        self._count(self.data.assign())
+
+
+def tally(
+    labels: NDArray[np.intp],
+    own: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    moved: NDArray[np.bool_],
+) -> Tally:
+    """Count the matrices of every cluster, and add up their weights and costs."""
+    count = len(moved)
+    return Tally(
+        np.bincount(labels, minlength=count),
+        np.asarray(np.bincount(labels, weights, minlength=count), np.float64),
+        moved,
+        float(weights @ own),
+    )
+
+
+def exchange_goals(
+    divergences: NDArray[np.float64],
+    labels: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    totals: NDArray[np.float64],
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the best cluster of every matrix by Hartigan's rule, and whether it is another one.
+
+    Matrix i goes from a to b where W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia, with the weights W of
+    the clusters.
+    """
+    every = np.arange(len(labels))
+    costs = divergences * (totals[:, None] / (totals[:, None] + weights))
+    own_total = totals[labels]
+    others = own_total - weights
+    company = others > 1e-9 * own_total
+    # A matrix alone in its cluster stays: nothing is gained where it is its own centre.
+    factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
+    stay = factors * divergences[labels, every]
+    costs[labels, every] = stay
+    goals = costs.argmin(axis=0)
+    return goals, costs[goals, every] < _NOTICEABLE * stay
 
 
 def relative_changes(old: NDArray[np.float64], new: NDArray[np.float64]) -> NDArray[np.float64]:

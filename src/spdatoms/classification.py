@@ -149,10 +149,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.classes_, labels = check_labels(y, len(X))
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
-        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, kernel)
+        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        self.alpha_ = choose_alpha(self.alpha, self.kernel_)
         return self
+
+    def _kernel(self) -> DivergenceKernel:
+        return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+
+    def _divergence(self) -> Divergence:
+        """Return what finds the nearest atom where a code is zero."""
+        return get_divergence(self.metric)
 
     def _labelled_atoms(
         self, X: FloatArray, labels: NDArray[np.intp]
@@ -172,7 +178,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return atoms, classes
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the scores of the classes, (m, n_classes), or (m,) for two classes as usual."""
+        """Return the scores of the classes for X, (m, n_classes), or (m,) for two classes as usual."""
         scores, _ = self._scores(self._check_queries(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -183,7 +189,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return labels
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return each class's share of the positive scores, (m, n_classes).
+        """Return each class's share of the positive scores of X, (m, n_classes).
 
         With the residual rule it is the share of the explained squared norm. The numbers rank
         classes as `predict` does and sum to 1; they are not calibrated.
@@ -207,11 +213,10 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         empty = ~codes.any(axis=1)
         if empty.any():
             warn_of_zero_codes(int(empty.sum()), len(X))
-            divergences = get_divergence(self.metric)
-            queries = divergences.prepare(X[empty].astype(self.atoms_.dtype, copy=False))
-            to_atoms = divergences.pairwise(
-                queries, divergences.prepare(self.atoms_), n_jobs=self.n_jobs
-            )
+            divergence = self._divergence()
+            queries = divergence.prepare(X[empty].astype(self.atoms_.dtype, copy=False))
+            atoms = divergence.prepare(self.atoms_)
+            to_atoms = divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)
             scores[empty] = nearest_atom_scores(to_atoms, classes, len(self.classes_))
         return scores, empty
 

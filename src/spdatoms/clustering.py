@@ -15,10 +15,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from spdatoms._blocks import import_extra
-from spdatoms._estimator import SPDEstimator
-from spdatoms._lloyd import Lloyd, Sample, divergences_to, plus_plus_seeds, random_seeds
+from spdatoms._estimator import SPDEstimator, check_streamable
+from spdatoms._lloyd import (
+    ClusteredSample,
+    Lloyd,
+    Sample,
+    divergences_to,
+    plus_plus_seeds,
+    random_seeds,
+)
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.kernel import check_size
+from spdatoms.kernel import check_size, evenly_spaced
 from spdatoms.means import check_weights
 from spdatoms.validation import FloatArray, check_spd
 
@@ -26,6 +33,8 @@ _SEEDS: dict[str, Callable[[Sample, int, Any], NDArray[np.intp]]] = {
     "k-means++": plus_plus_seeds,
     "random": random_seeds,
 }
+#: Seeds are drawn from so many matrices a cluster at most, evenly taken, or this number if that is more.
+_SEED_SAMPLES, _SEED_LEAST = 100, 20_000
 #: Starts for ``n_init="auto"`` where seeds are drawn without looking at the others.
 _RANDOM_STARTS = 10
 
@@ -134,7 +143,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices, at least as many as clusters.
+            SPD matrices, at least as many as clusters. It may be a Dask array, see `spdatoms.scale`.
         y : object
             Ignored.
         sample_weight : array-like of shape (m,), optional
@@ -147,21 +156,26 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """
         self._check_parameters()
         divergence = get_divergence(self.metric)
-        X = self._check_training_matrices(X)
+        matrices: Any = check_streamable(X, self.n_jobs)
+        self.n_features_in_ = matrices.shape[-1]
         # Normalised weights keep sums in range; the inertia is that of the weights as given.
-        weights = check_weights(sample_weight, len(X))
-        total = float(len(X) if sample_weight is None else np.sum(sample_weight))
-        sample = self._sample(divergence, X, weights)
-        best = min(
-            (self._run(sample, centres) for centres in self._starts(sample)),
-            key=lambda run: run.inertia,
-        )
-        self.cluster_centers_ = best.centres.astype(X.dtype)
+        weights = check_weights(sample_weight, len(matrices))
+        total = float(len(matrices) if sample_weight is None else np.sum(sample_weight))
+        used = np.flatnonzero(weights > 0)
+        self._check_number_of_samples(len(used), len(matrices))
+        data = self._data(divergence, matrices, weights, used)
+        starts = self._starts(divergence, matrices, weights, used)
+        best = min((self._run(data, centres) for centres in starts), key=lambda run: run.inertia)
+        self.cluster_centers_ = best.centres.astype(matrices.dtype)
         self.n_iter_ = len(best.history) - 1
         self.inertia_history_ = total * np.array(best.history)
-        divergences = self._divergences(X)
-        self.labels_ = divergences.argmin(axis=0)
-        self.inertia_ = total * float(weights @ divergences.min(axis=0))
+        if isinstance(data, ClusteredSample):
+            divergences = self._divergences(matrices)
+            self.labels_ = divergences.argmin(axis=0)
+            inertia = float(weights @ divergences.min(axis=0))
+        else:
+            self.labels_, inertia = data.nearest(self.cluster_centers_.astype(np.float64))
+        self.inertia_ = total * inertia
         self._warn(best.converged)
         return self
 
@@ -179,13 +193,16 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return −Σ_i w_i min_j d(X_i, C_j), the greater the better."""
-        X = self._check_queries(X)
-        nearest = self._divergences(X).min(axis=0)
+        """Return −Σ_i w_i min_j d(X_i, C_j) of X (m, n, n), the greater the better."""
+        nearest = self._losses(X)
         if sample_weight is None:
             return -float(nearest.sum())
-        check_weights(sample_weight, len(X))
+        check_weights(sample_weight, len(nearest))
         return -float(nearest @ np.asarray(sample_weight, dtype=np.float64))
+
+    def _losses(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return min_j d(X_i, C_j)."""
+        return np.asarray(self._divergences(self._check_queries(X)).min(axis=0))
 
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "max_iter"):
@@ -198,22 +215,48 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
                 f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}."
             )
 
-    def _sample(
-        self, divergence: Divergence, X: FloatArray, weights: NDArray[np.float64]
-    ) -> Sample:
-        """Prepare the matrices that have a weight, in double precision."""
-        used = weights > 0
-        count = int(used.sum())
+    def _check_number_of_samples(self, count: int, of: int) -> None:
         if count < self.n_clusters:
-            which = "matrices" if count == len(X) else "matrices with a positive weight"
+            which = "matrices" if count == of else "matrices with a positive weight"
             raise ValueError(
                 f"X holds {count} {which}, fewer than n_clusters={self.n_clusters}: ask for at "
                 "most as many clusters as there are matrices."
             )
-        matrices = (X if count == len(X) else X[used]).astype(np.float64, copy=False)
-        return Sample(divergence, matrices, weights[used], self.n_jobs)
 
-    def _starts(self, sample: Sample) -> Iterator[NDArray[np.float64]]:
+    def _data(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: NDArray[np.float64],
+        used: NDArray[np.intp],
+    ) -> Any:
+        """Return the matrices that have a weight, in memory or in a stream."""
+        if isinstance(X, np.ndarray):
+            return ClusteredSample(self._sample(divergence, X, weights, used))
+        from spdatoms.scale._clusters import ClusteredStream
+
+        return ClusteredStream(X, divergence, weights, self.n_clusters)
+
+    def _sample(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: NDArray[np.float64],
+        chosen: NDArray[np.intp],
+    ) -> Sample:
+        """Prepare some of the matrices, in double precision."""
+        matrices = X[:] if len(chosen) == len(X) else X[chosen]
+        return Sample(
+            divergence, matrices.astype(np.float64, copy=False), weights[chosen], self.n_jobs
+        )
+
+    def _starts(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: NDArray[np.float64],
+        used: NDArray[np.intp],
+    ) -> Iterator[NDArray[np.float64]]:
         """Yield the first centres of every start."""
         if not isinstance(self.init, str):
             yield self._given_centres()
@@ -224,6 +267,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         starts: Any = self.n_init
         if starts == "auto":
             starts = _RANDOM_STARTS if self.init == "random" else 1
+        limit = max(_SEED_LEAST, _SEED_SAMPLES * self.n_clusters)
+        sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
         for _ in range(starts):
             yield sample.matrices[_SEEDS[self.init](sample, self.n_clusters, rng)]
 
@@ -235,9 +280,12 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             )
         return centres.astype(np.float64)
 
-    def _run(self, sample: Sample, centres: NDArray[np.float64]) -> Lloyd:
-        with _progress(self.max_iter, shown=bool(self.verbose)) as report:
-            return Lloyd(sample, centres, self.tol).run(self.max_iter, report)
+    def _run(self, data: Any, centres: NDArray[np.float64]) -> Lloyd:
+        def run() -> Lloyd:
+            with _progress(self.max_iter, shown=bool(self.verbose)) as report:
+                return Lloyd(data, centres, self.tol).run(self.max_iter, report)
+
+        return run() if isinstance(data, ClusteredSample) else data.attempt(run)
 
     def _divergences(self, X: FloatArray) -> NDArray[np.float64]:
         """d(X_i, C_j) at [j, i], in double precision whatever that of X is."""

@@ -115,10 +115,12 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         else:
             atoms = check_spd(self.dictionary, name="dictionary")
             self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
-        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, kernel)
+        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        self.alpha_ = choose_alpha(self.alpha, self.kernel_)
         return self
+
+    def _kernel(self) -> DivergenceKernel:
+        return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._atom_sums import atom_sums
+from spdatoms._atom_updates import UpdateRule
 from spdatoms._blocks import import_extra, one_blas_thread
 from spdatoms._checkpoint import Checkpoint, fingerprint
 from spdatoms._coded_data import CodedData
@@ -26,8 +28,8 @@ from spdatoms._dictionary_problem import (
     generator,
     settle,
 )
-from spdatoms._estimator import SPDEstimator
-from spdatoms._learning import State, first_state, iterations
+from spdatoms._estimator import SPDEstimator, check_streamable
+from spdatoms._learning import CodingPasses, State, first_state, iterations
 from spdatoms._online import Memory, learn_batch
 from spdatoms.coding import check_alpha
 from spdatoms.divergences import Divergence
@@ -39,6 +41,9 @@ Floats = NDArray[np.float64]
 
 _INITS = ("kmeans", "random")
 _UPDATES = ("centre", "gradient")
+#: With a checkpoint, codes come home every so many iterations and start anew from there: what is lost
+#: with a worker then need not be computed again from the beginning.
+_FRESH_START = 10
 
 
 class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -174,20 +179,20 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.batch_iter = batch_iter
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
-        """Learn the atoms from X (m, n, n).
+        """Learn the atoms from X (m, n, n), which may be a Dask array: see `spdatoms.scale`.
 
         Ctrl-C ends it early with what has been learned by then, and a warning says so.
         """
         self._check_parameters()
-        X = check_spd(X)
-        self._check_number_of_samples(X)
+        samples: Any = check_streamable(X, self.n_jobs)
+        self._check_number_of_samples(samples)
         with one_blas_thread():
-            state, problem = self._learn(X)
+            state, problem = self._learn(samples)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
         self._memory: Memory | None = None
         self.batch_losses_ = np.zeros(0)
-        self._keep(state.atoms, problem, X.dtype)
+        self._keep(state.atoms, problem, samples.dtype)
         return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
@@ -217,8 +222,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         The loss of a matrix is its share of the objective, 1 − 2 yᵀk + yᵀ(K + μI)y + α‖y‖₁ with its
         code y: between 0 and 1 where the kernel is positive definite.
         """
+        return -float(self._losses(X).mean())
+
+    def _losses(self, X: ArrayLike) -> Floats:
+        """Return the loss of every matrix."""
         _, certificate = self._code(X, sparse=True, return_certificate=True)
-        return -float(certificate.objective.mean())
+        return np.asarray(certificate.objective)
 
     def _code(self, X: ArrayLike, **options: Any) -> Any:
         X = self._check_queries(X)
@@ -227,21 +236,23 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs, **options
         )
 
-    def _learn(self, X: FloatArray) -> tuple[State, Problem]:
+    def _learn(self, X: Any) -> tuple[State, Problem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
         checkpoint = self._checkpoint_of(X)
         found = checkpoint and checkpoint.read(self._divergence())
         state, problem = found or self._start(X)
         if checkpoint and not found:
             checkpoint.write(state, problem)
-        data = self._coded_data(X, problem)
-        steps = iterations(data, problem, problem.rule(self.update, self.block_size, X), state)
+        data, rule = self._passes(X, problem)
+        steps = iterations(data, problem, rule, state)
         try:
             with self._progress(state) as report:
                 while state.n_iter < self.max_iter and not state.converged(self.tol):
                     state = next(steps)
                     if checkpoint:
                         checkpoint.write(state, problem)
+                        if state.n_iter % _FRESH_START == 0:
+                            data.start_from(state.codes)
                     report(state)
         except KeyboardInterrupt:
             warnings.warn(
@@ -251,7 +262,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             )
         return state, problem
 
-    def _start(self, X: FloatArray) -> tuple[State, Problem]:
+    def _start(self, X: Any) -> tuple[State, Problem]:
         atoms, problem = self._first_atoms(X)
         return first_state(problem, atoms, len(X)), problem
 
@@ -290,6 +301,17 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.kernel_ = kernel.fit_checked(self.atoms_)
         self.n_features_in_ = self.atoms_.shape[-1]
 
+    def _passes(self, X: Any, problem: Problem) -> tuple[CodingPasses, UpdateRule]:
+        """Return the samples, in memory or in a stream, and how atoms move."""
+        rule = problem.rule(self.update, self.block_size, X)
+        if isinstance(X, np.ndarray):
+            return self._coded_data(X, problem), rule
+        from spdatoms.scale._coding import StreamedCodedData
+
+        data = StreamedCodedData(X, rule.sums, problem.beta, self.n_atoms)
+        # A pass that reads everything again costs more than trials that turn out to be needless.
+        return data, replace(rule, trials_at_once=len(rule.trials))
+
     def _coded_data(self, X: FloatArray, problem: Problem) -> CodedData:
         sums = atom_sums(problem.divergence)
         return CodedData(X, sums, problem.beta, self.n_atoms, self.n_jobs)
@@ -297,7 +319,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def _divergence(self) -> Divergence:
         return atom_sums(symmetric_divergence(self.metric)).divergence
 
-    def _checkpoint_of(self, X: FloatArray) -> Checkpoint | None:
+    def _checkpoint_of(self, X: Any) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         init = self.init

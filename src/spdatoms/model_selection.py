@@ -245,11 +245,11 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return self._fitted().predict(X)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return probabilities as `SPDSparseClassifier.predict_proba` does."""
+        """Return probabilities for X as `SPDSparseClassifier.predict_proba` does."""
         return self._fitted().predict_proba(X)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return scores as `SPDSparseClassifier.decision_function` does."""
+        """Return scores of X as `SPDSparseClassifier.decision_function` does."""
         return self._fitted().decision_function(X)
 
     def _fitted(self) -> SPDSparseClassifier:

@@ -8,6 +8,7 @@ good as the identity, while a covariance estimated from too few samples is refus
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -78,18 +79,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     ValueError: X[0] is not positive definite: ... is -1; ...
     """
     X = as_float(X, name)
-    if X.ndim == 2:
-        raise ValueError(
-            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}: "
-            f"for a single matrix use {name}[None]."
-        )
-    if X.ndim != 3:
-        raise ValueError(
-            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}."
-        )
-    check_square(X, name)
-    if X.shape[0] == 0:
-        raise ValueError(f"{name} is empty: it holds no matrix (its shape is {X.shape}).")
+    check_stack(X, name)
     raise_unless_spd(X, name, batch=X.shape[:1])
     return X
 
@@ -102,21 +92,42 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
         raise ValueError(
             f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
         ) from error
-    if array.dtype.kind == "c":
+    return np.asarray(array, dtype=float_type(array.dtype, name))
+
+
+def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """Return the type that numbers of another type are computed with: float32 or float64."""
+    if dtype.kind == "c":
         raise TypeError(
-            f"{name} is complex ({array.dtype}): only real matrices are handled, Hermitian input "
+            f"{name} is complex ({dtype}): only real matrices are handled, Hermitian input "
             "is a later extension."
         )
-    if array.dtype.kind not in "fiub":
+    if dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} must hold real numbers, got the dtype {array.dtype}: convert it to a float "
+            f"{name} must hold real numbers, got the dtype {dtype}: convert it to a float "
             "array first (np.stack makes one of a sequence of matrices)."
         )
-    single = array.dtype.kind == "f" and array.dtype.itemsize <= 4
-    return np.asarray(array, dtype=np.float32 if single else np.float64)
+    single = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if single else np.float64)
 
 
-def check_square(X: FloatArray, name: str) -> None:
+def check_stack(X: Any, name: str) -> None:
+    """Refuse anything that has not the shape (m, n, n) of at least one matrix."""
+    if X.ndim == 2:
+        raise ValueError(
+            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}: "
+            f"for a single matrix use {name}[None]."
+        )
+    if X.ndim != 3:
+        raise ValueError(
+            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}."
+        )
+    check_square(X, name)
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} is empty: it holds no matrix (its shape is {X.shape}).")
+
+
+def check_square(X: Any, name: str) -> None:
     """Refuse an array whose last two axes are not those of n×n matrices, n ≥ 1."""
     if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
         raise ValueError(f"The matrices of {name} must be square, got the shape {X.shape}.")
@@ -126,6 +137,40 @@ def check_square(X: FloatArray, name: str) -> None:
 
 def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
     """Raise the error that `check_spd` describes; X has shape (m, n, n) and m is prod(batch)."""
+    find_unfit(X).raise_if_any(name, batch)
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """The matrices of a stack that are not SPD: where the first is, what it has, and how many."""
+
+    first: int = 0
+    complaint: str = ""
+    count: int = 0
+
+    def moved(self, offset: int) -> Unfit:
+        """Return the findings on a stack that begins at the offset."""
+        return replace(self, first=self.first + offset)
+
+    def __add__(self, later: Unfit) -> Unfit:
+        return replace(self, count=self.count + later.count) if self.count else later
+
+    def raise_if_any(self, name: str, batch: tuple[int, ...]) -> None:
+        """Raise the error that `check_spd` describes."""
+        self._raise(matrix_name(name, self.first, batch), f"of the {int(np.prod(batch))} matrices")
+
+    def raise_in_block(self, name: str, start: int, stop: int) -> None:
+        """Raise that error for matrices that are a block of more."""
+        self._raise(matrix_name(name, self.first, (stop,)), f"of {name}[{start}:{stop}]")
+
+    def _raise(self, first: str, all_of_them: str) -> None:
+        if self.count:
+            others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
+            raise ValueError(f"{first} {self.complaint}{others}.")
+
+
+def find_unfit(X: FloatArray) -> Unfit:
+    """Return which of the matrices X (m, n, n) are not SPD."""
     eps = float(np.finfo(X.dtype).eps)
     first, complaint, unfit = 0, "", 0
     for part in _blocks(X):
@@ -141,9 +186,7 @@ def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
             if problem and not unfit:
                 first, complaint = part.start + int(i), problem
             unfit += bool(problem)
-    if unfit:
-        others = f" ({unfit - 1} more of the {len(X)} matrices are unfit)" if unfit > 1 else ""
-        raise ValueError(f"{matrix_name(name, first, batch)} {complaint}{others}.")
+    return Unfit(first, complaint, unfit)
 
 
 def raise_unless_finite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:

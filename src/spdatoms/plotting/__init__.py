@@ -7,7 +7,19 @@ read in grey. matplotlib comes with ``pip install 'spdatoms[plot]'``.
 
 from spdatoms.plotting._atoms import AtomsDisplay
 from spdatoms.plotting._codes import CodesDisplay
+from spdatoms.plotting._comparison import ComparisonDisplay
+from spdatoms.plotting._curves import AccuracyBySizeDisplay, CMCDisplay
 from spdatoms.plotting._learning_curve import LearningCurveDisplay
+from spdatoms.plotting._path import RegularisationPathDisplay
 from spdatoms.plotting._usage import AtomUsageDisplay
 
-__all__ = ["AtomUsageDisplay", "AtomsDisplay", "CodesDisplay", "LearningCurveDisplay"]
+__all__ = [
+    "AccuracyBySizeDisplay",
+    "AtomUsageDisplay",
+    "AtomsDisplay",
+    "CMCDisplay",
+    "CodesDisplay",
+    "ComparisonDisplay",
+    "LearningCurveDisplay",
+    "RegularisationPathDisplay",
+]

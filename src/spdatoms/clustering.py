@@ -55,7 +55,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         ``"logeuclid"``, ``"euclid"`` or ``"burg"``, see `pairwise_divergence`.
     init : {"k-means++", "random"} or array-like of shape (n_clusters, n, n)
         The first centres: matrices drawn far apart (greedy k-means++, with divergences in place of
-        squared distances), matrices drawn at random, or given ones.
+        squared distances), matrices drawn at random, or given ones. They are drawn from 20,000
+        matrices, evenly taken, or 100 for every cluster if that is more.
     n_init : int or "auto"
         How many starts to make, of which the one with the least inertia is kept. ``"auto"`` is 10
         for ``init="random"`` and else 1. Given centres are started from once.

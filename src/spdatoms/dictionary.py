@@ -66,8 +66,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         The price of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the kernel is indefinite
         on the training matrices.
     init : {"kmeans", "random"} or array-like of shape (n_atoms, n, n)
-        The first atoms: the centres of k-means with the same divergence, random training matrices,
-        or given ones.
+        The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
+        taken, or 100 for every atom if that is more), random training matrices, or given ones.
     max_iter : int
         The most iterations, each of a coding and an update of all atoms.
     tol : float

@@ -18,11 +18,12 @@ from spdatoms._compiled.small_matrices import (
     compiled,
     factorise,
     factorise_sum,
+    gather,
     inner_product,
     invert,
     log_determinant,
     pack,
-    transform_half,
+    transform_halves,
     unpack,
 )
 
@@ -73,23 +74,32 @@ def products(halves, half, costs, out):
 
 
 @compiled
-def combine(halves, costs, atoms, weights, half, M):
-    """Write M = Σ_i weights[i] · D_j / c_j with j = atoms[i], and its half-vector."""
+def matrix_of_code(halves, costs, x, half, M):
+    """Write M = Σ_j x_j D_j / c_j."""
     for k in range(len(half)):
         half[k] = 0.0
-    for i in range(len(weights)):
-        j = atoms[i]
-        weight = weights[i] / costs[j]
-        if weight != 0.0:
+    for j in range(len(x)):
+        if x[j] > 0.0:
+            weight = x[j] / costs[j]
             for k in range(len(half)):
                 half[k] += weight * halves[j, k]
     unpack(half, M)
 
 
 @compiled
-def matrix_of_code(halves, costs, x, half, M):
-    """Write M = Σ_j x_j D_j / c_j."""
-    combine(halves, costs, np.arange(len(x)), x, half, M)
+def total(x):
+    """Σ_j x_j."""
+    sum_ = 0.0
+    for value in x:
+        sum_ += value
+    return sum_
+
+
+@compiled
+def scale(x, factor):
+    """x *= factor."""
+    for j in range(len(x)):
+        x[j] *= factor
 
 
 @compiled
@@ -133,17 +143,23 @@ def _first_atom(costs, logdets, n):
 
 
 @compiled
-def _step_length(step, V, n, decrement):
-    """A t ≤ 1 for which t·Σ step − logdet(I + tB) is low enough, with the B of half-vector Vᵀ step."""
+def _step_length(step, H, V, n):
+    """A t ≤ 1 for which t·Σ step − logdet(I + tB) is low enough, with the B of half-vector V step."""
+    decrement = 0.0
+    for i in range(len(step)):
+        for k in range(len(step)):
+            decrement += step[i] * H[i, k] * step[k]
+    decrement = math.sqrt(decrement)
     if decrement <= _SAFE_DECREMENT:
         return 1.0
-    half, B, L, identity = np.zeros(V.shape[1]), np.empty((n, n)), np.empty((n, n)), np.eye(n)
-    slope = 0.0
-    for i in range(len(step)):
-        slope += step[i]
-        for k in range(len(half)):
-            half[k] += step[i] * V[i, k]
+    half, B, L, identity = np.zeros(len(V)), np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
+    slope = total(step)
+    for k in range(len(half)):
+        for i in range(len(step)):
+            half[k] += step[i] * V[k, i]
     unpack(half, B)
+    for i in range(n):
+        identity[i, i] = 1.0
     fall = inner_product(identity, B) - slope
     # 1/(1 + decrement) is always short enough.
     t = 1.0
@@ -155,28 +171,45 @@ def _step_length(step, V, n, decrement):
     return 1.0 / (1.0 + decrement)
 
 
-@compiled
+@njit(cache=True, nogil=True, error_model="numpy")
 def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
-    """Solve the problem from x, or zeros; x is overwritten by c∘y."""
+    """Code one query.
+
+    Parameters
+    ----------
+    atoms : (N, n, n), halves : (N, p), logdets : (N,)
+        D, their half-vectors and log-determinants.
+    costs : (N,)
+        c_j = tr(X⁻¹D_j) + λ.
+    tolerance : float
+        The duality gap allowed, over n, and the relative error of the optimality conditions.
+    max_rounds : int
+    x : (N,)
+        Where to start, or zeros. Overwritten by c∘y.
+    report : (4,)
+        Overwritten by cᵀy − logdet M, duality gap, relative error of the conditions, and rounds.
+    """
     N, p = halves.shape
     n = atoms.shape[1]
     working, gradient, half = np.empty(N, np.int64), np.empty(N), np.empty(p)
     M, L, T, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    if x.max() <= 0.0:
+    if total(x) <= 0.0:
         x[_first_atom(costs, logdets, n)] = n
     rounds, best_gap, stalled = 0, np.inf, 0
     while True:
         # The best multiple of a code is known: Σ x_j = n.
-        x *= n / x.sum()
+        scale(x, n / total(x))
         matrix_of_code(halves, costs, x, half, M)
         factorise(M, L)
         invert(L, T, work)
         pack(work, half)
         products(halves, half, costs, gradient)
-        # M⁻¹/ratio is feasible for the dual problem, max logdet W + n over tr(W D_j) ≤ c_j.
-        gap = n * math.log(max(1.0, gradient.max()))
+        ratio = 1.0
         for j in range(N):
+            ratio = max(ratio, gradient[j])
             gradient[j] = 1.0 - gradient[j]
+        # M⁻¹/ratio is feasible for the dual problem, max logdet W + n over tr(W D_j) ≤ c_j.
+        gap = n * math.log(ratio)
         stalled = 0 if gap < 0.5 * best_gap else stalled + 1
         best_gap = min(best_gap, gap)
         residual = stationarity(x, gradient)
@@ -184,43 +217,12 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
         if solved or rounds == max_rounds or stalled > PATIENCE:
             break
         count = working_set(x, gradient, working, 0.1 * tolerance)
-        V = np.empty((count, p))
-        for i in range(count):
-            j = working[i]
-            transform_half(T, atoms[j], 1.0 / costs[j], work, V[i])
-        H = np.dot(V, V.T)
-        old, slopes = take(x, working, count), take(gradient, working, count)
-        step = nonnegative_step(H, old, slopes, 0.01 * tolerance)
-        decrement = 0.0
-        for i in range(count):
-            for k in range(count):
-                decrement += step[i] * H[i, k] * step[k]
-        t = _step_length(step, V, n, math.sqrt(decrement))
-        move(x, working, step, t)
+        V = np.empty((p, count))
+        transform_halves(T, gather(atoms, costs, working, count), V)
+        H = np.dot(V.T, V)
+        slopes = take(gradient, working, count)
+        step = nonnegative_step(H, take(x, working, count), slopes, 0.01 * tolerance)
+        move(x, working, step, _step_length(step, H, V, n))
         rounds += 1
     report[OBJECTIVE] = n - log_determinant(L)
     report[GAP], report[RESIDUAL], report[ROUNDS] = gap, residual, rounds
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def code_block(atoms, halves, logdets, costs, tolerance, max_rounds, codes, report):
-    """Code a block of queries.
-
-    Parameters
-    ----------
-    atoms : (N, n, n), halves : (N, p), logdets : (N,)
-        D, their half-vectors and log-determinants.
-    costs : (m, N)
-        c_j = tr(X⁻¹D_j) + λ of each query.
-    tolerance : float
-        The duality gap allowed, over n, and the relative error of the optimality conditions.
-    max_rounds : int
-    codes : (m, N)
-        Codes to start from, or zeros. Overwritten by y.
-    report : (m, 4)
-        Overwritten by cᵀy − logdet M, duality gap, relative error of the conditions, and rounds.
-    """
-    for i in range(len(costs)):
-        x = codes[i] * costs[i]
-        code_free(atoms, halves, logdets, costs[i], tolerance, max_rounds, x, report[i])
-        codes[i] = x / costs[i]

@@ -67,7 +67,8 @@ def _step_on_face(H, x, gradient, order, size, factor, d, r, s):
         d[blocking] = -x[blocking]
     for i in range(size):
         d[order[i]] = max(d[order[i]], -x[order[i]])
-    r[:] = gradient
+    for j in range(len(d)):
+        r[j] = gradient[j]
     for j in range(len(d)):
         if d[j] != 0.0:
             for i in range(len(r)):
@@ -85,19 +86,19 @@ def nonnegative_step(H, x, gradient, tolerance):
     n = len(x)
     factor, s, d, r = np.empty((n, n)), np.empty(n), np.zeros(n), gradient.copy()
     order = np.empty(n, np.int64)
-    size = 0
+    size = np.int64(0)  # not the literal 0: one version of the functions is enough
     for i in range(n):
         if x[i] > 0.0:
             size = _append(H, factor, order, size, i)
     for _ in range(3 * n + 10):
         while _step_on_face(H, x, gradient, order, size, factor, d, r, s) >= 0:
-            kept = 0
+            kept = np.int64(0)
             for i in range(size):
                 j = order[i]
                 if x[j] + d[j] > 0.0:
                     kept = _append(H, factor, order, kept, j)
             size = kept
-        best, entering = tolerance, -1
+        best, entering = tolerance, np.int64(-1)
         for j in range(n):
             if x[j] + d[j] <= 0.0 and -r[j] > best:
                 best, entering = -r[j], j

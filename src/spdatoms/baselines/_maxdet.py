@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._blocks import run_blocks
-from spdatoms._compiled.bounded_maxdet import code_bounded_block
-from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_block
+from spdatoms._compiled.bounded_maxdet import code_bounded
+from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_free
 from spdatoms._spectral import cholesky, symmetric_part, transpose
 from spdatoms.batched import inverse, log_determinant
 from spdatoms.certificate import Certificate
@@ -93,17 +93,17 @@ class MaxdetDictionary:
         codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, 4))
         multipliers = np.zeros((m, self.halves.shape[1]))
 
-        D = (self.atoms, self.halves, self.logdets)
 
         def code_queries(part: slice) -> None:
-            c, y, r = costs[part], codes[part], report[part]
-            if bounded:
-                bounds, Z = queries[part], multipliers[part]
-                code_bounded_block(*D, c, bounds, tol, max_rounds, y, Z, r)
-            else:
-                code_block(*D, c, tol, max_rounds, y, r)
+            for c, x, X, Z, r in zip(
+                costs[part], codes[part], queries[part], multipliers[part], report[part], strict=True
+            ):
+                code_free(self.atoms, self.halves, self.logdets, c, tol, max_rounds, x, r)
+                if bounded:
+                    code_bounded(self.atoms, self.halves, c, X, tol, max_rounds, x, Z, r)
 
         run_blocks(code_queries, m, _BLOCK, n_jobs, progress, "tensor sparse coding")
+        codes /= costs
         Z = transpose(self.frame) @ unvech(multipliers, weighted=True) @ self.frame
         return TensorCodes(codes, _certify(report, codes, queries, n, tol), symmetric_part(Z))
 

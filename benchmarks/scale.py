@@ -1,0 +1,226 @@
+"""Dictionary learning and coding from Zarr on Dask workers, against the same in memory.
+
+    python benchmarks/scale.py                        # all figures, 300,000 matrices 22×22
+    python benchmarks/scale.py --matrices 30000       # a quick look
+    python benchmarks/scale.py --only memory,two      # some of the runs
+
+Every run is timed after a small one has compiled and loaded everything. Load of the machine is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import zarr
+from distributed import Client, LocalCluster
+from zarr.codecs import BloscCodec
+
+from spdatoms import SPDDictionaryLearning
+
+N_ATOMS, SIZE, ITERATIONS = 128, 22, 3
+CHUNK = 2048
+KINDS = 64
+
+
+def matrices(count: int, seed: int) -> np.ndarray:
+    """Return covariances of 60 samples each, of 64 kinds."""
+    shapes = np.random.default_rng(0).standard_normal((KINDS, SIZE, 2 * SIZE))
+    L = np.linalg.cholesky(shapes @ shapes.swapaxes(1, 2) / (2 * SIZE))
+    rng = np.random.default_rng(seed)
+    G = L[rng.integers(KINDS, size=count)] @ rng.standard_normal((count, SIZE, 60))
+    return np.asarray(G @ G.swapaxes(1, 2) / 60)
+
+
+def store(path: str, count: int) -> None:
+    """Write so many matrices to a Zarr array, chunk by chunk."""
+    array = zarr.create_array(
+        path,
+        shape=(count, SIZE, SIZE),
+        chunks=(CHUNK, SIZE, SIZE),
+        dtype="f8",
+        compressors=BloscCodec(cname="lz4", shuffle="shuffle"),
+    )
+    for start in range(0, count, CHUNK):
+        some = matrices(min(CHUNK, count - start), 1 + start)
+        array[start : start + len(some)] = some
+
+
+def learner(**options: Any) -> Any:
+    """Return the learner that all runs use."""
+    return SPDDictionaryLearning(
+        N_ATOMS,
+        init="random",
+        max_iter=ITERATIONS,
+        tol=0.0,
+        random_state=0,
+        **options,
+    )
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Return how long a call takes, and what it returns."""
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+@contextmanager
+def workers(count: int, processes: bool, limit: str) -> Iterator[Client]:
+    """Give a client with so many workers of one thread each, or one worker of so many threads."""
+    with (
+        LocalCluster(
+            n_workers=count if processes else 1,
+            threads_per_worker=1 if processes else count,
+            processes=processes,
+            memory_limit=limit,
+            dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def peak_memory() -> int:
+    """Return the greatest memory this process has had."""
+    with open("/proc/self/status") as file:
+        return int(next(line for line in file if line.startswith("VmHWM")).split()[1]) * 1024
+
+
+def moved(dask_worker: Any) -> tuple[int, int, int, float]:
+    """Return bytes a worker has sent to others, results on its disk, its peak memory and CPU time."""
+    data = getattr(dask_worker.data, "slow", None)
+    spilled = len(data) if data is not None else 0
+    return dask_worker.transfer_outgoing_bytes_total, spilled, peak_memory(), time.process_time()
+
+
+def warm_up() -> None:
+    """Load and compile everything in this process."""
+    few = matrices(1000, 0)
+    learner().set_params(max_iter=2).fit(few).transform(few)
+
+
+def report(name: str, seconds: float, count: int, note: str = "") -> None:
+    """Print a line."""
+    each = seconds / (count * ITERATIONS) * 1e6
+    print(
+        f"{name:34s} {seconds:8.1f} s {each:8.1f} us/matrix/iteration  "
+        f"load {os.getloadavg()[0]:.1f}  {note}",
+        flush=True,
+    )
+
+
+def on_workers(X: Any, count: int, processes: bool, limit: str, expected: Any) -> float:
+    """Learn on so many workers; print what it took."""
+    with workers(count, processes, limit) as client:
+        client.run(warm_up)
+        learner().set_params(max_iter=1).fit(X[: 4 * CHUNK])
+        before = client.run(moved)
+        seconds, fitted = timed(lambda: learner().fit(X))
+        after = client.run(moved)
+        sent = sum(after[w][0] - before[w][0] for w in after) / ITERATIONS
+        peak = max(value[2] for value in after.values())
+        spilled = sum(value[1] for value in after.values())
+        cpu = sum(after[w][3] - before[w][3] for w in after)
+        note = (
+            f"CPU {cpu:.1f} s, between workers {sent / 1e6:.1f} MB/iteration, "
+            f"peak {peak / 1e6:.0f} MB, spilled {spilled}"
+        )
+        if expected is not None:
+            error = np.abs(fitted.objective_ / expected.objective_ - 1).max()
+            note += f", objective differs by {error:.0e}"
+        name = f"{count} {'process' if processes else 'thread'} worker(s), {limit}"
+        report(name, seconds, len(X), note)
+    return seconds
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--matrices", type=int, default=300_000)
+    parser.add_argument("--limit", default="600MB", help="memory of a worker")
+    parser.add_argument("--only", default="memory,two,one,threads,transform,constant,weak")
+    options = parser.parse_args()
+    runs = set(options.only.split(","))
+    warnings.simplefilter("ignore")
+    folder = tempfile.mkdtemp(prefix="spdatoms-scale-")
+    try:
+        path, m = os.path.join(folder, "X.zarr"), options.matrices
+        store(path, m)
+        X = da.from_zarr(path)
+        print(
+            f"{m} matrices {SIZE}x{SIZE}, {X.nbytes / 1e9:.2f} GB, N={N_ATOMS}, {ITERATIONS} iterations"
+        )
+        run_all(X, m, options.limit, runs)
+    finally:
+        shutil.rmtree(folder)
+
+
+def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
+    """Run the chosen measurements."""
+    expected, here = None, float("nan")
+    if "memory" in runs:
+        data = X.compute()
+        learner(n_jobs=2).set_params(max_iter=1).fit(data[: 4 * CHUNK])
+        cpu = time.process_time()
+        here, expected = timed(lambda: learner(n_jobs=2).fit(data))
+        report("in memory, 2 threads", here, m, f"CPU {time.process_time() - cpu:.1f} s")
+        del data
+    if "two" in runs:
+        two = on_workers(X, 2, True, limit, expected)
+        print(f"  overhead against memory: {100 * (two / here - 1):.0f} %")
+        if "one" in runs:
+            one = on_workers(X, 1, True, limit, expected)
+            print(f"  two workers are {one / two:.2f} times as fast as one")
+    if "threads" in runs:
+        on_workers(X, 2, False, "2GB", expected)
+    if "transform" in runs:
+        transform(X, expected or learner().fit(X[: 4 * CHUNK].compute()))
+    if "constant" in runs:
+        constant(X)
+    if "weak" in runs:
+        half = on_workers(X[: m // 2], 1, True, limit, None)
+        full = on_workers(X, 2, True, limit, None)
+        print(f"  weak scaling: {100 * half / full:.0f} %")
+
+
+def transform(X: Any, fitted: Any) -> None:
+    """Code all matrices, from Zarr by threads, and in memory: the rates."""
+    data = X[:60_000].compute()
+    fitted.set_params(n_jobs=2)
+    fitted.transform(data[:CHUNK])
+    seconds, _ = timed(lambda: fitted.transform(data))
+    in_memory = len(data) / seconds
+    # Each task of Dask has one thread, so there are as many of them.
+    streamed = fitted.set_params(n_jobs=1).transform(X)
+    seconds, _ = timed(lambda: np.count_nonzero(streamed.sum(axis=1).compute(num_workers=2)))
+    rate = len(X) / seconds
+    print(
+        f"transform: {in_memory:.0f} a second in memory, {rate:.0f} streamed "
+        f"({100 * rate / in_memory:.0f} %), load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+
+
+def constant(X: Any) -> None:
+    """Learn from more and more matrices: the cost of one."""
+    for count in (10_000, 30_000, 100_000, len(X)):
+        if count <= len(X):
+            data = X[:count].compute()
+            seconds, _ = timed(lambda data=data: learner(n_jobs=2).fit(data))
+            report(f"in memory, {count} matrices", seconds, count)
+            del data
+
+
+if __name__ == "__main__":
+    main()

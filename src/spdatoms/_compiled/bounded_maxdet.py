@@ -1,0 +1,265 @@
+"""min_{y≥0} cᵀy − logdet M over M = Σ_j y_j D_j ⪯ X: a primal–dual interior-point method on few atoms.
+
+If the optimum without the bound keeps it, that is the answer. Otherwise it is scaled under the bound, and a
+multiplier Z ≻ 0 of S = X − M ≻ 0 comes to it. A round linearises the optimality conditions
+
+    c_j + tr(ZD_j) − tr(M⁻¹D_j) ≥ 0, with equality where y_j > 0,    and    Z = μS⁻¹
+
+twice, as Mehrotra does: for μ = 0, which shows how far μ may fall and what the linearisation leaves out;
+then for that μ and with the second-order terms. With dS = −dM it is Z + dZ = μS⁻¹ + ½(S⁻¹ dM Z + Z dM S⁻¹)
+(the direction of Helmberg, Rendl, Vanderbei and Wolkowicz; Kojima, Shindoh and Hara; Monteiro), so that
+
+    H_ij = tr(M⁻¹D_i M⁻¹D_j) + tr(S⁻¹D_i ZD_j)
+
+and Cholesky factors are all that is needed. Signs of y are kept by the exact solution of the quadratic
+model over y ≥ 0. As without the bound, the variables are x_j = c_j y_j.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spdatoms._compiled.maxdet import (
+    GAP,
+    OBJECTIVE,
+    PATIENCE,
+    RESIDUAL,
+    ROUNDS,
+    matrix_of_code,
+    move,
+    products,
+    scale,
+    stationarity,
+    take,
+    total,
+    working_set,
+)
+from spdatoms._compiled.nonnegative import nonnegative_step
+from spdatoms._compiled.small_matrices import (
+    add,
+    compiled,
+    factorise,
+    factorise_sum,
+    gather,
+    inner_product,
+    invert,
+    log_determinant,
+    multiply_symmetric,
+    pack,
+    transform_fully,
+    transform_halves,
+    unpack,
+)
+
+# The share of the way to the edge of the cone that a step may go.
+_TO_THE_EDGE = 0.98
+# Trials that find the edge of the cone, to within 1/128 of the step.
+_TRIALS = 8
+# The first Z is so much of S⁻¹, and the first M so much of what the bound allows.
+_FIRST_MU, _FIRST_SHARE = 0.2, 0.9
+# μ falls in a round to this fraction at most.
+_LEAST_FALL = 1e-6
+
+
+@compiled
+def _inside(S, Z, M, dZ, dM, t, work):
+    """Say whether S − t dM, Z + t dZ and M + t dM are positive definite."""
+    return (
+        factorise_sum(S, -t, dM, work)
+        and factorise_sum(Z, t, dZ, work)
+        and factorise_sum(M, t, dM, work)
+    )
+
+
+@compiled
+def _to_the_edge(S, Z, M, dZ, dM, work):
+    """The longest t ≤ 1, nearly, that stays in the cone."""
+    low, high, t = 0.0, 2.0, 1.0
+    for _ in range(_TRIALS):
+        if _inside(S, Z, M, dZ, dM, t, work):
+            low = t
+            if t == 1.0:
+                break
+        else:
+            high = t
+        t = 0.5 * (low + high)
+    return low
+
+
+@compiled
+def _largest_multiple(X, M, work):
+    """The t, to a tenth, up to which tM ⪯ X; it is known to be below 1."""
+    low, high = 0.0, 1.0
+    while high - low > 0.1 * high:
+        t = 0.5 * (low + high)
+        if factorise_sum(X, -t, M, work):
+            low = t
+        else:
+            high = t
+    return low
+
+
+@compiled
+def _multiplier_step(Z, inverse_slack, dM, mu, correction, dZ, work):
+    """dZ = μS⁻¹ − Z + ½(S⁻¹ dM Z + Z dM S⁻¹) + correction."""
+    multiply_symmetric(inverse_slack, dM, Z, dZ, work)
+    for i in range(len(Z)):
+        for j in range(len(Z)):
+            dZ[i, j] += mu * inverse_slack[i, j] - Z[i, j] + correction[i, j]
+
+
+@compiled
+def _second_order(inverse, inverse_slack, dM, dZ, correction, curvature, work):
+    """Write ½(S⁻¹ dM dZ + dZ dM S⁻¹) and M⁻¹dM M⁻¹dM M⁻¹; dZ is lost."""
+    multiply_symmetric(inverse_slack, dM, dZ, correction, work)
+    multiply_symmetric(inverse, dM, inverse, dZ, work)
+    multiply_symmetric(dZ, dM, inverse, curvature, work)
+
+
+@compiled
+def _hessian(stack, TM, TS, LZ):
+    """H of the matrices in a stack, as their Gram matrix in both frames."""
+    n, _, count = stack.shape
+    p = n * (n + 1) // 2
+    V, U = np.empty((p + n * n, count)), np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            U[i, j] = LZ[j, i]
+    transform_halves(TM, stack, V[:p])
+    transform_fully(TS, stack, U, V[p:])
+    return np.dot(V.T, V)
+
+
+@compiled
+def _direction(halves, costs, working, H, x, slopes, tolerance, half, dM):
+    """Return the step that minimises the quadratic model, and write its dM."""
+    step = nonnegative_step(H, x, slopes, tolerance)
+    for k in range(len(half)):
+        half[k] = 0.0
+    for i in range(len(step)):
+        weight = step[i] / costs[working[i]]
+        for k in range(len(half)):
+            half[k] += weight * halves[working[i], k]
+    unpack(half, dM)
+    return step
+
+
+@compiled
+def _correct_slopes(halves, costs, working, mu, inverse_slack, correction, curvature, half, slopes):
+    """Add ⟨μS⁻¹ + ½(S⁻¹ dM dZ + dZ dM S⁻¹) − M⁻¹dM M⁻¹dM M⁻¹, D_j⟩/c_j to the slopes."""
+    n = len(correction)
+    for i in range(n):
+        for j in range(n):
+            curvature[i, j] = mu * inverse_slack[i, j] + correction[i, j] - curvature[i, j]
+    pack(curvature, half)
+    for i in range(len(slopes)):
+        added = 0.0
+        for k in range(len(half)):
+            added += half[k] * halves[working[i], k]
+        slopes[i] += added / costs[working[i]]
+
+
+@compiled
+def _certify(halves, costs, X, x, M, inverse, LM, S, Z, slack, pull, half, multiplier, report):
+    """Write pull_j = tr(M⁻¹D_j)/c_j, slack_j = 1 + tr(ZD_j)/c_j − pull_j, Z, and the report; return tr(SZ)."""
+    n = len(M)
+    pack(inverse, half)
+    products(halves, half, costs, pull)
+    pack(Z, multiplier)
+    products(halves, multiplier, costs, slack)
+    ratio = 0.0
+    for j in range(len(x)):
+        price = 1.0 + slack[j]
+        ratio = max(ratio, pull[j] / price)
+        slack[j] = price - pull[j]
+    complementarity = inner_product(S, Z)
+    # (M⁻¹/ratio, Z) is feasible for the dual problem.
+    gap = total(x) - n + inner_product(Z, X) + n * math.log(ratio)
+    report[OBJECTIVE] = total(x) - log_determinant(LM)
+    report[GAP] = max(gap, 0.0)
+    report[RESIDUAL] = max(stationarity(x, slack), complementarity / n)
+    return complementarity
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, report):
+    """Code one query, unless the solution without the bound keeps it: then nothing is changed.
+
+    Parameters
+    ----------
+    X : (n, n)
+        The bound.
+    x : (N,)
+        The solution without the bound. Overwritten by c∘y.
+    multiplier : (p,)
+        Overwritten by the half-vector of Z.
+    atoms, halves, costs, tolerance, max_rounds, report
+        As in `spdatoms._compiled.maxdet.code_free`.
+    """
+    N, p = halves.shape
+    n = atoms.shape[1]
+    working, pull, slack, half = np.empty(N, np.int64), np.empty(N), np.empty(N), np.empty(p)
+    M, LM, TM, inverse = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    S, LS, TS, inverse_slack = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    Z, LZ, dM, dZ = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    work, correction, curvature = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    matrix_of_code(halves, costs, x, half, M)
+    if factorise_sum(X, -1.0, M, work):
+        return
+    share = _FIRST_SHARE * _largest_multiple(X, M, work)
+    scale(x, share)
+    add(M, share - 1.0, M, M)
+    add(X, -1.0, M, S)
+    factorise(S, LS)
+    invert(LS, TS, Z)
+    add(Z, _FIRST_MU - 1.0, Z, Z)
+    factorise(M, LM)
+    factorise(Z, LZ)
+    best_gap, stalled, report[ROUNDS] = np.inf, 0, 0
+    while True:
+        invert(LM, TM, inverse)
+        invert(LS, TS, inverse_slack)
+        complementarity = _certify(
+            halves, costs, X, x, M, inverse, LM, S, Z, slack, pull, half, multiplier, report
+        )
+        stalled = 0 if report[GAP] < 0.5 * best_gap else stalled + 1
+        best_gap = min(best_gap, report[GAP])
+        solved = report[GAP] <= tolerance * n and report[RESIDUAL] <= tolerance
+        if solved or report[ROUNDS] == max_rounds or stalled > PATIENCE:
+            break
+        count = working_set(x, slack, working, 0.1 * tolerance)
+        H = _hessian(gather(atoms, costs, working, count), TM, TS, LZ)
+        old, slopes = take(x, working, count), take(pull, working, count)
+        for i in range(count):
+            slopes[i] = 1.0 - slopes[i]
+        exact = 0.01 * tolerance
+        mu = 0.0
+        add(Z, -1.0, Z, correction)
+        for predicting in (True, False):
+            step = _direction(halves, costs, working, H, old, slopes, exact, half, dM)
+            _multiplier_step(Z, inverse_slack, dM, mu, correction, dZ, work)
+            t = _to_the_edge(S, Z, M, dZ, dM, work)
+            if predicting:
+                add(S, -t, dM, LM)
+                add(Z, t, dZ, work)
+                left = max(0.0, inner_product(LM, work) / complementarity)
+                mu = max(_LEAST_FALL, min(1.0, left**3)) * complementarity / n
+                mu = max(mu, 0.1 * tolerance)
+                _second_order(inverse, inverse_slack, dM, dZ, correction, curvature, work)
+                _correct_slopes(
+                    halves, costs, working, mu, inverse_slack, correction, curvature, half, slopes
+                )
+        t *= _TO_THE_EDGE
+        move(x, working, step, t)
+        matrix_of_code(halves, costs, x, half, M)
+        add(X, -1.0, M, S)
+        add(Z, t, dZ, Z)
+        if not (factorise(S, LS) and factorise(Z, LZ) and factorise(M, LM)):
+            # Rounding leaves no new point inside the cone: the one before is the best there is.
+            for i in range(count):
+                x[working[i]] = old[i]
+            break
+        report[ROUNDS] += 1

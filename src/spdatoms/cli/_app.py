@@ -1,0 +1,44 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from spdatoms import __version__
+from spdatoms.cli._errors import Commands
+
+#: A command is the function of that name in the module of that name. The modules are light: they
+#: import the numerical parts of the package when the command runs.
+COMMANDS = ("inspect", "learn", "code", "classify", "reproduce")
+
+app = typer.Typer(
+    name="spdatoms",
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"spdatoms {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def spdatoms(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Sparse coding, dictionary learning and classification of symmetric positive definite matrices."""
+
+
+for _name in COMMANDS:
+    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_name}"), _name))

@@ -1,0 +1,175 @@
+"""Matrices and labels from files, arrays and tables to files; the kind is told by the ending."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms.datasets._files import read_mat, read_npz
+
+Array: TypeAlias = NDArray[Any]
+
+MATRIX_FILES = (".npy", ".npz", ".mat")
+LABEL_FILES = (*MATRIX_FILES, ".csv", ".txt")
+
+
+def read_matrices(path: Path, key: str | None = None) -> Array:
+    """Return the matrices of a file as an array (m, n, n), not checked yet.
+
+    MATLAB's (n, n, m) is turned round, a single matrix becomes a stack of one. Where the shape does
+    not tell, symmetry does.
+    """
+    return as_stack(_read_array(path, key, wanted=_may_be_matrices, what="matrices"), path)
+
+
+def as_stack(array: Array, path: Path) -> Array:
+    """Return matrices as (m, n, n), given as (m, n, n), (n, n, m), (n, n) or a MATLAB cell of (n, n)."""
+    if array.dtype == object:
+        array = _stack_cells(array, path)
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim != 3:
+        raise ValueError(f"{path}: the shape {array.shape} is not one of matrices, (m, n, n).")
+    first, second, last = array.shape
+    turned = array.transpose(2, 0, 1)
+    if first == second == last:
+        return turned if _is_symmetric(turned) and not _is_symmetric(array) else array
+    if first == second:
+        return turned
+    if second == last:
+        return array
+    raise ValueError(
+        f"{path}: the shape {array.shape} is neither (m, n, n) nor MATLAB's (n, n, m)."
+    )
+
+
+def read_labels(path: Path, key: str | None, count: int) -> Array:
+    """Return ``count`` labels from a file: one a line, or an array."""
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".txt"):
+        labels = _read_column(path, key, count)
+    else:
+        labels = _read_array(path, key, wanted=lambda array: array.size == count, what="labels")
+        labels = np.array([_text(item) for item in labels.ravel()])
+    if len(labels) != count:
+        raise ValueError(f"{path}: there are {len(labels)} labels for {count} matrices.")
+    return _as_numbers(labels)
+
+
+def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays: all of them to .npz, the first to .npy; to .csv those of one length, side by side."""
+    first = next(iter(arrays.values()))
+    match path.suffix.lower():
+        case ".npz":
+            np.savez(path, **cast(Any, arrays))
+        case ".npy":
+            np.save(path, first)
+        case _:
+            columns: dict[str, Sequence[Any]] = {}
+            for name, array in arrays.items():
+                if array.ndim == 1 and len(array) == len(first):
+                    columns[name] = array.tolist()
+                elif array.ndim == 2 and len(array) == len(first):
+                    columns |= {f"{name}_{j}": column.tolist() for j, column in enumerate(array.T)}
+            write_table(path, columns)
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write columns of one length as .csv, with their names in the first line."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _read_array(path: Path, key: str | None, wanted: Any, what: str) -> Array:
+    """Return the array of that key, or the only one that is wanted."""
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    suffix = path.suffix.lower()
+    try:
+        if suffix == ".npy":
+            # A memory map: matrices are checked and used block by block.
+            return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        if suffix not in MATRIX_FILES:
+            raise ValueError(f"has the ending {suffix!r}; {', '.join(MATRIX_FILES)} are read")
+        arrays = read_npz(path) if suffix == ".npz" else read_mat(path)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: {error}.") from error
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+    if key is not None:
+        if key not in arrays:
+            raise ValueError(f"{path}: there is no array {key!r}; it holds {shapes}.")
+        return arrays[key]
+    candidates = [name for name, array in arrays.items() if wanted(array)]
+    if len(candidates) != 1:
+        problem = "no array can be" if not candidates else "several arrays can be"
+        raise ValueError(f"{path}: {problem} the {what}; it holds {shapes}. Choose one by its key.")
+    return arrays[candidates[0]]
+
+
+def _may_be_matrices(array: Array) -> bool:
+    if array.dtype == object:
+        return bool(array.size) and all(np.ndim(cell) == 2 for cell in array.flat)
+    if array.dtype.kind not in "fiubc":
+        return False
+    if array.ndim == 3:
+        return bool(array.shape[0] == array.shape[1] or array.shape[1] == array.shape[2])
+    return array.ndim == 2 and bool(array.shape[0] == array.shape[1] > 1)
+
+
+def _stack_cells(array: Array, path: Path) -> Array:
+    try:
+        return np.stack([np.asarray(cell) for cell in array.flat])
+    except ValueError:
+        raise ValueError(f"{path}: the matrices of the cell array differ in size.") from None
+
+
+def _is_symmetric(X: Array) -> bool:
+    X = np.asarray(X, dtype=np.float64)
+    difference = abs(X - X.swapaxes(1, 2)).max(initial=0)
+    return bool(difference <= np.sqrt(np.finfo(np.float32).eps) * abs(X).max(initial=0))
+
+
+def _read_column(path: Path, key: str | None, count: int) -> Array:
+    """Return the labels of a text file: its only column, or the one with that name."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        rows = [row for row in csv.reader(file) if row]
+    if key is not None:
+        if not rows or key not in rows[0]:
+            raise ValueError(f"{path}: no column is called {key!r}.")
+        column = rows[0].index(key)
+        rows = rows[1:]
+    elif rows and len(rows[0]) > 1:
+        names = ", ".join(rows[0])
+        raise ValueError(f"{path}: there are several columns ({names}). Choose one by its key.")
+    else:
+        column = 0
+        # One line too many: the name of the column.
+        rows = rows[1:] if len(rows) == count + 1 else rows
+    if any(len(row) <= column for row in rows):
+        raise ValueError(f"{path}: a line has fewer columns than the first.")
+    return np.array([row[column].strip() for row in rows])
+
+
+def _text(item: Any) -> str:
+    """Return a label as text; MATLAB's cells of strings are arrays in arrays."""
+    while isinstance(item, np.ndarray) and item.size == 1:
+        item = item.ravel()[0]
+    if isinstance(item, float | np.floating) and float(item).is_integer():
+        item = int(item)
+    return str(item)
+
+
+def _as_numbers(labels: Array) -> Array:
+    """Return labels as integers if all are; "007" is a name."""
+    try:
+        numbers = np.array([int(label) for label in labels])
+    except ValueError:
+        return labels
+    return numbers if (numbers.astype(str) == labels).all() else labels

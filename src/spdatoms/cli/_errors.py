@@ -1,0 +1,56 @@
+"""One line for the user in place of a traceback."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+WRONG_DATA = 1
+INTERRUPTED = 130
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Print an error that was raised in words, and every warning, as one line on stderr.
+
+    `ValueError`, `TypeError`, `OSError` and `ImportError` are how the package speaks about what it
+    was given: they end the program with the code 1. Anything else is a bug and keeps its traceback.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        try:
+            yield
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: nothing to say, and nobody to say it to
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            say(f"error: {_sentence(error)}")
+            raise typer.Exit(WRONG_DATA) from error
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def say(text: str) -> None:
+    """Print one line on stderr, which keeps stdout for results."""
+    print(" ".join(text.split()), file=sys.stderr)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error) or type(error).__name__
+
+
+class Commands(TyperGroup):
+    """A group of commands whose errors are one line each."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        with one_line_errors():
+            return super().invoke(ctx)

@@ -1,0 +1,103 @@
+"""Options that several commands have, described once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+_METHOD = "The method"
+_FILES = "Files"
+_RUN = "The run"
+
+
+class Metric(StrEnum):
+    """The symmetric divergences."""
+
+    stein = "stein"
+    jeffrey = "jeffrey"
+    riemann = "riemann"
+    logeuclid = "logeuclid"
+    euclid = "euclid"
+
+
+def number_or_auto(text: str) -> float | str:
+    """Return a number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'") from None
+
+
+def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
+    """Return a check, made before anything is computed, that a file can be written."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is None:
+            return None
+        if path.suffix.lower() not in suffixes:
+            raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
+        if not path.parent.is_dir():
+            raise typer.BadParameter(f"the folder {path.parent} does not exist")
+        return path
+
+    return check
+
+
+def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-o")) -> Any:
+    """Return the option of a file to write."""
+    return typer.Option(
+        *names, help=help_text, callback=ending_in(*suffixes), rich_help_panel=_FILES
+    )
+
+
+MatricesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="X",
+        help="The matrices: .npy, .npz or .mat of shape (m, n, n), or MATLAB's (n, n, m).",
+        show_default=False,
+    ),
+]
+KeyOption = Annotated[
+    str | None,
+    typer.Option("--key", help="Which array of an .npz or .mat file.", rich_help_panel=_FILES),
+]
+MetricOption = Annotated[
+    Metric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
+]
+BetaOption = Annotated[
+    Any,
+    typer.Option(
+        "--beta",
+        parser=number_or_auto,
+        metavar="NUMBER|auto",
+        help="β of the kernel exp(−β·d); 'auto' is 1 / median divergence.",
+        rich_help_panel=_METHOD,
+    ),
+]
+AlphaOption = Annotated[
+    Any,
+    typer.Option(
+        "--alpha",
+        parser=number_or_auto,
+        metavar="NUMBER|auto",
+        help="The price of a code's 1-norm (the paper's λ); more makes codes sparser.",
+        rich_help_panel=_METHOD,
+    ),
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", help="Threads; -1 is all processors.", rich_help_panel=_RUN),
+]
+SeedOption = Annotated[
+    int, typer.Option("--seed", help="Where all randomness comes from.", rich_help_panel=_RUN)
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show a progress bar.", rich_help_panel=_RUN)
+]

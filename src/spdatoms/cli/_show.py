@@ -1,0 +1,60 @@
+"""Tables and progress bars on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+#: Matrices that are coded between two ticks of a progress bar.
+_BLOCK = 512
+
+
+def show_table(
+    rows: Iterable[Sequence[object]], *, header: Sequence[str] = (), title: str = ""
+) -> None:
+    """Print rows of cells; the first column is their name."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    cells = [tuple(map(str, row)) for row in rows]
+    table = Table(
+        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_header=bool(header)
+    )
+    for column in header or [""] * max(map(len, cells), default=1):
+        table.add_column(column, overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def in_blocks(
+    function: Callable[[Array], Array], X: Array, description: str, *, shown: bool
+) -> Array:
+    """Return ``function(X)``; with a progress bar on stderr it is computed block by block."""
+    if not shown:
+        return function(X)
+    from rich.console import Console
+    from rich.progress import track
+
+    starts = range(0, len(X), _BLOCK)
+    bar = track(starts, description, console=Console(stderr=True))
+    return np.concatenate([function(X[start : start + _BLOCK]) for start in bar])
+
+
+def load_model(path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None) -> Any:
+    """Return the estimator of a model file, if it has the methods and attributes that are needed."""
+    from spdatoms.storage import load
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    model = load(path)
+    if not all(hasattr(model, ability) for ability in abilities):
+        raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {purpose}.")
+    return model if n_jobs is None else model.set_params(n_jobs=n_jobs)

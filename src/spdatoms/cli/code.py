@@ -1,0 +1,81 @@
+"""``spdatoms code``: sparse codes of matrices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from spdatoms.cli._options import (
+    AlphaOption,
+    BetaOption,
+    JobsOption,
+    KeyOption,
+    MatricesArgument,
+    Metric,
+    MetricOption,
+    VerboseOption,
+    output,
+)
+
+
+def code(
+    matrices: MatricesArgument,
+    out: Annotated[Path, output("Where to put the codes, (m, atoms).", ".npy", ".npz", ".csv")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A dictionary made by 'learn'.", rich_help_panel="Files"),
+    ] = None,
+    atoms: Annotated[
+        Path | None,
+        typer.Option(help="Or a file of atoms, (N, n, n).", rich_help_panel="Files"),
+    ] = None,
+    key: KeyOption = None,
+    atoms_key: Annotated[
+        str | None,
+        typer.Option(help="Which array of the file of atoms.", rich_help_panel="Files"),
+    ] = None,
+    metric: MetricOption = Metric.stein,
+    beta: BetaOption = "auto",
+    alpha: AlphaOption = "auto",
+    positive: Annotated[
+        bool, typer.Option("--positive", help="Ask for y ≥ 0.", rich_help_panel="The method")
+    ] = False,
+    jobs: JobsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write the sparse codes of matrices over a dictionary.
+
+    A model knows its metric, β and α; the options of the method are for --atoms.
+
+    \b
+    Examples:
+      spdatoms code X.npy --model model.spdatoms --out codes.npy
+      spdatoms code X.npy --atoms D.npy --metric jeffrey --out codes.csv
+    """
+    from spdatoms import SPDSparseCoder, check_spd
+    from spdatoms.cli._arrays import read_matrices, write_arrays
+    from spdatoms.cli._show import in_blocks, load_model, show_table
+
+    if model is not None and atoms is None:
+        coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)
+    elif atoms is not None and model is None:
+        coder = SPDSparseCoder(
+            metric=metric.value, beta=beta, alpha=alpha, positive=positive, n_jobs=jobs
+        ).fit(check_spd(read_matrices(atoms, atoms_key), name=atoms.name))
+    else:
+        raise typer.BadParameter("give either --model or --atoms")
+    X = check_spd(read_matrices(matrices, key), name=matrices.name)
+    codes = in_blocks(coder.transform, X, "coding", shown=verbose)
+    write_arrays(out, {"codes": codes})
+    nonzeros = np.count_nonzero(codes, axis=1)
+    show_table(
+        [
+            ("codes", f"{len(codes)} over {codes.shape[1]} atoms"),
+            ("non-zeros", f"{nonzeros.mean():.1f} a code"),
+            ("all zero", f"{np.count_nonzero(nonzeros == 0)} codes"),
+            ("written to", out),
+        ]
+    )

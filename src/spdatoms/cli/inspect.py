@@ -1,0 +1,175 @@
+"""``spdatoms inspect``: what is in a file of matrices, and what to do about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from spdatoms.cli._options import KeyOption, MatricesArgument, output
+
+Array: TypeAlias = NDArray[Any]
+
+#: Unfit matrices that are listed; the others are counted.
+_LISTED = 10
+#: Matrices from which spectra, and kernels, are taken at most, evenly spaced.
+_SPECTRA, _KERNEL = 2000, 500
+_BLOCK = 256
+
+#: What a matrix may be, as `check_spd` says it, and what helps.
+_ADVICE = {
+    "is not finite": "leave it out, or estimate it anew",
+    "is not symmetric": "symmetrise it, as --repaired does",
+    "is not positive definite": "project it, as --repaired and nearest_spd do",
+    "is singular": "add a ridge, as --repaired and geometry.regularise do",
+}
+
+
+def inspect(
+    matrices: MatricesArgument,
+    key: KeyOption = None,
+    repaired: Annotated[
+        Path | None,
+        output(
+            "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
+            "where they were singular.",
+            ".npy",
+            names=("--repaired",),
+        ),
+    ] = None,
+) -> None:
+    """Are the matrices SPD? Which are not, and why? Scale, condition, rank, β, and is the kernel one?
+
+    The exit status is 1 if a matrix is not positive definite.
+
+    \b
+    Examples:
+      spdatoms inspect X.npy
+      spdatoms inspect subject1.mat --key covariances
+      spdatoms inspect X.npy --repaired X_spd.npy
+    """
+    from spdatoms.cli._arrays import read_matrices
+    from spdatoms.cli._show import show_table
+    from spdatoms.validation import as_float
+
+    X = as_float(read_matrices(matrices, key), str(matrices))
+    if not len(X):
+        raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
+    unfit = unfit_matrices(X)
+    fit = np.setdiff1d(np.arange(len(X)), list(unfit))
+    show_table(_summary(X, unfit, fit), title=str(matrices))
+    if unfit:
+        listed = list(unfit.items())[:_LISTED]
+        show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))
+        show_table(_advice(unfit), header=("matrices", "what", "advice"))
+    if len(fit) > 1:
+        part = fit[:: -(-len(fit) // _KERNEL)]
+        header = ("kernel", "suggested β", "Gram matrix", "least / greatest eigenvalue")
+        title = f"exp(−β·d) of {len(part)} matrices"
+        show_table(_kernels(np.asarray(X[part])), header=header, title=title)
+    if repaired is not None:
+        np.save(repaired, repair(np.asarray(X), unfit))
+        typer.echo(f"Repaired matrices: {repaired}")
+    elif unfit:
+        raise typer.Exit(1)
+
+
+def unfit_matrices(X: Array) -> dict[int, str]:
+    """Return why a matrix is not positive definite, by its index, for all that are not."""
+    unfit: dict[int, str] = {}
+    for start in range(0, len(X), _BLOCK):
+        block = X[start : start + _BLOCK]
+        if _complaint(block):
+            for i, matrix in enumerate(block):
+                complaint = _complaint(matrix[None])
+                if complaint:
+                    unfit[start + i] = complaint
+    return unfit
+
+
+def _complaint(X: Array) -> str:
+    """Return what `check_spd` says about a matrix, without its advice, or nothing."""
+    from spdatoms import check_spd
+
+    try:
+        check_spd(X)
+    except ValueError as error:
+        return str(error).partition("] ")[2].partition(";")[0]
+    return ""
+
+
+def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
+    m, n, _ = X.shape
+    rows = [
+        ("matrices", f"{m} of {n}×{n}, {X.dtype}"),
+        ("positive definite", f"{len(fit)}" + (f", {len(unfit)} are not" if unfit else " (all)")),
+    ]
+    A = np.asarray(X[:: -(-m // _SPECTRA)], dtype=np.float64)
+    A = A[np.isfinite(A).all(axis=(1, 2))]
+    if not len(A):
+        return rows
+    eigenvalues = np.linalg.eigvalsh((A + A.swapaxes(1, 2)) / 2)
+    scale = np.trace(A, axis1=1, axis2=2) / n
+    rows.append(("mean eigenvalue", f"{scale.min():.3g} to {scale.max():.3g}"))
+    largest = abs(eigenvalues).max(axis=1)
+    threshold = n * float(np.finfo(X.dtype).eps) * largest
+    ranks = (abs(eigenvalues) > threshold[:, None]).sum(axis=1)
+    rows.append(("rank", f"{n} (full)" if ranks.min() == n else f"{ranks.min()} to {ranks.max()}"))
+    positive = eigenvalues[:, 0] > 0
+    if positive.any():
+        condition = eigenvalues[positive, -1] / eigenvalues[positive, 0]
+        rows.append(
+            (
+                "condition number",
+                f"median {np.median(condition):.3g}, largest {condition.max():.3g}",
+            )
+        )
+    if len(A) < m:
+        rows.append(("", f"eigenvalue, rank and condition are those of {len(A)} matrices"))
+    return rows
+
+
+def _advice(unfit: dict[int, str]) -> list[tuple[str, str, str]]:
+    kinds = Counter(_kind(reason) for reason in unfit.values())
+    return [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
+
+
+def _kind(reason: str) -> str:
+    return next(kind for kind in _ADVICE if reason.startswith(kind))
+
+
+def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
+    """Return for Stein and Jeffrey the automatic β and whether the Gram matrix is positive definite."""
+    from spdatoms import DivergenceKernel
+
+    rows = []
+    for metric in ("stein", "jeffrey"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kernel = DivergenceKernel(metric).fit(X)
+        kind = "indefinite: will be corrected" if kernel.corrected_ else "positive semidefinite"
+        ratio = f"{kernel.min_eigenvalue_ / kernel.max_eigenvalue_:.2g}"
+        rows.append((metric, f"{kernel.beta_:.4g}", kind, ratio))
+    return rows
+
+
+def repair(X: Array, unfit: dict[int, str]) -> Array:
+    """Return X with its unfit matrices made positive definite; one that is not finite cannot be."""
+    from spdatoms import nearest_spd
+    from spdatoms.geometry import regularise
+
+    lost = [i for i, reason in unfit.items() if _kind(reason) == "is not finite"]
+    if lost:
+        raise ValueError(f"X[{lost[0]}] {unfit[lost[0]]}: it cannot be repaired, leave it out.")
+    repaired = np.array(X)
+    for i in unfit:
+        repaired[i] = (X[i] + X[i].T) / 2
+    indefinite = [i for i in unfit if _complaint(repaired[i][None])]
+    if indefinite:
+        repaired[indefinite] = regularise(nearest_spd(repaired[indefinite]))
+    return repaired

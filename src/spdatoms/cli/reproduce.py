@@ -1,0 +1,163 @@
+"""``spdatoms reproduce``: the experiments of the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from spdatoms.experiments import Experiment, Results
+
+ALL = "all"
+
+
+def reproduce(
+    experiment: Annotated[
+        str | None,
+        typer.Argument(help="Which experiment (see --list), or 'all' whose data are there."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The folder with the data. Without it embedded data are used, if any."),
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Names of methods, with commas between them.")
+    ] = None,
+    parts: Annotated[
+        str | None, typer.Option(help="Mosaics, sequences or sizes, with commas between them.")
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="How many repeats; the default is the protocol's.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="The number of threads.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for a method in a part of the experiment.")
+    ] = None,
+    on_error: Annotated[
+        str,
+        typer.Option(help="Unreadable files: 'raise' stops, 'warn' goes on without them."),
+    ] = "raise",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for results.json, results.csv, figures and report.html. A run that was "
+            "interrupted goes on from there."
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin the results in --out anew.")
+    ] = False,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Compute nothing: report what is in --out.")
+    ] = False,
+    markdown: Annotated[
+        Path | None, typer.Option(help="A file for the tables in Markdown.")
+    ] = None,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="List the experiments, their data and methods.")
+    ] = False,
+) -> None:
+    """Run an experiment of the paper and print its table beside the published figures."""
+    from spdatoms.experiments import EXPERIMENTS, NoDataError, get_experiment
+    from spdatoms.experiments.reporting import record, write_folder
+
+    if list_all or experiment is None:
+        _list_experiments()
+        return
+    options: dict[str, Any] = {
+        "methods": _names(methods),
+        "parts": _names(parts),
+        "repeats": repeats,
+        "seed": seed,
+        "n_jobs": n_jobs,
+        "time_limit": time_limit,
+        "on_error": on_error,
+        "fresh": fresh,
+    }
+    everything = experiment == ALL
+    entries = []
+    for name in EXPERIMENTS if everything else (experiment,):
+        chosen = get_experiment(name)
+        folder = out / name if out is not None and everything else out
+        try:
+            if everything and data is not None:
+                _check_subfolder(chosen, data)
+            results = _results(chosen, data, folder, report_only, options)
+        except (NoDataError, FileNotFoundError) as error:
+            if not everything:
+                raise
+            typer.echo(f"{name}: left out. {error}", err=True)
+            continue
+        entries.append((chosen, results))
+        _print(chosen, results)
+        if folder is not None:
+            write_folder(chosen, results, folder)
+            typer.echo(f"Written to {folder}: report.html, results.json, results.csv and figures.")
+        if markdown is not None:
+            markdown.write_text(record(entries, experiment), encoding="utf-8")
+    if not entries:
+        raise ValueError("There is nothing to show: no experiment could run on these data.")
+
+
+def _check_subfolder(experiment: Experiment, data: Path) -> None:
+    """Refuse a folder of several data sets that does not hold this one."""
+    if not (data / experiment.subfolder).is_dir():
+        raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
+
+
+def _results(
+    experiment: Experiment,
+    data: Path | None,
+    folder: Path | None,
+    report_only: bool,
+    options: dict[str, Any],
+) -> Results:
+    """Return the results of a run, or only those of earlier ones."""
+    from spdatoms.experiments import RESULTS_FILE, read_results, run
+
+    if not report_only:
+        return run(experiment, data, out=folder, progress=True, **options)
+    if folder is None:
+        raise ValueError("--report-only reports what is in a folder: give it by --out.")
+    return read_results(folder / RESULTS_FILE)
+
+
+def _names(text: str | None) -> list[str] | None:
+    return [name.strip() for name in text.split(",") if name.strip()] if text else None
+
+
+def _print(experiment: Experiment, results: Results) -> None:
+    from rich.console import Console
+
+    from spdatoms.experiments.reporting import narrow, remarks, tables, to_rich
+
+    console = Console()
+    console.print(experiment.protocol, highlight=False)
+    note = experiment.embedded if results.settings["data"] == "embedded" else experiment.caveat
+    if note:
+        console.print(note, style="dim", highlight=False)
+    for table in tables(experiment, results) if results.rows else ():
+        for part in narrow(table, console.width):
+            console.print(to_rich(part))
+    for remark in remarks(experiment, results):
+        console.print(remark, style="dim", highlight=False)
+    console.print(f"{results.settings['seconds']:.1f} seconds of fits and predictions.")
+
+
+def _list_experiments() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from spdatoms.experiments import EXPERIMENTS, get_experiment
+
+    table = Table(title="spdatoms reproduce NAME", title_justify="left")
+    for column in ("name", "what", "data", "methods"):
+        table.add_column(column)
+    for name in EXPERIMENTS:
+        experiment = get_experiment(name)
+        data = f"{'embedded, or ' if experiment.embedded else ''}a folder with {experiment.wants}"
+        table.add_row(name, experiment.title, data, ", ".join(experiment.methods()))
+    Console().print(table)

@@ -1,0 +1,78 @@
+"""The experiments of the paper, one file a table or figure.
+
+>>> from spdatoms.experiments import get_experiment, run
+>>> experiment = get_experiment("textures")
+>>> results = run(experiment, methods=["RSR-S"], repeats=1)
+>>> [summary.method for summary in results.summaries()]
+['RSR-S']
+
+On the command line this is ``spdatoms reproduce textures``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from spdatoms.experiments._core import (
+    Experiment,
+    Method,
+    NoDataError,
+    Outcome,
+    Published,
+    Samples,
+    Setting,
+    Task,
+)
+from spdatoms.experiments._results import Results, Row, SettingsError, Summary, read_results
+from spdatoms.experiments._runner import RESULTS_FILE, run
+
+#: Where each experiment is.
+_HOME = {
+    "textures": ("textures", "Textures"),
+    "texture-dictionaries": ("texture_dictionaries", "TextureDictionaries"),
+    "faces": ("faces", "Faces"),
+    "actions": ("actions", "Actions"),
+    "materials": ("materials", "Materials"),
+    "reidentification": ("reidentification", "Reidentification"),
+    "sports": ("sports", "Sports"),
+}
+EXPERIMENTS = tuple(_HOME)
+
+__all__ = [
+    "EXPERIMENTS",
+    "RESULTS_FILE",
+    "Experiment",
+    "Method",
+    "NoDataError",
+    "Outcome",
+    "Published",
+    "Results",
+    "Row",
+    "Samples",
+    "Setting",
+    "SettingsError",
+    "Summary",
+    "Task",
+    "get_experiment",
+    "read_results",
+    "run",
+]
+
+
+def get_experiment(name: str) -> Experiment:
+    """Return an experiment by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+
+    Returns
+    -------
+    Experiment
+    """
+    if name not in _HOME:
+        raise ValueError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+    module, kind = _HOME[name]
+    experiment: Experiment = getattr(import_module(f"spdatoms.experiments.{module}"), kind)()
+    return experiment

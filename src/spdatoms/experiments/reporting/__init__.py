@@ -1,0 +1,27 @@
+"""Results of experiments as tables, figures, a page and Markdown."""
+
+from spdatoms.experiments.reporting.figures import Picture, pictures
+from spdatoms.experiments.reporting.html import report_page, write_folder
+from spdatoms.experiments.reporting.markdown import record
+from spdatoms.experiments.reporting.tables import (
+    Table,
+    narrow,
+    remarks,
+    tables,
+    to_markdown,
+    to_rich,
+)
+
+__all__ = [
+    "Picture",
+    "Table",
+    "narrow",
+    "pictures",
+    "record",
+    "remarks",
+    "report_page",
+    "tables",
+    "to_markdown",
+    "to_rich",
+    "write_folder",
+]

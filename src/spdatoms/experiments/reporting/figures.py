@@ -1,0 +1,176 @@
+"""Results as figures: bars with deviations, accuracy by size, matches by rank, confusions."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spdatoms._blocks import import_extra
+from spdatoms.experiments._core import ACCURACY, Experiment
+from spdatoms.experiments._results import Results
+from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
+
+_MAX_RANK = 20
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure.
+
+    Parameters
+    ----------
+    name : str
+        For its file, without an ending.
+    caption : str
+        What it shows, in one sentence.
+    figure : matplotlib Figure
+        The drawing.
+    """
+
+    name: str
+    caption: str
+    figure: Any
+
+    def render(self, format: str) -> bytes:
+        """Return the picture as "png" or "svg", the same bytes for the same data."""
+        buffer = io.BytesIO()
+        matplotlib = import_extra("matplotlib", extra="plot")
+        with matplotlib.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "path"}):
+            metadata = {"Date": None} if format == "svg" else None
+            self.figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+        return buffer.getvalue()
+
+
+def pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return the figures that suit an experiment."""
+    if not results.rows:
+        return []
+    draw = {"bars": _bars, "sizes": _sizes, "cmc": _cmc, "confusion": _confusion}
+    return draw[experiment.figure](experiment, results)
+
+
+def _new_figure(size: tuple[float, float]) -> Any:
+    figure = import_extra("matplotlib.figure", extra="plot").Figure
+    return figure(figsize=size, layout="constrained")
+
+
+def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    figure = _new_figure((columns * size[0] + 1.2, rows * size[1]))
+    axes = figure.subplots(rows, columns, squeeze=False, sharey="row").ravel().tolist()
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]
+
+
+def _bars(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw a panel of bars for every score of every part."""
+    summaries = results.summaries()
+    keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
+    methods = [name for name in experiment.methods() if any(s.method == name for s in summaries)]
+    embedded = results.settings.get("data") == "embedded"
+    figure, axes = _panels(len(keys), (2.5, 0.9 + 0.21 * len(methods)), columns=5)
+    for ax, (part, score) in zip(axes, keys, strict=True):
+        here = {s.method: s for s in summaries if s.part == part and score in s.scores}
+        named = {name: here[name] for name in methods if name in here}
+        ComparisonDisplay(
+            {name: summary.scores[score] for name, summary in named.items()},
+            {name: summary.deviations[score] for name, summary in named.items()},
+            {} if embedded else _published_values(experiment, part, score, list(named)),
+            emphasis=["RSR-S", "RSR-J"],
+        ).plot(ax)
+        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+        ax.tick_params(labelsize=7.5)
+    caption = "Mean accuracy, with standard deviations as lines; diamonds are published values."
+    return [Picture("accuracy", caption, figure)]
+
+
+def _published_values(
+    experiment: Experiment, part: str, score: str, methods: Sequence[str]
+) -> dict[str, float]:
+    return {
+        row.method: row.scores[score]
+        for row in experiment.published
+        if row.method in methods and row.part in ("", part) and score in row.scores
+    }
+
+
+def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw accuracy against the number of atoms; parts are sizes."""
+    summaries = results.summaries()
+    names = [m for m in experiment.methods() if any(s.method == m for s in summaries)]
+    curves = {
+        name: sorted(
+            (int(s.part), s.scores[ACCURACY], s.deviations[ACCURACY])
+            for s in summaries
+            if s.method == name
+        )
+        for name in names
+    }
+    figure = _new_figure((7.2, 4.6))
+    AccuracyBySizeDisplay(
+        {name: [point[0] for point in points] for name, points in curves.items()},
+        {name: [point[1] for point in points] for name, points in curves.items()},
+        {name: [point[2] for point in points] for name, points in curves.items()},
+    ).plot(figure.subplots())
+    return [
+        Picture("accuracy-by-size", "Mean accuracy against the size of the dictionary.", figure)
+    ]
+
+
+def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw a panel of curves for every part."""
+    parts = results.parts()
+    figure, axes = _panels(len(parts), (3.8, 3.6), columns=3)
+    for ax, part in zip(axes, parts, strict=True):
+        curves = {}
+        for name in experiment.methods():
+            rows = results.of(part, name)
+            if rows:
+                curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
+        CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
+        ax.set_title(part, fontsize=9)
+    caption = "Cumulative matching characteristic: how often the right person is among the best."
+    return [Picture("cmc", caption, figure)]
+
+
+def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw the bars, and the confusion matrix of every method: over all its repeats, and published."""
+    from sklearn.metrics import confusion_matrix
+
+    found = _bars(experiment, results)
+    for name in experiment.methods():
+        rows = [row for row in results.rows if row.method == name]
+        if not rows:
+            continue
+        slug = name.lower().replace(" ", "-")
+        truth = [label for row in rows for label in row.extra["truth"]]
+        predicted = [label for row in rows for label in row.extra["predicted"]]
+        labels = sorted({*truth, *predicted})
+        matrix = 100 * confusion_matrix(truth, predicted, labels=labels, normalize="true")
+        caption = f"Confusion matrix of {name}, in %."
+        found.append(Picture(f"confusion-{slug}", caption, _matrix(matrix, labels)))
+        if name in experiment.published_confusions:
+            actions, printed = experiment.published_confusions[name]
+            caption = f"Published confusion matrix of {name}, in %."
+            drawn = _matrix(np.asarray(printed), actions)
+            found.append(Picture(f"confusion-{slug}-published", caption, drawn))
+    return found
+
+
+def _matrix(matrix: Any, labels: Sequence[str]) -> Any:
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    figure = _new_figure((2.2 + 0.5 * len(labels), 1.8 + 0.45 * len(labels)))
+    ax = figure.subplots()
+    ConfusionMatrixDisplay(matrix, display_labels=labels).plot(
+        ax=ax, cmap="Greys", values_format=".0f", xticks_rotation=45, colorbar=False
+    )
+    ax.tick_params(labelsize=7.5)
+    return figure

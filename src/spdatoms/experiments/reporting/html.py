@@ -1,0 +1,86 @@
+"""One self-contained page of results, and a folder with everything."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from spdatoms import __version__
+from spdatoms._blocks import import_extra
+from spdatoms._checkpoint import replace_file
+from spdatoms.experiments._core import Experiment
+from spdatoms.experiments._results import Results
+from spdatoms.experiments.reporting.figures import Picture, pictures
+from spdatoms.experiments.reporting.tables import remarks, tables
+
+REPORT = "report.html"
+
+
+def report_page(
+    experiment: Experiment, results: Results, drawn: list[Picture] | None = None
+) -> str:
+    """Return the page: tables beside published figures, plots, settings, versions and time."""
+    jinja = import_extra("jinja2", extra="cli")
+    environment = jinja.Environment(
+        loader=jinja.PackageLoader("spdatoms.experiments.reporting", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    drawn = pictures(experiment, results) if drawn is None else drawn
+    page: str = environment.get_template("report.html.jinja").render(
+        experiment=experiment,
+        tables=tables(experiment, results) if results.rows else [],
+        figures=[(picture.caption, _data_uri(picture)) for picture in drawn],
+        methods=[m for m in experiment.methods().values() if _has(results, m.name)],
+        remarks=remarks(experiment, results),
+        settings=_readable(results.settings),
+        embedded=results.settings.get("data") == "embedded",
+        parameters=_parameters(results),
+        version=__version__,
+    )
+    return page
+
+
+def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:
+    """Write results.json, results.csv, the figures and report.html; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = pictures(experiment, results)
+    results.write_json(folder / "results.json")
+    results.write_csv(folder / "results.csv")
+    written = [folder / "results.json", folder / "results.csv"]
+    for picture in drawn:
+        for ending in ("png", "svg"):
+            path = folder / f"{picture.name}.{ending}"
+            replace_file(path, memoryview(picture.render(ending)))
+            written.append(path)
+    page = report_page(experiment, results, drawn)
+    replace_file(folder / REPORT, memoryview(page.encode()))
+    return [*written, folder / REPORT]
+
+
+def _has(results: Results, method: str) -> bool:
+    return any(row.method == method for row in results.rows)
+
+
+def _data_uri(picture: Picture) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(picture.render("svg")).decode()
+
+
+def _parameters(results: Results) -> dict[str, str]:
+    return {row.method: row.parameters for row in results.rows}
+
+
+def _readable(settings: dict[str, Any]) -> dict[str, str]:
+    """Return settings as words."""
+    shown = {}
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if isinstance(value, float):
+            value = f"{value:.1f}"
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
+        shown[name.replace("_", " ")] = str(value)
+    return shown

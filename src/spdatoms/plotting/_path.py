@@ -1,0 +1,213 @@
+"""How the code of one query grows as α falls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms.lasso import sparse_code_path
+from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute, without_frame
+from spdatoms.validation import check_spd
+
+#: Line styles of the labelled atoms, or classes, in turn.
+_LINE_STYLES = ("-", "--", ":", "-.")
+#: The default α fall from the least with a zero code to this fraction of it.
+_LEAST_FRACTION = 1e-3
+
+
+class RegularisationPathDisplay(Display):
+    """y(α) = argmin_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁, the code of one query X as α falls: a line an atom.
+
+    Parameters
+    ----------
+    alphas : array-like of shape (n_alphas,)
+        The values of α, positive and decreasing.
+    codes : array-like of shape (n_alphas, N)
+        The code for each of them.
+    labels : array-like of shape (N,), optional
+        Names of the atoms, or their classes: atoms with one label share a style.
+    alpha : float, optional
+        A value of α to mark.
+    n_labelled : int
+        So many atoms, those with the largest entries, are dark and named; the others stand back.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        One curve an atom, in the order of the atoms.
+    named_ : ndarray
+        The indices of the atoms that are named, the largest first.
+    ax_ : matplotlib Axes
+        The axes with the curves.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from spdatoms.plotting import RegularisationPathDisplay
+    >>> display = RegularisationPathDisplay([1.0, 0.1], [[0.0, 0.0, 0.0], [0.6, -0.2, 0.0]]).plot()
+    >>> display.named_
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        alphas: ArrayLike,
+        codes: ArrayLike,
+        *,
+        labels: ArrayLike | None = None,
+        alpha: float | None = None,
+        n_labelled: int = 6,
+    ) -> None:
+        self.alphas = np.asarray(alphas, dtype=np.float64)
+        self.codes = np.asarray(codes, dtype=np.float64)
+        if (
+            self.codes.ndim != 2
+            or self.alphas.shape != self.codes.shape[:1]
+            or not len(self.alphas)
+        ):
+            raise ValueError(
+                "alphas and codes must have the shapes (n_alphas,) and (n_alphas, N), got "
+                f"{self.alphas.shape} and {self.codes.shape}."
+            )
+        if not (self.alphas > 0).all() or (np.diff(self.alphas) >= 0).any():
+            raise ValueError("alphas must be positive and decrease.")
+        self.labels = None if labels is None else np.asarray(labels)
+        if self.labels is not None and self.labels.shape != self.codes.shape[1:]:
+            raise ValueError(
+                f"labels must have the shape ({self.codes.shape[1]},), got {self.labels.shape}."
+            )
+        self.alpha = alpha
+        self.n_labelled = n_labelled
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        alphas: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        n_labelled: int = 6,
+        ax: Any | None = None,
+        **kwargs: Any,
+    ) -> RegularisationPathDisplay:
+        """Draw the path of one matrix over the atoms of an estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted sparse coder, classifier or dictionary learner. Its ``alpha_`` is marked.
+        X : array-like of shape (n, n) or (1, n, n)
+            The query.
+        alphas : array-like of float, optional
+            The values of α, decreasing; by default from the least with a zero code to a thousandth.
+        labels : array-like of shape (N,), optional
+            Names of the atoms. The default are the ``atom_labels_`` of a classifier.
+        n_labelled : int
+            So many atoms are named.
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made.
+        **kwargs : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        RegularisationPathDisplay
+        """
+        query = np.asarray(X)
+        query = check_spd(query[None] if query.ndim == 2 else query)
+        if len(query) != 1:
+            raise ValueError(f"A path is that of one matrix, got {len(query)}; give X[i], say.")
+        gram = fitted_attribute(estimator.kernel_, "gram_")
+        cross = estimator.kernel_.cross(query)
+        values = _default_alphas(cross) if alphas is None else np.asarray(alphas, np.float64)
+        path = sparse_code_path(
+            gram, cross, values, positive=getattr(estimator, "positive", False), check_gram=False
+        )
+        if labels is None:
+            labels = getattr(estimator, "atom_labels_", None)
+        alpha = getattr(estimator, "alpha_", None)
+        display = cls(
+            values, np.concatenate(path), labels=labels, alpha=alpha, n_labelled=n_labelled
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax: Any | None = None, **kwargs: Any) -> RegularisationPathDisplay:
+        """Draw the path, with α falling from left to right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; without it a new figure is made.
+        **kwargs : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        RegularisationPathDisplay
+        """
+        ax = self._use_axes(ax)
+        self.named_ = self._largest()
+        styles = self._styles()
+        self.lines_ = []
+        for atom, y in enumerate(self.codes.T):
+            dark = atom in styles
+            style = {"color": INK if dark else PALE, "linewidth": 1.5 if dark else 0.8}
+            style |= {"linestyle": styles.get(atom, "-"), "zorder": 3 if dark else 2}
+            (line,) = ax.plot(self.alphas, y, **style | kwargs)
+            self.lines_.append(line)
+        self._name_lines(ax)
+        if self.alpha is not None and self.alphas[-1] <= self.alpha <= self.alphas[0]:
+            ax.axvline(self.alpha, color="0.4", linewidth=0.8)
+            ax.annotate(f" α = {self.alpha:.3g}", (self.alpha, 1), (2, -2), va="top", fontsize=8,
+                        xycoords=ax.get_xaxis_transform(), textcoords="offset points")  # fmt: skip
+        ax.axhline(0.0, color="0.7", linewidth=0.6, zorder=1)
+        ax.set_xscale("log")
+        ax.set_xlim(self.alphas[0], self.alphas[-1])
+        used = np.count_nonzero(self.codes[-1])
+        ax.set_title(f"{used} of {self.codes.shape[1]} atoms at the least α", fontsize=10)
+        ax.set(xlabel="α, falling", ylabel="entry of the code")
+        without_frame(ax)
+        return self
+
+    def _largest(self) -> NDArray[np.intp]:
+        """Return the atoms to name: those with the largest entries anywhere on the path."""
+        sizes = np.abs(self.codes).max(axis=0)
+        order = np.argsort(-sizes, kind="stable")[: self.n_labelled]
+        used: NDArray[np.intp] = order[sizes[order] > 0]
+        return used
+
+    def _styles(self) -> dict[int, str]:
+        """Return the line style of each named atom, one a label."""
+        names = [self._label(atom) for atom in self.named_]
+        of_name = dict.fromkeys(names)
+        for number, name in enumerate(of_name):
+            of_name[name] = _LINE_STYLES[number % len(_LINE_STYLES)]
+        return {
+            int(atom): str(of_name[name]) for atom, name in zip(self.named_, names, strict=True)
+        }
+
+    def _label(self, atom: np.intp) -> str:
+        return f"atom {atom}" if self.labels is None else str(self.labels[atom])
+
+    def _name_lines(self, ax: Any) -> None:
+        """Name the dark lines in a legend beside the axes, each label once."""
+        handles: dict[str, Any] = {}
+        for atom in self.named_:
+            handles.setdefault(self._label(atom), self.lines_[atom])
+        if handles:
+            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+            ax.legend(list(handles.values()), list(handles), fontsize=9, handlelength=2.8, **place)
+
+
+def _default_alphas(cross: NDArray[Any]) -> NDArray[np.float64]:
+    """Return 61 values from 2·max|k|, the least α with a zero code, to a thousandth of it."""
+    greatest = 2.0 * float(np.abs(cross).max())
+    if greatest <= 0:
+        raise ValueError(
+            "The query has no kernel value above zero with any atom: beta is too large."
+        )
+    return np.geomspace(greatest, _LEAST_FRACTION * greatest, 61)

@@ -1,0 +1,257 @@
+"""The passes of dictionary learning over a stream: `CodedData` for data that is not in memory.
+
+What is left at a piece of the data are its codes and the kernel values that they use; the matrices are
+read again in every pass. One pass codes, and brings home all that the update of the atoms wants to
+know about the present dictionary; another tries new atoms. The atoms themselves are moved here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from spdatoms._atom_sums import AtomSums
+from spdatoms._coded_data import Floats, Part, added, part_slices
+from spdatoms.scale._faults import fewer_parts
+from spdatoms.scale._streams import Addends, Piece, Stream, Sweeps, Work
+from spdatoms.validation import FloatArray
+
+
+@dataclass(frozen=True)
+class Coding:
+    """Arguments of a coding: the dictionary, K + μI, and λ."""
+
+    gram: Floats
+    atoms: Floats
+    alpha: float
+
+
+class StreamedCodes:
+    """Sparse codes (m, N) that are where they were computed, and come here if they are looked at."""
+
+    def __init__(
+        self, sweeps: Sweeps, left: Sequence[Any], shape: tuple[int, int], nnz: int
+    ) -> None:
+        self._sweeps, self._left = sweeps, left
+        self.shape, self.nnz = shape, nnz
+
+    @cached_property
+    def here(self) -> scipy.sparse.csr_array:
+        """All codes, in the memory of this process."""
+        parts = [part for parts in self._sweeps.collect(self._left) for part in parts]
+        return scipy.sparse.vstack([part.columns.tocsr() for part in parts], "csr")
+
+    @property
+    def data(self) -> Floats:
+        """The values of `here`."""
+        return np.asarray(self.here.data)
+
+    @property
+    def indices(self) -> NDArray[Any]:
+        """The columns of `here`."""
+        return np.asarray(self.here.indices)
+
+    @property
+    def indptr(self) -> NDArray[Any]:
+        """The starts of the rows of `here`."""
+        return np.asarray(self.here.indptr)
+
+
+class StreamedCodedData:
+    """Samples of a stream with their codes; the methods are those of `CodedData`.
+
+    Parameters
+    ----------
+    stream : Stream
+        The samples.
+    sums : AtomSums
+        The divergence's sums.
+    beta : float
+        The β of the kernel.
+    n_atoms : int
+        The length of a code.
+    """
+
+    def __init__(self, stream: Stream, sums: AtomSums, beta: float, n_atoms: int) -> None:
+        self.stream, self.sums, self.beta, self.n_atoms = stream, sums, beta, n_atoms
+        self.parts = part_slices(len(stream), stream.shape[-1], n_atoms)
+        self.sweeps = stream.sweeps(self.parts)
+        self.left: list[Any] | None = None
+        self.start: scipy.sparse.csr_array | None = None
+        self.codings: list[Coding] = []
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+    def start_from(self, codes: scipy.sparse.csr_array | StreamedCodes) -> None:
+        """Let the next coding start from these codes."""
+        self.start = codes.here if isinstance(codes, StreamedCodes) else codes
+        self.codings = []
+        self.left = self._put(self.start)
+
+    def _put(self, codes: scipy.sparse.csr_array | None) -> list[Any] | None:
+        """Leave codes at the pieces they belong to."""
+        if codes is None or codes.nnz == 0:
+            return None
+        return self.sweeps.put(
+            [
+                tuple(Part.uncoded(None, codes[rows]) for rows in piece.parts)
+                for piece in self.sweeps.pieces
+            ]
+        )
+
+    def _run(self, work: Work, *shared: Any, read: bool = True) -> tuple[list[Any], Any]:
+        """Make a pass; where workers die of it, with smaller pieces."""
+        while True:
+            try:
+                if self.left is None:
+                    self._code_again()
+                return self.sweeps.run(work, self.left, *shared, read=read)
+            except Exception as error:
+                self.sweeps = self.stream.sweeps(self.parts, fewer_parts(error, self.sweeps))
+                self.left = None
+
+    def _code_again(self) -> None:
+        """Leave the codes at the pieces that were there before these were cut anew."""
+        left = self._put(self.start)
+        for coding in self.codings:
+            left, _ = self.sweeps.run(_code, left, *self._shared(coding))
+        self.left = left
+
+    def _shared(self, coding: Coding) -> tuple[Any, ...]:
+        return self.sums, self.beta, self.n_atoms, coding
+
+    def code(self, gram: Floats, D: Floats, alpha: float) -> float:
+        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
+        coding = Coding(gram, D, alpha)
+        self.left, terms = self._run(_code, *self._shared(coding))
+        self.codings.append(coding)
+        objective, nnz, self._products, self._fits, self._sums = terms
+        self.nnz = int(nnz)
+        return float(objective)
+
+    def products_of_codes(self) -> Floats:
+        """Return A = YᵀY, which came with the codes."""
+        return np.array(self._products)
+
+    def fits(self) -> Floats:
+        """Return Σ_i Y_ir k(X_i, D_r) for every atom, which came with the codes."""
+        return np.array(self._fits)
+
+    def weighted_sums(self, block: NDArray[np.intp], D: Floats) -> Floats:
+        """Return the sums over the samples, weighted by Y_ir k(X_i, D_r), for the atoms of a block.
+
+        They came with the codes: an atom is as it was then until it is its block's turn.
+        """
+        return np.array(self._sums[block])
+
+    def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats:
+        """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B)."""
+        _, fits = self._run(_fits_of, self.sums, self.beta, block, candidates)
+        return np.asarray(fits)
+
+    def worst_represented(self, count: int) -> NDArray[np.intp]:
+        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
+        _, worst = self._run(_worst, count, read=False)
+        return np.asarray(worst.samples)
+
+    def samples(self, chosen: NDArray[np.intp]) -> Floats:
+        """Return some samples."""
+        return np.asarray(self.stream[chosen], np.float64)
+
+    def codes(self) -> StreamedCodes:
+        """Return all codes, (m, N), which stay where they are until they are looked at."""
+        assert self.left is not None
+        return StreamedCodes(self.sweeps, self.left, (len(self), self.n_atoms), self.nnz)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The samples with the greatest losses, of those looked at so far."""
+
+    samples: NDArray[np.intp]
+    losses: Floats
+    count: int
+
+    def cut(self) -> Worst:
+        """Return no more than are asked for, the earlier one at equal loss."""
+        order = np.argsort(-self.losses, kind="stable")[: self.count]
+        return Worst(self.samples[order], self.losses[order], self.count)
+
+    def __add__(self, later: Worst) -> Worst:
+        samples = np.concatenate([self.samples, later.samples])
+        return Worst(samples, np.concatenate([self.losses, later.losses]), self.count).cut()
+
+
+def _parts(
+    matrices: FloatArray, piece: Piece, left: Sequence[Part] | None, sums: AtomSums, n_atoms: int
+) -> list[Part]:
+    """Return the parts of a piece, with the codes that were left there."""
+    prepared = [sums.prepare(samples) for samples in piece.split(matrices)]
+    if left is not None:
+        return [replace(part, prepared=p) for part, p in zip(left, prepared, strict=True)]
+    sizes = [rows.stop - rows.start for rows in piece.parts]
+    return [
+        Part.uncoded(p, scipy.sparse.csr_array((size, n_atoms)))
+        for p, size in zip(prepared, sizes, strict=True)
+    ]
+
+
+def _code(
+    matrices: FloatArray,
+    piece: Piece,
+    left: Sequence[Part] | None,
+    sums: AtomSums,
+    beta: float,
+    n_atoms: int,
+    coding: Coding,
+) -> tuple[tuple[Part, ...], Addends]:
+    """Code the samples of a piece, and add up what the update of the atoms needs to know."""
+    divergence, every_atom = sums.divergence, np.arange(n_atoms)
+    atoms = divergence.prepare(coding.atoms)
+    terms, coded = [], []
+    for part in _parts(matrices, piece, left, sums, n_atoms):
+        objective = part.code(divergence, beta, coding.gram, atoms, coding.alpha)
+        terms.append(
+            Addends(
+                (
+                    objective,
+                    part.columns.nnz,
+                    part.products_of_codes(),
+                    part.fits(),
+                    part.weighted_sums(sums, every_atom, coding.atoms),
+                )
+            )
+        )
+        coded.append(replace(part, prepared=None))
+        part.prepared = None
+    return tuple(coded), added(terms)
+
+
+def _fits_of(
+    matrices: FloatArray,
+    piece: Piece,
+    left: Sequence[Part],
+    sums: AtomSums,
+    beta: float,
+    block: NDArray[np.intp],
+    candidates: list[Floats],
+) -> tuple[None, Floats]:
+    """Try new atoms on the samples of a piece."""
+    prepared = [sums.prepare(C) for C in candidates]
+    n_atoms = left[0].columns.shape[1]
+    parts = _parts(matrices, piece, left, sums, n_atoms)
+    return None, added([part.fits_of(sums, beta, block, prepared) for part in parts])
+
+
+def _worst(matrices: None, piece: Piece, left: Sequence[Part], count: int) -> tuple[None, Worst]:
+    """Find the samples of a piece with the greatest losses."""
+    losses = np.concatenate([part.losses for part in left])
+    samples = np.arange(piece.rows.start, piece.rows.stop)
+    return None, Worst(samples, losses, count).cut()

@@ -1,0 +1,159 @@
+"""Passes over a Dask array: tasks on the workers of a `distributed.Client`, or on threads if there is none.
+
+A task reads its own matrices, so they do not travel, nor stay: what travels are the shared arguments
+(once to every worker) and the terms, which are added on the way. Tasks are pure functions of the
+source, of what the last pass left, and of the shared arguments. Whatever is lost with a worker Dask
+therefore computes again, and it is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from operator import getitem
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms._blocks import import_extra, one_blas_thread
+from spdatoms._coded_data import added
+from spdatoms.scale._streams import Piece, Stream, Sweeps, Work
+from spdatoms.validation import FloatArray, check_stack, float_type
+
+#: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
+_FAN_IN = 8
+
+
+class DaskStream(Stream):
+    """A Dask array, chunked along the matrices."""
+
+    def __init__(self, X: Any, name: str = "X") -> None:
+        if any(np.isnan(X.shape)):
+            X = X.compute_chunk_sizes()
+        check_stack(X, name)
+        dtype = float_type(X.dtype, name)
+        self.X = X.rechunk({1: -1, 2: -1}).astype(dtype)
+        self.shape, self.dtype = self.X.shape, dtype
+
+    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> FloatArray:
+        if isinstance(chosen, slice):
+            return np.asarray(self.X[chosen].compute())
+        return self._rows(np.asarray(chosen))
+
+    def _rows(self, chosen: NDArray[np.intp]) -> FloatArray:
+        """Return some matrices, chunk by chunk: Dask's own indexing would shuffle the array."""
+        dask = import_extra("dask", extra="scale")
+        rows, back = np.unique(chosen, return_inverse=True)
+        edges = np.concatenate([[0], np.cumsum(self.X.chunks[0])])
+        chunks = np.searchsorted(edges, rows, side="right") - 1
+        blocks, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
+        some = [take(blocks[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
+        return np.concatenate(dask.compute(*some))[back]
+
+    def sweeps(self, parts: Sequence[slice], most: int | None = None) -> DaskSweeps:
+        """Return passes over pieces of these parts, so many parts at most."""
+        pieces = self.pieces(parts, most, _threads(), max(self.X.chunks[0]))
+        return DaskSweeps(self.X, pieces)
+
+
+class Recipe:
+    """How to read some matrices, in a form that Dask does not look into: they are read where they are used."""
+
+    def __init__(self, X: Any) -> None:
+        (X,) = import_extra("dask", extra="scale").optimize(X)
+        self.graph, self.key = dict(X.__dask_graph__()), X.__dask_keys__()[0][0][0]
+
+    def read(self) -> FloatArray:
+        """Return the matrices."""
+        from dask.local import get_sync
+
+        return np.asarray(get_sync(self.graph, self.key))
+
+
+class DaskSweeps(Sweeps):
+    """Passes by the tasks of Dask."""
+
+    def __init__(self, X: Any, pieces: list[Piece]) -> None:
+        self.dask = import_extra("dask", extra="scale")
+        self.pieces = pieces
+        sources = [X[piece.rows].rechunk(-1) for piece in pieces]
+        if _is_on_workers(X):
+            self.sources = [source.to_delayed().item() for source in sources]
+        else:
+            self.sources = self.put([Recipe(source) for source in sources])
+
+    def put(self, values: Sequence[Any]) -> list[Any]:
+        """Leave a value at every piece, which Dask has a copy of."""
+        return list(
+            self.dask.persist(*(self.dask.delayed(value, traverse=False) for value in values))
+        )
+
+    def run(
+        self, work: Work, left: Sequence[Any] | None, *shared: Any, read: bool = True
+    ) -> tuple[list[Any], Any]:
+        """Do the work at every piece; return what it leaves there, and the sum of the terms."""
+        delayed = self.dask.delayed
+        common = delayed(shared, traverse=False)
+        outcomes = [
+            delayed(_do, nout=2, pure=False)(
+                work,
+                self.sources[number] if read else None,
+                piece,
+                None if left is None else left[number],
+                common,
+            )
+            for number, piece in enumerate(self.pieces)
+        ]
+        states = [outcome[0] for outcome in outcomes]
+        total = _tree([outcome[1] for outcome in outcomes], delayed(_added_here))
+        *states, total = self.dask.persist(*states, total)
+        return list(states), total.compute()
+
+    def collect(self, left: Sequence[Any]) -> list[Any]:
+        """Return what is left at the pieces."""
+        return list(self.dask.compute(*left))
+
+
+def _do(work: Work, source: Any, piece: Piece, left: Any, shared: tuple[Any, ...]) -> Any:
+    matrices = source.read() if isinstance(source, Recipe) else source
+    with one_blas_thread():
+        return work(matrices, piece, left, *shared)
+
+
+def _added_here(*terms: Any) -> Any:
+    return added(terms)
+
+
+def _tree(terms: list[Any], add: Any) -> Any:
+    """Return the delayed sum of delayed terms, so that none has to come from all workers to one place."""
+    while len(terms) > 1:
+        terms = [add(*terms[i : i + _FAN_IN]) for i in range(0, len(terms), _FAN_IN)]
+    return terms[0]
+
+
+def _threads() -> int:
+    """Return how many tasks can run at once."""
+    client = _client()
+    return sum(client.nthreads().values()) if client else os.cpu_count() or 1
+
+
+def _client() -> Any | None:
+    """Return the client that the user has made, if there is one."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import get_client
+
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+def _is_on_workers(X: Any) -> bool:
+    """Say whether the matrices, or what they are made of, are in the memory of workers already."""
+    if "distributed" not in sys.modules:
+        return False
+    futures_of: Any = sys.modules["distributed"].futures_of
+    return bool(futures_of(X))

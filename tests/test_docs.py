@@ -1,0 +1,145 @@
+"""The pages of the documentation: their code runs, their links lead somewhere, nothing is left out."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spdatoms
+from _matrices import random_spd
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+MODULES = (
+    "geometry",
+    "divergences",
+    "plotting",
+    "descriptors",
+    "datasets",
+    "baselines",
+    "storage",
+    "scale",
+)
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
+
+pytestmark = pytest.mark.skipif(not PAGES, reason="needs the folder docs of the checkout")
+
+
+def python_blocks(page: str) -> str:
+    """Return the fenced blocks of Python of a page, one after the other."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, flags=re.S | re.M))
+
+
+def run_page(page: str) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(compile(python_blocks(page), page, "exec"), names)
+    return names
+
+
+def test_first_page():
+    pytest.importorskip("skimage")
+    names = run_page("index.md")
+    assert names["codes"].shape == (360, 32)
+    assert 0 < (names["codes"] != 0).mean() < 0.5
+    classifier, X, y = names["classifier"], names["X"], names["y"]
+    assert classifier.score(X[1::2], y[1::2]) > 0.85
+
+
+def test_divergence_baseline_and_data_set_of_the_page_on_extending():
+    from scipy.linalg import sqrtm
+
+    names = run_page("extending.md")
+    X, d, C = names["X"], names["d"], names["C"]
+    root = sqrtm(X[3])
+    expected = np.trace(X[3] + X[40]) - 2 * np.trace(sqrtm(root @ X[40] @ root)).real
+    np.testing.assert_allclose(d[3, 40], expected, rtol=1e-6)
+    np.testing.assert_allclose(d, d.T, atol=1e-10)
+    # The barycentre is the fixed point C = Σ (C^½ X C^½)^½ / m.
+    root = sqrtm(C)
+    np.testing.assert_allclose(
+        np.mean([sqrtm(root @ A @ root).real for A in X], axis=0), C, rtol=1e-5, atol=1e-7
+    )
+    assert names["accuracy"] > 0.8
+    assert names["lda_accuracy"] > 0.8
+    dataset = names["dataset"]
+    assert len(dataset) == 40
+    assert dataset.target_names == ("left", "right")
+    np.testing.assert_array_equal(np.unique(dataset.groups), ["s1", "s2"])
+
+
+@pytest.mark.parametrize("page", [page.name for page in PAGES])
+def test_sessions_in_pages(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for needed in ("pyriemann",):
+        if f"from {needed}" in text:
+            pytest.importorskip(needed)
+    sessions = "\n\n".join(re.findall(r"^```pycon\n(.*?)^```$", text, flags=re.S | re.M))
+    test = doctest.DocTestParser().get_doctest(sessions, {}, page, page, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
+
+
+def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
+    testing = pytest.importorskip("typer.testing")
+    from spdatoms.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    X = random_spd(40, 3)
+    np.save("X.npy", X)
+    np.save("Z.npy", X[::4])
+    np.savetxt("y.csv", np.arange(40) % 2, fmt="%d")
+    text = (DOCS / "command_line.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.S | re.M)
+    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    assert {command[1] for command in commands} >= {"inspect", "learn", "code", "classify"}
+    for command in commands:
+        if command[1:3] != ["reproduce", "textures"]:  # which has its own tests, and takes long
+            said = testing.CliRunner().invoke(app, command[1:])
+            assert said.exit_code == 0, said.output
+    assert np.load("codes.npy").shape == (40, 8)
+
+
+@pytest.mark.parametrize("page", [page.name for page in PAGES])
+def test_links_between_pages_and_to_examples(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)", text):
+        if re.match(r"\w+:", target) or target.startswith("api/generated/"):
+            continue
+        example = re.fullmatch(r"gallery/(.*)", target)
+        if example:
+            assert example[1] == "index" or (ROOT / "examples" / f"{example[1]}.py").exists(), (
+                target
+            )
+        else:
+            candidates = [DOCS / target, DOCS / f"{target}.md", DOCS / f"{target}.rst"]
+            assert any(path.exists() for path in candidates), target
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^   ([\w.]+)$", text, flags=re.M))
+    listed |= {name.rpartition(".")[2] for name in listed}
+    missing = [name for name in spdatoms.__all__ if name not in listed]
+    for module in MODULES:
+        names = importlib.import_module(f"spdatoms.{module}").__all__
+        missing += [f"{module}.{name}" for name in names if name not in listed]
+    assert not missing
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_parse_and_use_public_names_only(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spdatoms"):
+            assert not any(part.startswith("_") for part in node.module.split(".")), node.module
+            assert not any(alias.name.startswith("_") for alias in node.names)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from _matrices import random_spd, spd_stacks
-from spdatoms import DivergenceKernel, pairwise_divergence
+from spdatoms import DivergenceKernel, pairwise_divergence, sparse_code
 from spdatoms.correction import correct_gram
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernel import automatic_beta, evenly_spaced, kernel_values, stein_kernel_is_guaranteed
@@ -291,3 +291,17 @@ def test_mixed_precision():
         cross = DivergenceKernel(beta=1.0).fit(D.astype(first)).cross(X.astype(second))
         assert cross.dtype == np.float64
         np.testing.assert_allclose(cross, expected, rtol=1e-5)
+
+
+def test_zero_eigenvalue_that_rounding_made_negative_can_be_coded_with():
+    """Nearly dependent atoms: the Gram matrix has negative eigenvalues of the size of rounding."""
+    atoms = np.repeat(random_spd(1, 3), 12, axis=0) * np.linspace(1.0, 1.001, 12)[:, None, None]
+    kernel = DivergenceKernel("jeffrey", beta=0.1).fit(atoms)
+    assert -1e-12 < kernel.min_eigenvalue_ < 0.0
+    assert np.linalg.eigvalsh(kernel.gram_)[0] >= -1e-15
+    queries = random_spd(40, 3, seed=1)
+    codes, certificate = sparse_code(
+        kernel.gram_, kernel.cross(queries), 1e-3, return_certificate=True
+    )
+    assert certificate.converged.all()
+    assert np.isfinite(codes).all()

@@ -26,7 +26,7 @@ class CorrectedGram:
     Attributes
     ----------
     gram : ndarray of shape (N, N)
-        The corrected Gram matrix; the given one, unchanged, if it needed no correction.
+        The corrected Gram matrix; the given one, but for rounding, if it needed no correction.
     min_eigenvalue, max_eigenvalue : float
         The extreme eigenvalues of the given Gram matrix.
     indefinite : bool
@@ -54,7 +54,7 @@ def eigenvalue_tolerance(gram: FloatArray) -> float:
 
 
 def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
-    """Return K itself if λ_min ≥ −ε·λ_max, else K made positive semidefinite.
+    """Return K itself if λ_min ≥ −ε·λ_max (a λ_min < 0 lifted to |λ_min|), else K made semidefinite.
 
     Parameters
     ----------
@@ -78,7 +78,9 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
     negligible = eigenvalue_tolerance(gram) * greatest
     if least >= -negligible:
-        return CorrectedGram(gram, least, greatest, indefinite=False)
+        # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
+        lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
+        return CorrectedGram(lifted, least, greatest, indefinite=False)
     if correction == "none":
         raise ValueError(
             f"The Gram matrix is indefinite: its least eigenvalue is {least:.3g}, its greatest "
@@ -86,7 +88,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         )
     if correction == "shift":
         # The tolerance on top keeps rounding from leaving it negative again.
-        shifted = gram + np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(negligible - least)
+        shifted = gram + _scaled_identity(gram, negligible - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
     keep = eigenvalues > negligible
     signs = keep.astype(np.float64) if correction == "clip" else np.sign(eigenvalues)
@@ -96,3 +98,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     return CorrectedGram(
         corrected.astype(gram.dtype), least, greatest, indefinite=True, projection=projection
     )
+
+
+def _scaled_identity(gram: FloatArray, scale: float) -> FloatArray:
+    return np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(scale)

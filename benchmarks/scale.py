@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -78,7 +79,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 def workers(count: int, processes: bool, limit: str) -> Iterator[Client]:
     """Give a client with so many workers of one thread each, or one worker of so many threads."""
     with (
-        LocalCluster(
+        LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=count if processes else 1,
             threads_per_worker=1 if processes else count,
             processes=processes,
@@ -86,7 +87,7 @@ def workers(count: int, processes: bool, limit: str) -> Iterator[Client]:
             dashboard_address=None,
             silence_logs=50,
         ) as cluster,
-        Client(cluster) as client,
+        Client(cluster) as client,  # type: ignore[no-untyped-call]
     ):
         yield client
 
@@ -157,7 +158,7 @@ def main() -> None:
     try:
         path, m = os.path.join(folder, "X.zarr"), options.matrices
         store(path, m)
-        X = da.from_zarr(path)
+        X = da.from_zarr(path)  # type: ignore[no-untyped-call]
         print(
             f"{m} matrices {SIZE}x{SIZE}, {X.nbytes / 1e9:.2f} GB, N={N_ATOMS}, {ITERATIONS} iterations"
         )
@@ -217,7 +218,7 @@ def constant(X: Any) -> None:
     for count in (10_000, 30_000, 100_000, len(X)):
         if count <= len(X):
             data = X[:count].compute()
-            seconds, _ = timed(lambda data=data: learner(n_jobs=2).fit(data))
+            seconds, _ = timed(partial(learner(n_jobs=2).fit, data))
             report(f"in memory, {count} matrices", seconds, count)
             del data
 

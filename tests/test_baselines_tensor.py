@@ -77,6 +77,37 @@ def test_optimality_conditions_by_hand(n, N, alpha, bounded) -> None:
 
 
 @both_forms
+@pytest.mark.parametrize("condition", [1e4, 1e8])
+def test_ill_conditioned_matrices(condition, bounded) -> None:
+    D, X = (random_spd(count, 6, seed=seed) for count, seed in ((40, 1), (8, 2)))
+    stretch = np.diag(np.geomspace(1.0, condition**-0.5, 6))
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    X = stretch @ X @ stretch
+    D[::2] = stretch @ D[::2] @ stretch
+    D[1::2] = (rotation @ stretch) @ D[1::2] @ (rotation @ stretch).T
+    D = 0.5 * (D + D.swapaxes(1, 2))
+    coded = MaxdetDictionary(D).code(X, 0.01, bounded=bounded)
+    assert coded.certificate.converged.all()
+    for i in range(8):
+        by_hand = tensor_objective(X[i], D, coded.codes[i], 0.01)
+        assert coded.certificate.objective[i] == pytest.approx(by_hand, rel=1e-6, abs=1e-6)
+
+
+def test_a_bound_that_holds_anyway_changes_nothing() -> None:
+    D, X = random_spd(20, 4, seed=1), random_spd(6, 4, seed=2)
+    dictionary = MaxdetDictionary(D)
+    free = dictionary.code(X, 100.0, bounded=False)
+    inside = [np.linalg.eigvals(np.linalg.solve(x, np.tensordot(y, D, 1))).real.max() < 1
+              for x, y in zip(X, free.codes, strict=True)]  # fmt: skip
+    bounded = dictionary.code(X, 100.0, bounded=True)
+    assert any(inside)
+    np.testing.assert_array_equal(bounded.codes[inside], free.codes[inside])
+    assert not bounded.multipliers[inside].any()
+    outside = np.logical_not(inside)
+    assert (bounded.certificate.objective[outside] > free.certificate.objective[outside]).all()
+
+
+@both_forms
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_scale_does_not_matter(scale, bounded) -> None:
     D, X = random_spd(20, 5, seed=1), random_spd(5, 5, seed=2)

@@ -124,6 +124,43 @@ def test_links_between_pages_and_to_examples(page):
             assert any(path.exists() for path in candidates), target
 
 
+def table_rows(text: str) -> dict[str, list[str]]:
+    """Return the cells of the rows of the first Markdown table of a text, by their first cell."""
+    lines = re.search(r"(?:^\|.*\n)+", text, flags=re.M)
+    assert lines
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[0].splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_accuracies_of_the_guide_are_those_of_the_results():
+    results = (DOCS / "results.md").read_text(encoding="utf-8")
+    textures, faces, actions = (
+        table_rows(results.partition(f"### {title}: accuracy")[2])
+        for title in (
+            "Texture classification",
+            "Face recognition, ready covariances",
+            "Action recognition from skeletons",
+        )
+    )
+    column = textures["method"].index("16c")
+    guide = (DOCS / "guide.md").read_text(encoding="utf-8")
+    quoted = table_rows(guide.partition("Against the standards")[2])
+    compared = 0
+    for row, cells in quoted.items():
+        method = re.search(r"\((.*)\)", row)
+        if method is None:
+            continue
+        for cell, table, place in zip(
+            cells, (faces, textures, actions), (-1, column, 0), strict=True
+        ):
+            if cell != "–":
+                found = float(re.match(r"[\d.]+", table[method[1]][place])[0])
+                # A run again may move the last digits; the guide is to say the same, not less.
+                assert float(cell.strip("*")) == pytest.approx(found, abs=1.0), (row, found)
+                compared += 1
+    assert compared >= 15
+
+
 def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", text, flags=re.M))

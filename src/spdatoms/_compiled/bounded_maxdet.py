@@ -1,7 +1,8 @@
 """min_{y≥0} cᵀy − logdet M over M = Σ_j y_j D_j ⪯ X: a primal–dual interior-point method on few atoms.
 
-If the optimum without the bound keeps it, that is the answer. Otherwise it is scaled under the bound, and a
-multiplier Z ≻ 0 of S = X − M ≻ 0 comes to it. A round linearises the optimality conditions
+If the optimum without the bound keeps it, that is the answer. Otherwise everything is seen from X, which
+becomes the identity: then S = I − M has an error of rounding alone, however ill-conditioned X is. M is scaled
+under the bound, and a multiplier Z ≻ 0 of S ≻ 0 comes to it. A round linearises the optimality conditions
 
     c_j + tr(ZD_j) − tr(M⁻¹D_j) ≥ 0, with equality where y_j > 0,    and    Z = μS⁻¹
 
@@ -38,30 +39,29 @@ from spdatoms._compiled.maxdet import (
     working_set,
 )
 from spdatoms._compiled.nonnegative import nonnegative_step
+from spdatoms._compiled.side_by_side import LANES, gather, transform_fully, transform_halves
 from spdatoms._compiled.small_matrices import (
     add,
     compiled,
     factorise,
     factorise_sum,
-    gather,
     inner_product,
     invert,
     log_determinant,
+    multiply,
     multiply_symmetric,
     pack,
-    transform_fully,
-    transform_halves,
     unpack,
 )
 
 # The share of the way to the edge of the cone that a step may go.
 _TO_THE_EDGE = 0.98
-# Trials that find the edge of the cone, to within 1/128 of the step.
-_TRIALS = 8
+# Halvings that find the edge of the cone, to within 1/64 of the step; to choose μ, 1/16 is good enough.
+_HALVINGS, _ROUGH_HALVINGS = 6, 4
 # The first Z is so much of S⁻¹, and the first M so much of what the bound allows.
 _FIRST_MU, _FIRST_SHARE = 0.2, 0.9
-# μ falls in a round to this fraction at most.
-_LEAST_FALL = 1e-6
+# A round is expected to leave at least this fraction of tr(SZ).
+_LEAST_LEFT = 1e-2
 
 
 @compiled
@@ -75,18 +75,18 @@ def _inside(S, Z, M, dZ, dM, t, work):
 
 
 @compiled
-def _to_the_edge(S, Z, M, dZ, dM, work):
-    """The longest t ≤ 1, nearly, that stays in the cone."""
-    low, high, t = 0.0, 2.0, 1.0
-    for _ in range(_TRIALS):
+def _to_the_edge(S, Z, M, dZ, dM, halvings, work):
+    """The t ≤ 1 that goes `_TO_THE_EDGE` of the way to the edge of the cone, nearly."""
+    if _inside(S, Z, M, dZ, dM, 1.0 / _TO_THE_EDGE, work):
+        return 1.0
+    low, high = 0.0, 1.0 / _TO_THE_EDGE
+    for _ in range(halvings):
+        t = 0.5 * (low + high)
         if _inside(S, Z, M, dZ, dM, t, work):
             low = t
-            if t == 1.0:
-                break
         else:
             high = t
-        t = 0.5 * (low + high)
-    return low
+    return _TO_THE_EDGE * low
 
 
 @compiled
@@ -100,6 +100,30 @@ def _largest_multiple(X, M, work):
         else:
             high = t
     return low
+
+
+@compiled
+def _transpose(A, B):
+    """Write B = Aᵀ."""
+    for i in range(len(A)):
+        for j in range(len(A)):
+            B[i, j] = A[j, i]
+
+
+@compiled
+def _seen_from(T, atoms, costs):
+    """Return T D_j Tᵀ / c_j and the half-vectors of these matrices."""
+    N, n = atoms.shape[:2]
+    p = n * (n + 1) // 2
+    stack = gather(atoms, costs, np.arange(N), N)
+    V = np.empty((p, LANES * len(stack)))
+    transform_halves(T, stack, np.empty((n, LANES)), V)
+    seen, halves = np.empty((N, n, n)), np.empty((N, p))
+    for j in range(N):
+        for k in range(p):
+            halves[j, k] = V[k, j]
+        unpack(halves[j], seen[j])
+    return seen, halves
 
 
 @compiled
@@ -122,50 +146,53 @@ def _second_order(inverse, inverse_slack, dM, dZ, correction, curvature, work):
 @compiled
 def _hessian(stack, TM, TS, LZ):
     """H of the matrices in a stack, as their Gram matrix in both frames."""
-    n, _, count = stack.shape
+    n = len(TM)
     p = n * (n + 1) // 2
-    V, U = np.empty((p + n * n, count)), np.empty((n, n))
-    for i in range(n):
-        for j in range(n):
-            U[i, j] = LZ[j, i]
-    transform_halves(TM, stack, V[:p])
-    transform_fully(TS, stack, U, V[p:])
+    V, U = np.empty((p + n * n, LANES * len(stack))), np.empty((n, n))
+    rows = np.empty((n, LANES))
+    _transpose(LZ, U)
+    transform_halves(TM, stack, rows, V[:p])
+    transform_fully(TS, stack, U, rows, V[p:])
     return np.dot(V.T, V)
 
 
 @compiled
-def _direction(halves, costs, working, H, x, slopes, tolerance, half, dM):
+def _direction(halves, working, H, x, slopes, tolerance, half, dM):
     """Return the step that minimises the quadratic model, and write its dM."""
     step = nonnegative_step(H, x, slopes, tolerance)
     for k in range(len(half)):
         half[k] = 0.0
     for i in range(len(step)):
-        weight = step[i] / costs[working[i]]
         for k in range(len(half)):
-            half[k] += weight * halves[working[i], k]
+            half[k] += step[i] * halves[working[i], k]
     unpack(half, dM)
     return step
 
 
 @compiled
-def _correct_slopes(halves, costs, working, mu, inverse_slack, correction, curvature, half, slopes):
-    """Add ⟨μS⁻¹ + ½(S⁻¹ dM dZ + dZ dM S⁻¹) − M⁻¹dM M⁻¹dM M⁻¹, D_j⟩/c_j to the slopes."""
-    n = len(correction)
-    for i in range(n):
-        for j in range(n):
+def _correct_slopes(halves, working, mu, inverse_slack, correction, curvature, half, slopes):
+    """Add ⟨μS⁻¹ + ½(S⁻¹ dM dZ + dZ dM S⁻¹) − M⁻¹dM M⁻¹dM M⁻¹, D_j⟩ to the slopes; the last term is lost."""
+    for i in range(len(correction)):
+        for j in range(len(correction)):
             curvature[i, j] = mu * inverse_slack[i, j] + correction[i, j] - curvature[i, j]
     pack(curvature, half)
     for i in range(len(slopes)):
-        added = 0.0
         for k in range(len(half)):
-            added += half[k] * halves[working[i], k]
-        slopes[i] += added / costs[working[i]]
+            slopes[i] += half[k] * halves[working[i], k]
 
 
 @compiled
-def _certify(halves, costs, X, x, M, inverse, LM, S, Z, slack, pull, half, multiplier, report):
+def _smaller_mu(S, Z, dM, dZ, t, complementarity):
+    """μσ with nμ = tr(SZ) and σ the third power of what a step t towards μ = 0 leaves of tr(SZ)."""
+    left = complementarity + t * (inner_product(S, dZ) - inner_product(dM, Z))
+    left = (left - t * t * inner_product(dM, dZ)) / complementarity
+    return complementarity / len(S) * min(1.0, max(left, _LEAST_LEFT)) ** 3
+
+
+@compiled
+def _certify(halves, costs, x, identity, inverse, LM, S, Z, slack, pull, half, multiplier, report):
     """Write pull_j = tr(M⁻¹D_j)/c_j, slack_j = 1 + tr(ZD_j)/c_j − pull_j, Z, and the report; return tr(SZ)."""
-    n = len(M)
+    n = len(S)
     pack(inverse, half)
     products(halves, half, costs, pull)
     pack(Z, multiplier)
@@ -177,7 +204,7 @@ def _certify(halves, costs, X, x, M, inverse, LM, S, Z, slack, pull, half, multi
         slack[j] = price - pull[j]
     complementarity = inner_product(S, Z)
     # (M⁻¹/ratio, Z) is feasible for the dual problem.
-    gap = total(x) - n + inner_product(Z, X) + n * math.log(ratio)
+    gap = total(x) - n + inner_product(identity, Z) + n * math.log(ratio)
     report[OBJECTIVE] = total(x) - log_determinant(LM)
     report[GAP] = max(gap, 0.0)
     report[RESIDUAL] = max(stationarity(x, slack), complementarity / n)
@@ -203,16 +230,27 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     n = atoms.shape[1]
     working, pull, slack, half = np.empty(N, np.int64), np.empty(N), np.empty(N), np.empty(p)
     M, LM, TM, inverse = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    S, LS, TS, inverse_slack = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    S, LS, TS, inverse_slack = (
+        np.empty((n, n)),
+        np.empty((n, n)),
+        np.empty((n, n)),
+        np.empty((n, n)),
+    )
     Z, LZ, dM, dZ = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     work, correction, curvature = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    LX, TX, identity, ones = np.empty((n, n)), np.empty((n, n)), np.eye(n), np.ones(N)
     matrix_of_code(halves, costs, x, half, M)
     if factorise_sum(X, -1.0, M, work):
         return
-    share = _FIRST_SHARE * _largest_multiple(X, M, work)
+    factorise(X, LX)
+    invert(LX, TX, work)
+    # From here on X is the identity, and the costs are in the atoms.
+    atoms, halves = _seen_from(TX, atoms, costs)
+    matrix_of_code(halves, ones, x, half, M)
+    share = _FIRST_SHARE * _largest_multiple(identity, M, work)
     scale(x, share)
     add(M, share - 1.0, M, M)
-    add(X, -1.0, M, S)
+    add(identity, -1.0, M, S)
     factorise(S, LS)
     invert(LS, TS, Z)
     add(Z, _FIRST_MU - 1.0, Z, Z)
@@ -223,7 +261,7 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
         invert(LM, TM, inverse)
         invert(LS, TS, inverse_slack)
         complementarity = _certify(
-            halves, costs, X, x, M, inverse, LM, S, Z, slack, pull, half, multiplier, report
+            halves, ones, x, identity, inverse, LM, S, Z, slack, pull, half, multiplier, report
         )
         stalled = 0 if report[GAP] < 0.5 * best_gap else stalled + 1
         best_gap = min(best_gap, report[GAP])
@@ -231,31 +269,26 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
         if solved or report[ROUNDS] == max_rounds or stalled > PATIENCE:
             break
         count = working_set(x, slack, working, 0.1 * tolerance)
-        H = _hessian(gather(atoms, costs, working, count), TM, TS, LZ)
+        H = _hessian(gather(atoms, ones, working, count), TM, TS, LZ)
         old, slopes = take(x, working, count), take(pull, working, count)
         for i in range(count):
             slopes[i] = 1.0 - slopes[i]
-        exact = 0.01 * tolerance
         mu = 0.0
-        add(Z, -1.0, Z, correction)
+        correction.fill(0.0)
         for predicting in (True, False):
-            step = _direction(halves, costs, working, H, old, slopes, exact, half, dM)
+            step = _direction(halves, working, H, old, slopes, 0.01 * tolerance, half, dM)
             _multiplier_step(Z, inverse_slack, dM, mu, correction, dZ, work)
-            t = _to_the_edge(S, Z, M, dZ, dM, work)
+            halvings = _ROUGH_HALVINGS if predicting else _HALVINGS
+            t = _to_the_edge(S, Z, M, dZ, dM, halvings, work)
             if predicting:
-                add(S, -t, dM, LM)
-                add(Z, t, dZ, work)
-                left = max(0.0, inner_product(LM, work) / complementarity)
-                mu = max(_LEAST_FALL, min(1.0, left**3)) * complementarity / n
-                mu = max(mu, 0.1 * tolerance)
+                mu = max(_smaller_mu(S, Z, dM, dZ, t, complementarity), 0.1 * tolerance)
                 _second_order(inverse, inverse_slack, dM, dZ, correction, curvature, work)
                 _correct_slopes(
-                    halves, costs, working, mu, inverse_slack, correction, curvature, half, slopes
+                    halves, working, mu, inverse_slack, correction, curvature, half, slopes
                 )
-        t *= _TO_THE_EDGE
         move(x, working, step, t)
-        matrix_of_code(halves, costs, x, half, M)
-        add(X, -1.0, M, S)
+        matrix_of_code(halves, ones, x, half, M)
+        add(identity, -1.0, M, S)
         add(Z, t, dZ, Z)
         if not (factorise(S, LS) and factorise(Z, LZ) and factorise(M, LM)):
             # Rounding leaves no new point inside the cone: the one before is the best there is.
@@ -263,3 +296,9 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
                 x[working[i]] = old[i]
             break
         report[ROUNDS] += 1
+    report[OBJECTIVE] -= log_determinant(LX)
+    unpack(multiplier, Z)
+    _transpose(TX, TS)
+    multiply(TS, Z, work)
+    multiply(work, TX, Z)
+    pack(Z, multiplier)

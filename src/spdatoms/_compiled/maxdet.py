@@ -14,16 +14,15 @@ import numpy as np
 from numba import njit
 
 from spdatoms._compiled.nonnegative import nonnegative_step
+from spdatoms._compiled.side_by_side import LANES, gather, transform_halves
 from spdatoms._compiled.small_matrices import (
     compiled,
     factorise,
     factorise_sum,
-    gather,
     inner_product,
     invert,
     log_determinant,
     pack,
-    transform_halves,
     unpack,
 )
 
@@ -33,6 +32,8 @@ _PROPOSALS = 8
 _SAFE_DECREMENT = 0.2
 # The share of the decrease that the slope promises, which a step must keep.
 _SUFFICIENT = 0.1
+# From this share of a step on, atoms that the whole step would leave unused are left out.
+_NEARLY_ALL = 0.9
 # Rounds without half the duality gap before rounding is held to be the reason.
 PATIENCE = 15
 
@@ -122,14 +123,11 @@ def take(values, atoms, count):
 
 @compiled
 def move(x, atoms, step, t):
-    """x += t · step over the first atoms of a list."""
+    """x += t · step over the first atoms of a list; what the model puts to zero is zero if t is about 1."""
     for i in range(len(step)):
         j = atoms[i]
-        target = x[j] + step[i]
-        x[j] = max(0.0, x[j] + t * step[i])
-        # At t = 1 what the model puts to zero is zero exactly.
-        if t == 1.0 and target < 1e-15 * abs(step[i]):
-            x[j] = 0.0
+        ends = x[j] + step[i] < 1e-15 * abs(step[i])
+        x[j] = 0.0 if ends and t >= _NEARLY_ALL else max(0.0, x[j] + t * step[i])
 
 
 @compiled
@@ -152,21 +150,19 @@ def _step_length(step, H, V, n):
     decrement = math.sqrt(decrement)
     if decrement <= _SAFE_DECREMENT:
         return 1.0
-    half, B, L, identity = np.zeros(len(V)), np.empty((n, n)), np.empty((n, n)), np.zeros((n, n))
+    half, B, L, identity = np.zeros(len(V)), np.empty((n, n)), np.empty((n, n)), np.eye(n)
     slope = total(step)
     for k in range(len(half)):
         for i in range(len(step)):
             half[k] += step[i] * V[k, i]
     unpack(half, B)
-    for i in range(n):
-        identity[i, i] = 1.0
     fall = inner_product(identity, B) - slope
     # 1/(1 + decrement) is always short enough.
     t = 1.0
     while t > 1.0 / (1.0 + decrement):
-        if factorise_sum(identity, t, B, L):
-            if log_determinant(L) - t * slope >= _SUFFICIENT * t * fall:
-                return t
+        inside = factorise_sum(identity, t, B, L)
+        if inside and log_determinant(L) - t * slope >= _SUFFICIENT * t * fall:
+            return t
         t *= 0.5
     return 1.0 / (1.0 + decrement)
 
@@ -217,8 +213,9 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
         if solved or rounds == max_rounds or stalled > PATIENCE:
             break
         count = working_set(x, gradient, working, 0.1 * tolerance)
-        V = np.empty((p, count))
-        transform_halves(T, gather(atoms, costs, working, count), V)
+        stack = gather(atoms, costs, working, count)
+        V = np.empty((p, LANES * len(stack)))
+        transform_halves(T, stack, np.empty((n, LANES)), V)
         H = np.dot(V.T, V)
         slopes = take(gradient, working, count)
         step = nonnegative_step(H, take(x, working, count), slopes, 0.01 * tolerance)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 # A sum may be taken in any order, which makes a dot product a vector operation.
@@ -20,7 +19,7 @@ compiled = njit(
     fastmath={"reassoc", "contract", "nsz"},
 )
 
-_ROOT_TWO = math.sqrt(2.0)
+ROOT_TWO = math.sqrt(2.0)
 
 
 @compiled
@@ -29,7 +28,7 @@ def pack(A, half):
     k = 0
     for i in range(len(A)):
         for j in range(i):
-            half[k] = _ROOT_TWO * A[i, j]
+            half[k] = ROOT_TWO * A[i, j]
             k += 1
         half[k] = A[i, i]
         k += 1
@@ -41,7 +40,7 @@ def unpack(half, A):
     k = 0
     for i in range(len(A)):
         for j in range(i):
-            A[i, j] = half[k] / _ROOT_TWO
+            A[i, j] = half[k] / ROOT_TWO
             A[j, i] = A[i, j]
             k += 1
         A[i, i] = half[k]
@@ -151,53 +150,3 @@ def multiply_symmetric(A, B, C, D, work):
     for i in range(n):
         for j in range(n):
             D[i, j] = 0.5 * (work[i, j] + work[j, i])
-
-
-@compiled
-def gather(atoms, factors, chosen, count):
-    """Return A[a, b, i] = D_j[a, b] / factors[j] with j = chosen[i]: many matrices side by side."""
-    n = atoms.shape[1]
-    stack = np.empty((n, n, count))
-    for i in range(count):
-        j = chosen[i]
-        for a in range(n):
-            for b in range(n):
-                stack[a, b, i] = atoms[j, a, b] / factors[j]
-    return stack
-
-
-@compiled
-def _combine(factors, first, last, vectors, weight, out):
-    """out = weight · Σ_k factors[k] · vectors[k] over first ≤ k < last."""
-    for i in range(len(out)):
-        out[i] = 0.0
-    for k in range(first, last):
-        factor = weight * factors[k]
-        for i in range(len(out)):
-            out[i] += factor * vectors[k, i]
-
-
-@compiled
-def transform_halves(T, stack, V):
-    """Write the half-vectors of T A Tᵀ to the columns of V, where T is lower triangular, A symmetric."""
-    n, _, count = stack.shape
-    rows = np.empty((n, count))
-    position = 0
-    for i in range(n):
-        for j in range(i + 1):
-            _combine(T[i], 0, i + 1, stack[j], 1.0, rows[j])
-        for j in range(i + 1):
-            _combine(T[j], 0, j + 1, rows, 1.0 if i == j else _ROOT_TWO, V[position])
-            position += 1
-
-
-@compiled
-def transform_fully(T, stack, U, V):
-    """Write the entries of T A Uᵀ to the columns of V, T lower and U upper triangular, A symmetric."""
-    n, _, count = stack.shape
-    rows = np.empty((n, count))
-    for i in range(n):
-        for j in range(n):
-            _combine(T[i], 0, i + 1, stack[j], 1.0, rows[j])
-        for j in range(n):
-            _combine(U[j], j, n, rows, 1.0, V[i * n + j])

@@ -93,10 +93,14 @@ class MaxdetDictionary:
         codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, 4))
         multipliers = np.zeros((m, self.halves.shape[1]))
 
-
         def code_queries(part: slice) -> None:
             for c, x, X, Z, r in zip(
-                costs[part], codes[part], queries[part], multipliers[part], report[part], strict=True
+                costs[part],
+                codes[part],
+                queries[part],
+                multipliers[part],
+                report[part],
+                strict=True,
             ):
                 code_free(self.atoms, self.halves, self.logdets, c, tol, max_rounds, x, r)
                 if bounded:

@@ -82,7 +82,7 @@ class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the SVM's scores of the classes, (m, n_classes), or (m,) for two classes as usual."""
+        """Return the SVM's scores of the classes for X, (m, n_classes), or (m,) for two classes."""
         descriptors = self._queries(X)
         return np.asarray(self.svm_.decision_function(descriptors))
 

@@ -99,7 +99,7 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Return ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖², (m, n_classes), or (m,) for two classes as usual."""
+        """Return ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖² of X, (m, n_classes), or (m,) for two classes."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 

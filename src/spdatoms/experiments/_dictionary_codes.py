@@ -23,8 +23,6 @@ Codes = NDArray[np.float64]
 Choice = dict[str, Any]
 
 LEARNED, KMEANS = "learned", "k-means"
-#: Iterations of learning while parameters are being chosen.
-_TRIAL_ITERATIONS = 10
 
 
 class ChosenCodes(BaseEstimator, ABC):
@@ -41,12 +39,11 @@ class ChosenCodes(BaseEstimator, ABC):
     def fit(self, X: FloatArray, y: NDArray[Any]) -> ChosenCodes:
         """Choose the parameters, and make the dictionary of X (m, n, n) with labels y (m,)."""
         first, second = halves(y, np.random.default_rng(self.random_state))
-        trials = min(self.max_iter, _TRIAL_ITERATIONS)
         choices = self._choices()
-        coders = self._coders(X[first], choices, trials)
+        coders = self._coders(X[first], choices)
         hits = [matches(coder.transform(X[second]), y[second]) for coder in coders]
         self.chosen_ = choices[int(np.argmax(hits))]
-        (self.coder_,) = self._coders(X, [self.chosen_], self.max_iter)
+        (self.coder_,) = self._coders(X, [self.chosen_])
         return self
 
     def transform(self, X: FloatArray) -> Codes:
@@ -59,7 +56,7 @@ class ChosenCodes(BaseEstimator, ABC):
         """Return the parameters to choose from."""
 
     @abstractmethod
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         """Return a coder over a dictionary of X for each of the choices."""
 
 
@@ -112,7 +109,7 @@ class KernelDictionaryCodes(ChosenCodes):
         grid = product(self.beta_factors, self.alphas)
         return [{"beta_factor": factor, "alpha": alpha} for factor, alpha in grid]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
         common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         if self.atoms == KMEANS:
@@ -122,7 +119,7 @@ class KernelDictionaryCodes(ChosenCodes):
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
             if self.atoms == LEARNED:
                 learner = SPDDictionaryLearning(
-                    self.n_atoms, self.metric, beta, alpha, max_iter=max_iter, **common
+                    self.n_atoms, self.metric, beta, alpha, max_iter=self.max_iter, **common
                 )
                 atoms = learner.fit(X).atoms_
             coder = SPDSparseCoder(atoms, self.metric, beta, alpha, n_jobs=self.n_jobs)
@@ -164,12 +161,12 @@ class KSVDCodes(ChosenCodes):
     def _choices(self) -> list[Choice]:
         return [{"n_nonzero": count} for count in self.nonzeros if count <= self.n_atoms]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         from spdatoms.baselines import LogEuclideanKSVD
 
         common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         return [
-            LogEuclideanKSVD(self.n_atoms, max_iter=max_iter, **choice, **common).fit(X)
+            LogEuclideanKSVD(self.n_atoms, max_iter=self.max_iter, **choice, **common).fit(X)
             for choice in choices
         ]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import hash as digest_of  # type: ignore[import-untyped]
+from joblib import hash as digest_of
 
 from spdatoms import __version__
 from spdatoms._blocks import import_extra

@@ -27,6 +27,8 @@ from spdatoms.experiments._core import (
 SIZES: tuple[int, ...] = (8, 24, 56, 104, 152)
 _SIZES_EMBEDDED: tuple[int, ...] = (8, 24, 56)
 _LEARN, _GALLERY, _PROBE = 20, 10, 20
+#: Iterations of learning, the same while β and α are being chosen and afterwards.
+_ITERATIONS = 15
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,7 @@ def _codes(atoms: str, metric: str) -> Any:
         from spdatoms.experiments._dictionary_codes import KernelDictionaryCodes
 
         return KernelDictionaryCodes(
-            atoms, metric, random_state=setting.seed, n_jobs=setting.n_jobs
+            atoms, metric, max_iter=_ITERATIONS, random_state=setting.seed, n_jobs=setting.n_jobs
         )
 
     return make
@@ -152,4 +154,4 @@ def _codes(atoms: str, metric: str) -> Any:
 def _ksvd(setting: Setting) -> Any:
     from spdatoms.experiments._dictionary_codes import KSVDCodes
 
-    return KSVDCodes(random_state=setting.seed, n_jobs=setting.n_jobs)
+    return KSVDCodes(max_iter=_ITERATIONS, random_state=setting.seed, n_jobs=setting.n_jobs)

@@ -90,7 +90,9 @@ def large(n: int, N: int, queries: int) -> str:
         seconds = (time.perf_counter() - start) / queries
         atoms = coded.certificate.n_nonzero.mean()
         rounds = coded.certificate.rounds.mean()
-        figures.append(f"{1e3 * seconds:.1f} ms a query ({rounds:.0f} rounds, {atoms:.0f} atoms in use)")
+        figures.append(
+            f"{1e3 * seconds:.1f} ms a query ({rounds:.0f} rounds, {atoms:.0f} atoms in use)"
+        )
     return f"n = {n}, {N} atoms: free {figures[0]}; with M ⪯ X {figures[1]}"
 
 

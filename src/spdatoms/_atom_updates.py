@@ -89,6 +89,9 @@ class UpdateRule:
         Candidates for an atom that a pass evaluates before the atoms choose, after the first one,
         which most atoms accept. It has no influence on the result: one at a time saves work, all at
         once saves passes.
+    most_candidates : int or None
+        With several at once, a pass has no more candidates for all atoms together than this, or one
+        for each; None is no bound.
     """
 
     sums: AtomSums
@@ -99,6 +102,7 @@ class UpdateRule:
     least_schur: float = 0.0
     least_eigenvalue: float = 1e-10
     trials_at_once: int = 1
+    most_candidates: int | None = None
 
     @property
     def trials(self) -> Sequence[tuple[Move, float]]:
@@ -108,12 +112,12 @@ class UpdateRule:
             return [(downhill, t) for t in STEPS]
         return [(self.sums.towards_centre, t) for t in STEPS] + [(downhill, t) for t in LAST_STEPS]
 
-    @property
-    def rounds(self) -> list[Sequence[tuple[Move, float]]]:
-        """What is tried in the same pass."""
-        first, *others = self.trials
-        later = block_slices(len(others), self.trials_at_once)
-        return [[first], *(others[some] for some in later)]
+    def trials_of_a_pass(self, waiting: int) -> int:
+        """Return how many trials of so many waiting atoms go into one pass."""
+        most = (
+            self.trials_at_once if self.most_candidates is None else self.most_candidates // waiting
+        )
+        return max(1, min(self.trials_at_once, most))
 
     def margin(self, gram: Floats) -> GramMargin | None:
         """Return the margin to keep, if there is one."""
@@ -185,19 +189,17 @@ class AtomUpdate:
 
     def _update_block(self, block: NDArray[np.intp]) -> None:
         sums = self._sums(block)
-        waiting = np.arange(len(block))
-        for trials in self.rule.rounds:
-            if len(waiting) == 0:
-                return
-            candidates = [
-                self._candidates(sums[waiting], block[waiting], *trial) for trial in trials
-            ]
+        waiting, trials, count = np.arange(len(block)), list(self.rule.trials), 1
+        while trials and len(waiting) > 0:
+            now, trials = trials[:count], trials[count:]
+            candidates = [self._candidates(sums[waiting], block[waiting], *trial) for trial in now]
             fits = self.data.fits_of(block[waiting], candidates)
             left = np.ones(len(waiting), dtype=bool)
             for C, fit in zip(candidates, fits, strict=True):
                 still = np.flatnonzero(left)
                 left[still] = ~self._accept(block[waiting[still]], C[still], fit[still])
             waiting = waiting[left]
+            count = self.rule.trials_of_a_pass(max(1, len(waiting)))
 
     def _sums(self, block: NDArray[np.intp]) -> Floats:
         """Return the sums over samples and other atoms for the atoms of a block."""

@@ -101,4 +101,4 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
 
 
 def _scaled_identity(gram: FloatArray, scale: float) -> FloatArray:
-    return np.eye(len(gram), dtype=gram.dtype) * gram.dtype.type(scale)
+    return np.diag(np.full(len(gram), scale, gram.dtype))

@@ -309,8 +309,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         from spdatoms.scale._coding import StreamedCodedData
 
         data = StreamedCodedData(X, rule.sums, problem.beta, self.n_atoms)
-        # A pass that reads everything again costs more than trials that turn out to be needless.
-        return data, replace(rule, trials_at_once=len(rule.trials))
+        # To read everything again costs about as much as to try this many candidates.
+        return data, replace(
+            rule, trials_at_once=len(rule.trials), most_candidates=self.n_atoms // 2
+        )
 
     def _coded_data(self, X: FloatArray, problem: Problem) -> CodedData:
         sums = atom_sums(problem.divergence)

@@ -55,9 +55,9 @@ from spdatoms._compiled.small_matrices import (
 )
 
 # The share of the way to the edge of the cone that a step may go.
-_TO_THE_EDGE = 0.98
-# Halvings that find the edge of the cone, to within 1/64 of the step; to choose μ, 1/16 is good enough.
-_HALVINGS, _ROUGH_HALVINGS = 6, 4
+_TO_THE_EDGE = 0.99
+# Halvings that find the edge of the cone, to within 1/128 of the step; to choose μ, 1/16 is good enough.
+_HALVINGS, _ROUGH_HALVINGS = 7, 4
 # The first Z is so much of S⁻¹, and the first M so much of what the bound allows.
 _FIRST_MU, _FIRST_SHARE = 0.2, 0.9
 # A round is expected to leave at least this fraction of tr(SZ).
@@ -213,14 +213,14 @@ def _certify(halves, costs, x, identity, inverse, LM, S, Z, slack, pull, half, m
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, report):
-    """Code one query, unless the solution without the bound keeps it: then nothing is changed.
+    """Code one query; say whether the bound matters. If x keeps it, nothing is changed.
 
     Parameters
     ----------
     X : (n, n)
         The bound.
     x : (N,)
-        The solution without the bound. Overwritten by c∘y.
+        About the solution without the bound. Overwritten by c∘y.
     multiplier : (p,)
         Overwritten by the half-vector of Z.
     atoms, halves, costs, tolerance, max_rounds, report
@@ -241,7 +241,7 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     LX, TX, identity, ones = np.empty((n, n)), np.empty((n, n)), np.eye(n), np.ones(N)
     matrix_of_code(halves, costs, x, half, M)
     if factorise_sum(X, -1.0, M, work):
-        return
+        return False
     factorise(X, LX)
     invert(LX, TX, work)
     # From here on X is the identity, and the costs are in the atoms.
@@ -302,3 +302,4 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     multiply(TS, Z, work)
     multiply(work, TX, Z)
     pack(Z, multiplier)
+    return True

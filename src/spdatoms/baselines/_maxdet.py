@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Queries that a thread takes at a time.
 _BLOCK = 16
+#: The tolerance of codes to start from.
+_ROUGH = 1e-2
 
 
 @dataclass(frozen=True)
@@ -94,22 +96,37 @@ class MaxdetDictionary:
         multipliers = np.zeros((m, self.halves.shape[1]))
 
         def code_queries(part: slice) -> None:
-            for c, x, X, Z, r in zip(
-                costs[part],
-                codes[part],
-                queries[part],
-                multipliers[part],
-                report[part],
-                strict=True,
-            ):
-                code_free(self.atoms, self.halves, self.logdets, c, tol, max_rounds, x, r)
-                if bounded:
-                    code_bounded(self.atoms, self.halves, c, X, tol, max_rounds, x, Z, r)
+            for i in range(part.start, part.stop):
+                self._code_one(
+                    queries[i] if bounded else None, costs[i], tol, max_rounds,
+                    codes[i], multipliers[i], report[i],
+                )  # fmt: skip
 
         run_blocks(code_queries, m, _BLOCK, n_jobs, progress, "tensor sparse coding")
         codes /= costs
         Z = transpose(self.frame) @ unvech(multipliers, weighted=True) @ self.frame
         return TensorCodes(codes, _certify(report, codes, queries, n, tol), symmetric_part(Z))
+
+    def _code_one(
+        self,
+        bound: Floats | None,
+        costs: Floats,
+        tol: float,
+        max_rounds: int,
+        x: Floats,
+        Z: Floats,
+        report: Floats,
+    ) -> None:
+        """Write c∘y, the half-vector of Z and the report of one query."""
+        D, halves, logdets = self.atoms, self.halves, self.logdets
+        if bound is not None:
+            # Where the bound matters, a rough solution without it is a good start.
+            code_free(D, halves, logdets, costs, _ROUGH, max_rounds, x, report)
+            if code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report):
+                return
+        code_free(D, halves, logdets, costs, tol, max_rounds, x, report)
+        if bound is not None:
+            code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report)
 
 
 def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float) -> Certificate:

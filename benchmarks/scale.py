@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import zarr
@@ -31,6 +32,17 @@ from spdatoms import SPDDictionaryLearning
 N_ATOMS, SIZE, ITERATIONS = 128, 22, 3
 CHUNK = 2048
 KINDS = 64
+#: Dask lets the workers' malloc give back and fault in again every large array; and its profiler is off.
+WORKERS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ": {
+        "MALLOC_ARENA_MAX": "1",
+        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    },
+}
 
 
 def matrices(count: int, seed: int) -> np.ndarray:
@@ -79,6 +91,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 def workers(count: int, processes: bool, limit: str) -> Iterator[Client]:
     """Give a client with so many workers of one thread each, or one worker of so many threads."""
     with (
+        dask.config.set(WORKERS),
         LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=count if processes else 1,
             threads_per_worker=1 if processes else count,

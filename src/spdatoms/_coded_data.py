@@ -18,7 +18,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from spdatoms._atom_sums import AtomSums
-from spdatoms._blocks import run_blocks
+from spdatoms._blocks import block_slices, run_blocks
 from spdatoms._sparse_pairs import column_sums, columns, columns_of_entries, with_values
 from spdatoms.lasso import sparse_code
 from spdatoms.validation import FloatArray
@@ -32,14 +32,23 @@ _PART_ENTRIES = 1 << 19
 _PART_FLOPS = 3e10
 #: Bytes of its samples at most.
 _PART_BYTES = 1 << 25
+#: Up to so many parts they are of equal size.
+_FEW_PARTS = 8
 #: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
 _DENSE_CODES = 0.15
 
 
 def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
-    """Cut m samples of size n into parts for work with so many atoms."""
+    """Cut m samples of size n into parts for work with so many atoms.
+
+    A few parts are of equal size, so that threads are. Many are of 2^k samples, as the chunks of files
+    mostly are, too, which are then read once.
+    """
     by_flops, by_bytes = _PART_FLOPS / (n_atoms * n**3 / 3), _PART_BYTES / (8 * n**2)
-    count = -(-m // max(1, int(min(_PART_ENTRIES / n_atoms, by_flops, by_bytes))))
+    size = max(1, int(min(_PART_ENTRIES / n_atoms, by_flops, by_bytes)))
+    count = -(-m // size)
+    if count > _FEW_PARTS:
+        return list(block_slices(m, 1 << (size.bit_length() - 1)))
     edges = np.linspace(0, m, count + 1).astype(np.intp).tolist()
     return [slice(a, b) for a, b in pairwise(edges)]
 

@@ -1,7 +1,6 @@
 """The passes of dictionary learning over a stream: `CodedData` for data that is not in memory.
 
-What is left at a piece of the data are its codes and the kernel values that they use; the matrices are
-read again in every pass. One pass codes, and brings home all that the update of the atoms wants to
+What is left at a piece of the data are its codes; the matrices are read again in every pass. One pass codes, and brings home all that the update of the atoms wants to
 know about the present dictionary; another tries new atoms. The atoms themselves are moved here.
 """
 
@@ -229,7 +228,8 @@ def _code(
                 )
             )
         )
-        coded.append(replace(part, prepared=None))
+        # The kernel values have done their duty, and with dense codes they are as large as those.
+        coded.append(replace(part, prepared=None, kernel=np.zeros(0)))
         part.prepared = None
     return tuple(coded), added(terms)
 

@@ -91,11 +91,11 @@ def test_missing_folder(loader, tmp_path):
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_empty_folder(loader, tmp_path):
-    with pytest.raises(ValueError, match="Complete the folder"):
-        loader(tmp_path)
-    for on_error in ("warn", "ignore"):
-        with pytest.raises(ValueError, match="nothing to use"):
+    for on_error in ("raise", "warn", "ignore"):
+        with pytest.raises(ValueError, match="nothing to use") as caught:
             loader(tmp_path, on_error=on_error)
+        assert "on_error" not in str(caught.value)
+        assert len(str(caught.value)) < 600 + len(str(tmp_path))
 
 
 @pytest.mark.parametrize("loader", LOADERS)
@@ -134,6 +134,11 @@ def test_subset_and_labels():
     )
     assert all(name.startswith("grass") for name in part.names)
     assert "4 samples, (4, 32, 32) uint8, 6 classes" in repr(part)
+    assert data.subset(3).names == data.subset([3]).names == (data.names[3],)
+    np.testing.assert_array_equal(data.subset(-1).data, data.data[-1:])
+    for nothing in ([], (), np.zeros(len(data), bool)):
+        assert len(data.subset(nothing)) == 0
+        assert data.subset(nothing).data.shape == (0, 32, 32)
 
 
 def test_parts_must_have_one_length():
@@ -194,9 +199,11 @@ def test_brodatz_names(tmp_path, name):
 
 def test_brodatz_wants_111_plates(tmp_path):
     plates(tmp_path, range(1, 112), size=8)  # all but D112, and D14 is none of the 111
-    data = all_or_nothing(load_brodatz, tmp_path, "there is no image", "of D112[.;]")
+    data = all_or_nothing(load_brodatz, tmp_path, "no image is called", "D112[.;]")
     assert len(data) == 110
     assert "D14" not in data.target_names
+    with pytest.raises(ValueError, match=r"D112\. Complete the folder, or use what is there"):
+        load_brodatz(tmp_path)
 
 
 def test_brodatz_bad_plates(tmp_path):
@@ -271,7 +278,22 @@ def test_randen_damaged(tmp_path):
     (tmp_path / "worse.npz").write_bytes(b"PK not really")
     all_or_nothing(load_randen, tmp_path, "worse.npz", "damaged")
     np.savez(tmp_path / "worse.npz", case1_class02=noise(7, 7))
-    all_or_nothing(load_randen, tmp_path, "worse.npz", r"case1_class02 has shape \(7, 7\)")
+    all_or_nothing(
+        load_randen,
+        tmp_path,
+        "worse.npz",
+        r"case1_class02 has shape \(7, 7\), not \(rows, columns, h",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout"), [("patches", "a .npz file"), ("images", "grey images")]
+)
+def test_randen_asks_for_what_it_reads(tmp_path, kind, layout):
+    with pytest.raises(FileNotFoundError, match=f"Give the folder that holds {layout}"):
+        load_randen(tmp_path / "nowhere", kind=kind)
+    with pytest.raises(ValueError, match=f"it does not hold {layout}"):
+        load_randen(tmp_path, kind=kind)
 
 
 # --- FERET -------------------------------------------------------------------------------------------

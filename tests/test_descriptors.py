@@ -507,6 +507,14 @@ def test_errors_name_the_item() -> None:
         TextureCovariance().transform([GREY, COLOUR])
     with pytest.raises(ValueError, match=r"X\[2\] has 8×8 pixels, fewer than a block of 16×16"):
         TextureCovariance(16).transform([GREY, GREY, GREY[:8, :8]])
+    with pytest.raises(
+        ValueError, match=r"several colour images \(height, width, 3\), got one array"
+    ):
+        PersonCovariance().transform(np.zeros((3, 40, 40)))
+    with pytest.raises(
+        ValueError, match=r"several colour images \(height, width, 3\), got one array"
+    ):
+        MaterialCovariance().transform(np.zeros((3, 40, 40)))
     with pytest.raises(ValueError, match=r"X\[1\] has one frame or none"):
         JointCovariance().transform([SEQUENCE, SEQUENCE[:1]])
     with pytest.raises(ValueError, match=r"X\[1\] must be a sequence of joint positions"):
@@ -515,6 +523,17 @@ def test_errors_name_the_item() -> None:
         JointCovariance().transform([SEQUENCE, SEQUENCE[:, :3]])
     with pytest.raises(ValueError, match=r"X\[1\] has one frame only"):
         KinematicCovariance(None, None).transform([VIDEO, VIDEO[:1]])
+    film = np.zeros((16, 32, 32))
+    assert len(KinematicCovariance().transform([film])[0]) == 1
+    with pytest.raises(
+        ValueError,
+        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 takes 16×32×32",
+    ):
+        KinematicCovariance().transform([film, film[1:]])
+    with pytest.raises(
+        ValueError, match="has 7×8×8 frames×height×width, fewer than a block of 9×9×9"
+    ):
+        region_covariances(np.zeros((7, 8, 8, 2)), block=9)
     with pytest.raises(ValueError, match=r"features\(X\[0\]\) must have the shape"):
         RegionCovariance(lambda image: image).transform([GREY])
     with pytest.raises(TypeError, match="features must be a function"):

@@ -214,6 +214,38 @@ def test_chunks_may_be_cut_anyhow(X) -> None:
     np.testing.assert_allclose(here.transform(odd).compute(), here.transform(X), atol=1e-10)
 
 
+def test_a_chunk_may_be_empty(X) -> None:
+    known = da.from_array(X, chunks=((50, 0, 650), 4, 4))
+    keep = (np.arange(len(X)) < 130) | (np.arange(len(X)) >= 270)
+    masked = chunked(X)[da.from_array(keep, chunks=130)]  # nothing is left of the second chunk
+    for estimator in fitted_estimators(X):
+        for name in ("transform", "predict"):
+            if hasattr(estimator, name):
+                of = getattr(estimator, name)
+                for Z, there in ((known, X), (masked, X[keep])):
+                    values, here = of(Z).compute(), of(there)
+                    assert values.dtype == here.dtype
+                    if name == "predict":
+                        np.testing.assert_array_equal(values, here)
+                    else:
+                        np.testing.assert_allclose(values, here, rtol=1e-9, atol=1e-10)
+
+
+def test_behind_a_mask_an_unfit_matrix_is_named_by_its_place_in_the_chunk(X) -> None:
+    bad = X.copy()
+    bad[[444, 501], 1, 1] = np.nan
+    keep = np.arange(len(X)) % 2 == 0
+    keep[501] = True
+    masked = chunked(bad)[da.from_array(keep, chunks=130)]
+    for of in (SPDKMeans(3, random_state=0).fit(X).predict, learner().fit(X).transform):
+        with pytest.raises(
+            ValueError,
+            match=r"^X\.blocks\[3\]\[27\] is not finite.*\(1 more of X\.blocks\[3\]\[0:66\] are unfit",
+        ):
+            of(masked).compute()
+    np.testing.assert_array_equal(masked.blocks[3].compute()[27], bad[444])
+
+
 def test_integers_become_floating_point() -> None:
     X = np.array([[[2, 1], [1, 2]], [[3, 0], [0, 1]], [[5, 1], [1, 1]]])
     np.testing.assert_array_equal(

@@ -467,6 +467,14 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
+def test_a_missing_folder_is_told(kmeans, tmp_path) -> None:
+    with pytest.raises(
+        FileNotFoundError, match=r"model' cannot be written: its folder does not exist"
+    ):
+        save(kmeans, tmp_path / "nowhere" / "model")
+    assert not list(tmp_path.iterdir())
+
+
 def test_of_many_that_save_at_once_one_wins(kmeans, tmp_path) -> None:
     models = [SPDKMeans(n_clusters=k) for k in range(1, 7)]
     threads = [threading.Thread(target=save, args=(m, tmp_path / "model")) for m in models]

@@ -172,7 +172,9 @@ def test_refuses_shape(X, words):
 
 
 def test_refuses_types():
-    assert "later extension" in refusal(np.eye(2)[None] + 0j, error=TypeError)
+    assert "pass the real part, or the real embedding" in refusal(
+        np.eye(2)[None] + 0j, error=TypeError
+    )
     refusal(np.eye(2)[None].astype(object), error=TypeError)
     refusal(np.eye(2)[None].astype(str), error=TypeError)
     refusal(None, error=TypeError)

@@ -208,6 +208,10 @@ def replacing(path: Path, part: str = ".part") -> Iterator[BinaryIO]:
     Whoever is killed meanwhile leaves the last file as it was.
     """
     path = Path(os.path.realpath(path))  # through a link, as any other writing
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{_quoted(path)} cannot be written: its folder does not exist; make it first."
+        )
     neighbour = path.with_name(f"{path.name}{part}")
     try:
         with open(neighbour, "w+b") as file:

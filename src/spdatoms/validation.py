@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,8 +99,8 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     """Return the type that numbers of another type are computed with: float32 or float64."""
     if dtype.kind == "c":
         raise TypeError(
-            f"{name} is complex ({dtype}): only real matrices are handled, Hermitian input "
-            "is a later extension."
+            f"{name} is complex ({dtype}): only real matrices are handled; pass the real part, or "
+            "the real embedding [[Re, −Im], [Im, Re]] of Hermitian matrices."
         )
     if dtype.kind not in "fiub":
         raise TypeError(
@@ -157,16 +157,18 @@ class Unfit:
 
     def raise_if_any(self, name: str, batch: tuple[int, ...]) -> None:
         """Raise the error that `check_spd` describes."""
-        self._raise(matrix_name(name, self.first, batch), f"of the {int(np.prod(batch))} matrices")
+        if self.count:
+            self._raise(name, batch, f"of the {int(np.prod(batch))} matrices")
 
     def raise_in_block(self, name: str, start: int, stop: int) -> None:
         """Raise that error for matrices that are a block of more."""
-        self._raise(matrix_name(name, self.first, (stop,)), f"of {name}[{start}:{stop}]")
-
-    def _raise(self, first: str, all_of_them: str) -> None:
         if self.count:
-            others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
-            raise ValueError(f"{first} {self.complaint}{others}.")
+            self._raise(name, (stop,), f"of {name}[{start}:{stop}]")
+
+    def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
+        first = matrix_name(name, self.first, batch)
+        others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
+        raise ValueError(f"{first} {self.complaint}{others}.")
 
 
 def find_unfit(X: FloatArray) -> Unfit:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import row_norms
 
 from spdatoms._blocks import block_slices
 
@@ -174,7 +175,7 @@ class KSVD:
         atoms, codes = now.atoms.copy(), now.codes.copy()
         proposal = pursue(atoms @ atoms.T, self.V @ atoms.T, self.n_nonzero)
         residual = self.V - proposal @ atoms
-        better = _squares(residual) < _squares(now.residual)
+        better = row_norms(residual, squared=True) < row_norms(now.residual, squared=True)
         codes[better] = proposal[better]
         residual[~better] = now.residual[~better]
         for r in range(len(atoms)):
@@ -195,9 +196,9 @@ class KSVD:
         # Without atom r its nearest fellow takes over all but this share of what it explains.
         likeness = np.abs(atoms @ atoms.T)
         np.fill_diagonal(likeness, 0.0)
-        missed = _squares(codes.T) * (1.0 - likeness.max(axis=1) ** 2)
+        missed = row_norms(codes.T, squared=True) * (1.0 - likeness.max(axis=1) ** 2)
         least = np.argsort(missed, kind="stable")[vain]
-        worst = np.argsort(-_squares(now.residual), kind="stable")[vain]
+        worst = np.argsort(-row_norms(now.residual, squared=True), kind="stable")[vain]
         length = np.linalg.norm(self.V[worst])
         if length == 0.0:
             return None, 0
@@ -209,8 +210,3 @@ class KSVD:
             if trial.objective < now.objective:
                 return trial, used
         return None, iterations
-
-
-def _squares(A: Floats) -> Floats:
-    """Return the squared norms of the rows."""
-    return np.asarray(np.einsum("ij,ij->i", A, A))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.extmath import row_norms
 
 from spdatoms._blocks import one_blas_thread
 from spdatoms._dictionary_problem import distinct_samples, generator
@@ -77,7 +78,7 @@ def code(V: Floats, D: Floats, alpha: float, n_jobs: int | None) -> Floats:
         D @ D.T,
         V @ D.T,
         alpha,
-        query_norm=_squares(V),
+        query_norm=row_norms(V, squared=True),
         positive=True,
         check_gram=False,
         n_jobs=n_jobs,
@@ -259,7 +260,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
             D[r] = admissible(D[r] + (B[r] - A[r] @ D) / A[r, r], self.rank)
         Y[:, ~D.any(axis=1)] = 0.0
         unused = np.flatnonzero(~Y.any(axis=0))
-        worst = np.argsort(-_squares(V - Y @ D), kind="stable")
+        worst = np.argsort(-row_norms(V - Y @ D, squared=True), kind="stable")
         for r, i in zip(unused, worst, strict=False):
             D[r] = self._atom_of(V[i])
         return D, Y
@@ -290,7 +291,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
 
 def objective(V: Floats, Y: Floats, D: Floats, alpha: float) -> float:
     """Σ_i ‖v_i − Σ_j y_ij d_j‖² + α Σ_ij y_ij."""
-    return float(_squares(V - Y @ D).sum() + alpha * Y.sum())
+    return float(row_norms(V - Y @ D, squared=True).sum() + alpha * Y.sum())
 
 
 def admissible(v: Floats, rank: int | None = None) -> Floats:
@@ -304,8 +305,3 @@ def admissible(v: Floats, rank: int | None = None) -> Floats:
     positive, U = np.maximum(eigenvalues[kept], 0.0), U[:, kept]
     positive /= max(1.0, float(np.linalg.norm(positive)))
     return np.asarray(vech((U * positive) @ U.T, weighted=True))
-
-
-def _squares(A: Floats) -> Floats:
-    """Return the squared norms of the rows."""
-    return np.asarray(np.einsum("ij,ij->i", A, A))

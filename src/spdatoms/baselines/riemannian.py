@@ -6,6 +6,8 @@ ICML 2013.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,13 +15,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from spdatoms._blocks import run_blocks
 from spdatoms._estimator import SPDEstimator, check_labels
 from spdatoms.baselines._affine_lasso import affine_code
+from spdatoms.baselines._input import check_price, given_dictionary
 from spdatoms.baselines._scores import ScoredClassifier
 from spdatoms.baselines._tangent import Tangents
-from spdatoms.baselines.tensor import check_price, given_dictionary
 from spdatoms.validation import FloatArray
 from spdatoms.vectorisation import vech
 
 Floats = NDArray[np.float64]
+
+#: What the solver aims at, relative to the largest squared distance of an atom.
+_TOL = 1e-9
 
 
 def tangent_codes(
@@ -27,7 +32,6 @@ def tangent_codes(
     atoms: FloatArray,
     alpha: float,
     *,
-    tol: float = 1e-9,
     progress: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats, Floats]:
@@ -41,8 +45,6 @@ def tangent_codes(
         The D_j.
     alpha : float
         The price of ‖y‖₁; since Σ y = 1, it is one of negative entries alone.
-    tol : float
-        What the solver aims at, relative to the largest squared distance of an atom.
     progress : bool
         Show a progress bar.
     n_jobs : int, optional
@@ -53,19 +55,28 @@ def tangent_codes(
     codes : ndarray of shape (m, N)
     objective : ndarray of shape (m,)
     kkt_residual : ndarray of shape (m,)
-        The largest violation of the optimality conditions, relative as ``tol``.
+        The largest violation of the optimality conditions, relative to the largest squared distance
+        of an atom or to α, if that is larger.
     """
     D = np.asarray(atoms, np.float64)
     codes, objective, residual = np.empty((len(X), len(D))), np.empty(len(X)), np.empty(len(X))
 
     def code_queries(part: slice) -> None:
-        for i in range(part.start, part.stop):
-            tangents = Tangents.at(np.asarray(X[i], np.float64), D)
-            B = vech(tangents.matrices, weighted=True)
-            codes[i], objective[i], residual[i] = affine_code(B, alpha, tol)
+        for i, _, solution in _coded(X, D, alpha, part):
+            codes[i], objective[i], residual[i] = solution
 
     run_blocks(code_queries, len(X), 4, n_jobs, progress, "Riemannian sparse coding")
     return codes, objective, residual
+
+
+def _coded(
+    X: FloatArray, D: Floats, alpha: float, part: slice
+) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
+    """Give i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
+    for i in range(part.start, part.stop):
+        tangents = Tangents.at(np.asarray(X[i], np.float64), D)
+        B = vech(tangents.matrices, weighted=True)
+        yield i, B, affine_code(B, alpha, _TOL)
 
 
 class RiemannianCoding(SPDEstimator):
@@ -195,9 +206,7 @@ class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
         scores = np.empty((len(X), len(self.classes_)))
 
         def score_queries(part: slice) -> None:
-            for i in range(part.start, part.stop):
-                B = vech(Tangents.at(np.asarray(X[i], np.float64), D).matrices, weighted=True)
-                y, _, _ = affine_code(B, float(self.alpha), 1e-9)
+            for i, B, (y, _, _) in _coded(X, D, float(self.alpha), part):
                 scores[i] = -_class_residuals(B, y, members)
 
         progress = bool(self.verbose)

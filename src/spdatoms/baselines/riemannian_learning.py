@@ -16,9 +16,9 @@ from spdatoms._blocks import one_blas_thread, progress_bar
 from spdatoms._dictionary_problem import first_atoms, generator
 from spdatoms._geodesics import AffineGeodesics, congruence
 from spdatoms._spectral import cholesky
+from spdatoms.baselines._input import check_price
 from spdatoms.baselines._tangent import Tangents
 from spdatoms.baselines.riemannian import RiemannianCoding, tangent_codes
-from spdatoms.baselines.tensor import check_price
 from spdatoms.dictionary import check_integer
 from spdatoms.divergences import get_divergence
 from spdatoms.validation import FloatArray

@@ -14,28 +14,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._blocks import one_blas_thread
 from spdatoms._estimator import SPDEstimator, check_labels
+from spdatoms.baselines._input import check_price, given_dictionary
 from spdatoms.baselines._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.baselines._scores import ScoredClassifier
 from spdatoms.baselines._tensor_updates import combine
 from spdatoms.batched import inverse, log_determinant
-from spdatoms.kernel import check_size
-from spdatoms.validation import FloatArray, check_spd
+from spdatoms.validation import FloatArray
 
 Floats = NDArray[np.float64]
-
-
-def check_price(alpha: Any) -> None:
-    """Refuse a λ that is not a number ≥ 0."""
-    if isinstance(alpha, str) or not (np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"alpha must be a number ≥ 0, got {alpha!r}.")
-
-
-def given_dictionary(dictionary: ArrayLike | None, X: FloatArray) -> FloatArray:
-    """Return the dictionary, checked, or the training matrices if there is none."""
-    if dictionary is None:
-        return X
-    atoms = check_spd(dictionary, name="dictionary")
-    return check_size(atoms, X.shape[-1], name="dictionary")
 
 
 class TensorCoding(SPDEstimator):

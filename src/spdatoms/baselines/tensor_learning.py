@@ -14,9 +14,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._blocks import one_blas_thread, progress_bar
 from spdatoms._dictionary_problem import first_atoms, generator
+from spdatoms.baselines._input import check_price
 from spdatoms.baselines._maxdet import MaxdetDictionary
 from spdatoms.baselines._tensor_updates import TensorData, atom_by_atom_update, gradient_update
-from spdatoms.baselines.tensor import TensorCoding, check_price
+from spdatoms.baselines.tensor import TensorCoding
 from spdatoms.dictionary import check_integer
 from spdatoms.divergences import get_divergence
 from spdatoms.validation import FloatArray

@@ -14,7 +14,8 @@ function                   what a sample is                                     
 `load_ucf_sports`          film of an action, cut to the region of interest            clip
 =========================  ==========================================================  ================
 
-All return a `Dataset`. All look at every file before they return: what is missing or cannot be read is
+Each returns a `Dataset`; those of mosaics, `load_brodatz_mosaics` and `load_randen`, return a dictionary
+with one for every mosaic, by its name. All look at every file before they return: what is missing or cannot be read is
 an error that names the files, or with ``on_error="warn"`` a warning that names what was left out.
 """
 

@@ -105,8 +105,9 @@ class Dataset:
         return np.asarray(self.target_names)[self.target]
 
     def subset(self, index: ArrayLike) -> Dataset:
-        """Return the samples that ``index``, numbers or a mask, picks; the classes keep their numbers."""
-        picked = np.arange(len(self))[np.asarray(index)]
+        """Return the samples that ``index``, a number, some or a mask, picks; classes keep their numbers."""
+        chosen = np.atleast_1d(index)
+        picked = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
         return replace(
             self,
             data=self.data[picked],

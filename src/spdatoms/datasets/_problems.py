@@ -63,14 +63,14 @@ class Problems:
 
     def report(self, left: int) -> None:
         """Raise an error or warn if there were problems; raise if no sample is left."""
+        if not left:
+            reason = f": {self._list(_SHOWN)}" if self.found else ""
+            raise ValueError(f"{self.title}: nothing to use in {self.folder}{reason}.")
         if self.found and self.on_error == "raise":
             raise ValueError(
                 f"{self.title} in {self.folder}: {self._list(_SHOWN)}. Complete the folder, or use "
                 "what is there with on_error='warn'."
             )
-        if not left:
-            reason = f": {self._list(_SHOWN)}" if self.found else ""
-            raise ValueError(f"{self.title}: nothing to use in {self.folder}{reason}.")
         if self.found and self.on_error == "warn":
             warnings.warn(
                 f"{self.title} in {self.folder}, going on without: {self._list(len(self.found))}.",

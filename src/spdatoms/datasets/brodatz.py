@@ -125,13 +125,10 @@ def _read_plates(
             problems.add(f"is plate D{number}, and so is {problems.name(files[number])}", path)
         elif match:
             files[number] = path
-    plates = list(plates)
-    missing = [f"D{plate}" for plate in plates if plate not in files]
-    if missing:
-        problems.add(f"there is no image (.png, .gif, .tif, .jpg) of {', '.join(missing)}")
     images: dict[int, tuple[str, Array]] = {}
     for plate in plates:
         if plate not in files:
+            problems.add(f"no image is called D{plate}")
             continue
         with problems.noted(files[plate]):
             images[plate] = problems.name(files[plate]), _cropped(read_grey(files[plate]), crop)

@@ -19,7 +19,10 @@ CERTAIN = ("5c", "16c")
 
 _KEY = re.compile(r"case(\d+)_class(\d+)$")
 _IMAGE = re.compile(r"case(\d+)_\w+_class(\d+)_")
-_LAYOUT = "'*strips*.npz' with arrays 'case1_class01' … (7, 7, 32, 16)"
+_LAYOUTS = {
+    "patches": "a .npz file with arrays 'case1_class01' … (rows, columns, height, width)",
+    "images": "grey images called like 'case1_5c_class1_224x224.png'",
+}
 
 
 def load_randen(
@@ -43,11 +46,13 @@ def load_randen(
         By mosaic. ``data`` is (m, height, width); ``groups`` has the row that a patch lies in, which
         is what to split by, since neighbouring patches resemble each other.
     """
-    root = existing_folder(folder, "Randen textures", _LAYOUT)
-    problems = Problems("Randen textures", root, on_error)
-    if kind not in ("patches", "images"):
+    if kind not in _LAYOUTS:
         raise ValueError(f"kind must be 'patches' or 'images', got {kind!r}.")
+    root = existing_folder(folder, "Randen textures", _LAYOUTS[kind])
+    problems = Problems("Randen textures", root, on_error)
     textures = (_patches if kind == "patches" else _images)(root, problems)
+    if not textures and not problems.found:
+        problems.add(f"it does not hold {_LAYOUTS[kind]}")
     problems.report(len(textures))
     cases = sorted({case for case, _ in textures})
     return {CASES[case]: _dataset(case, textures) for case in cases}
@@ -62,10 +67,10 @@ def _patches(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
                 match = _KEY.match(key)
                 if match and int(match.group(1)) in CASES:
                     if array.ndim != 4:
-                        raise ValueError(f"{key} has shape {array.shape}, not (7, 7, 32, 16)")
+                        raise ValueError(
+                            f"{key} has shape {array.shape}, not (rows, columns, height, width)"
+                        )
                     found[int(match.group(1)), int(match.group(2))] = array
-    if not found and not problems.found:
-        problems.add(f"no file is {_LAYOUT}")
     return found
 
 
@@ -77,8 +82,6 @@ def _images(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
         if match and int(match.group(1)) in CASES:
             with problems.noted(path):
                 found[int(match.group(1)), int(match.group(2))] = read_grey(path)[None, None]
-    if not found and not problems.found:
-        problems.add("no file is called like 'case1_5c_class1_224x224.png'")
     return found
 
 

@@ -72,10 +72,20 @@ class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
     _axes = 2
-    block: Any
-    step: Any
-    mean: bool
-    ridge: float
+
+    def __init__(
+        self,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.block = block
+        self.step = step
+        self.mean = mean
+        self.ridge = ridge
+        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         check.check_ridge(self.ridge)

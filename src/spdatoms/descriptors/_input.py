@@ -123,6 +123,11 @@ def joint_sequence(sequence: ArrayLike, name: str) -> FloatArray:
     return values
 
 
+def times(shape: Sequence[int]) -> str:
+    """Return ``12×16``, as a size is written."""
+    return "×".join(map(str, shape))
+
+
 def lengths(value: Any, name: str, axes: int) -> tuple[int, ...]:
     """Return a positive whole number, or one for each axis, as a tuple."""
     values = (value,) * axes if isinstance(value, Integral) else tuple(np.atleast_1d(value))

@@ -53,12 +53,8 @@ class RegionCovariance(RegionDescriptor):
         ridge: float = 1e-4,
         n_jobs: int | None = None,
     ) -> None:
+        super().__init__(block, step, mean, ridge, n_jobs)
         self.features = features
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.ridge = ridge
-        self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -106,6 +102,8 @@ class TextureCovariance(RegionDescriptor):
     (128, 5, 5)
     """
 
+    _what = "grey images (height, width)"
+
     def __init__(
         self,
         block: Any = 32,
@@ -114,11 +112,7 @@ class TextureCovariance(RegionDescriptor):
         ridge: float = 1e-4,
         n_jobs: int | None = None,
     ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.ridge = ridge
-        self.n_jobs = n_jobs
+        super().__init__(block, step, mean, ridge, n_jobs)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return texture(check.grey_image(item, name))
@@ -151,19 +145,7 @@ class FaceCovariance(RegionDescriptor):
     (2, 43, 43)
     """
 
-    def __init__(
-        self,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        ridge: float = 1e-4,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.ridge = ridge
-        self.n_jobs = n_jobs
+    _what = "grey images (height, width)"
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return face(check.grey_image(item, name))
@@ -196,21 +178,7 @@ class PersonCovariance(RegionDescriptor):
     (2, 17, 17)
     """
 
-    _ndim = 3
-
-    def __init__(
-        self,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        ridge: float = 1e-4,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.ridge = ridge
-        self.n_jobs = n_jobs
+    _what, _ndim = "colour images (height, width, 3)", 3
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return person(check.colour_image(item, name))

@@ -39,7 +39,7 @@ class JointCovariance(Descriptor):
     (2, 93, 93)
     """
 
-    _what, _ndim = "sequences", 3
+    _what, _ndim = "sequences (frames, joints, 3)", 3
     _advice = "all sequences must have the same joints"
 
     def __init__(self, ridge: float = 1e-4, n_jobs: int | None = None) -> None:

@@ -130,7 +130,7 @@ class KinematicCovariance(RegionDescriptor):
     [(50, 12, 12)]
     """
 
-    _what, _ndim, _axes = "videos", 3, 3
+    _what, _ndim, _axes = "grey videos (frames, height, width)", 3, 3
 
     def __init__(
         self,
@@ -140,11 +140,21 @@ class KinematicCovariance(RegionDescriptor):
         ridge: float = 1e-4,
         n_jobs: int | None = None,
     ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.ridge = ridge
-        self.n_jobs = n_jobs
+        super().__init__(block, step, mean, ridge, n_jobs)
 
     def _features(self, item: Any, name: str) -> FloatArray:
-        return kinematic(check.grey_video(item, name, _LEAST_SIDE))
+        video = check.grey_video(item, name, _LEAST_SIDE)
+        if self.block is not None:
+            self._check_length(video.shape, name)
+        return kinematic(video)
+
+    def _check_length(self, shape: tuple[int, ...], name: str) -> None:
+        """Refuse a video too small for a block, counting the frame that has no next one."""
+        frames, height, width = check.lengths(self.block, "block", self._axes)
+        least = (frames + 1, height, width)
+        if any(length < wanted for length, wanted in zip(shape, least, strict=True)):
+            raise ValueError(
+                f"{name} has {check.times(shape)} frames×height×width, but a block of "
+                f"{check.times((frames, height, width))} takes {check.times(least)}: motion leads from "
+                "one frame to the next."
+            )

@@ -142,7 +142,7 @@ class MaterialCovariance(Descriptor):
     (2, 155, 155)
     """
 
-    _ndim = 3
+    _what, _ndim = "colour images (height, width, 3)", 3
 
     def __init__(
         self,

@@ -143,9 +143,9 @@ def _windows(shape: tuple[int, ...], name: str, block: Any, step: Any) -> Boxes:
     size = check.lengths(block, "block", len(shape))
     stride = size if step is None else check.lengths(step, "step", len(shape))
     if any(b > length for b, length in zip(size, shape, strict=True)):
+        unit = "pixels" if len(shape) == 2 else "frames×height×width"
         raise ValueError(
-            f"{name} has {'×'.join(map(str, shape))} pixels, fewer than a block of "
-            f"{'×'.join(map(str, size))}."
+            f"{name} has {check.times(shape)} {unit}, fewer than a block of {check.times(size)}."
         )
     axes = [np.arange(0, n - b + 1, s) for n, b, s in zip(shape, size, stride, strict=True)]
     starts = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(shape))
@@ -166,7 +166,7 @@ def _checked_rectangles(rectangles: ArrayLike, shape: tuple[int, ...]) -> Boxes:
         i = int(np.argmax(outside))
         raise ValueError(
             f"rectangles[{i}] = {values[i].tolist()} leaves the image, whose size is "
-            f"{'×'.join(map(str, shape))}."
+            f"{check.times(shape)}."
         )
     empty = (boxes[..., 0] >= boxes[..., 1]).any(axis=1)
     if empty.any():

@@ -52,6 +52,7 @@ def _lazily(method: Callable[..., Any], estimator: Any, X: Any, example: FloatAr
         _of_chunk,
         method=method.__name__,
         estimator=frozen,
+        empty=example[:0],
         dtype=example.dtype,
         drop_axis=[1, 2],
         new_axis=[1] if columns else None,
@@ -60,15 +61,23 @@ def _lazily(method: Callable[..., Any], estimator: Any, X: Any, example: FloatAr
     )
 
 
-def _of_chunk(X: FloatArray, method: str, estimator: Any, block_info: Any = None) -> Any:
-    start = block_info[0]["array-location"][0][0]
-    return _of_block(getattr(type(estimator), method), estimator, X, start)
+def _of_chunk(
+    X: FloatArray, method: str, estimator: Any, empty: FloatArray, block_info: Any = None
+) -> Any:
+    if len(X) == 0:  # a mask may leave nothing of a chunk
+        return empty
+    start, name = block_info[0]["array-location"][0][0], "X"
+    if np.isnan(start):  # behind a mask nobody knows how many matrices come before this chunk
+        start, name = 0, f"X.blocks[{block_info[0]['chunk-location'][0]}]"
+    return _of_block(getattr(type(estimator), method), estimator, X, start, name)
 
 
-def _of_block(method: Callable[..., Any], estimator: Any, X: FloatArray, start: int) -> Any:
-    """Return the result for a block; an error names a matrix by its place in the whole."""
+def _of_block(
+    method: Callable[..., Any], estimator: Any, X: FloatArray, start: int, name: str = "X"
+) -> Any:
+    """Return the result for a block; an error names a matrix by its place in what is called name."""
     try:
         return method(estimator, X)
     except ValueError:
-        find_unfit(as_float(X, "X")).moved(start).raise_in_block("X", start, start + len(X))
+        find_unfit(as_float(X, "X")).moved(start).raise_in_block(name, start, start + len(X))
         raise

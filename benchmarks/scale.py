@@ -32,13 +32,16 @@ from spdatoms import SPDDictionaryLearning
 N_ATOMS, SIZE, ITERATIONS = 128, 22, 3
 CHUNK = 2048
 KINDS = 64
-#: Dask lets the workers' malloc give back and fault in again every large array; and its profiler is off.
+#: Dask lets the malloc of workers give back and fault in again every large array; its profiler takes
+#: time; and it would spill from 70 % of the limit on, half of which are imported libraries.
 WORKERS = {
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.spill": 0.88,
+    "distributed.worker.memory.pause": 0.92,
     "distributed.nanny.pre-spawn-environ": {
         "MALLOC_ARENA_MAX": "1",
-        "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
-        "MALLOC_TRIM_THRESHOLD_": str(128 << 20),
+        "MALLOC_MMAP_THRESHOLD_": str(16 << 20),
+        "MALLOC_TRIM_THRESHOLD_": str(32 << 20),
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 import warnings
@@ -159,8 +160,32 @@ def test_labels_of_other_files(files, tmp_path):
         read_labels(table, "age", 2)
     with pytest.raises(ValueError, match="there are 2 labels for 5 matrices"):
         read_labels(table, "label", 5)
+    with pytest.raises(ValueError, match="there are 2 labels for 1 matrix"):
+        read_labels(table, "label", 1)
     table.write_text("007\n008\n")
     assert read_labels(table, None, 2).tolist() == ["007", "008"]
+
+
+def test_one_label_too_many_is_no_header(tmp_path):
+    path = tmp_path / "y.txt"
+    path.write_text("a\na\nb\n")
+    with pytest.raises(ValueError, match="there are 3 labels for 2 matrices"):
+        read_labels(path, None, 2)
+    path.write_text("class\na\nb\n")
+    assert read_labels(path, None, 2).tolist() == ["a", "b"]
+    assert read_labels(path, None, 3).tolist() == ["class", "a", "b"]
+
+
+def test_bad_npy_files(files):
+    np.save(files / "objects.npy", np.array([{}, []], dtype=object))
+    (files / "broken.npy").write_bytes(b"nothing")
+    (files / "empty.npy").write_bytes(b"")
+    for name in ("objects.npy", "broken.npy", "empty.npy"):
+        sentence = f"{files / name}: is not an .npy file of numbers, or a damaged one."
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            read_matrices(files / name)
+    with pytest.raises(ValueError, match=r"holds one array: leave out the key 'X'\.$"):
+        read_matrices(files / "X.npy", "X")
 
 
 def test_write_arrays(tmp_path):
@@ -218,18 +243,31 @@ def test_inspect_not_finite(tmp_path):
     np.save(tmp_path / "X.npy", X)
     assert "7 is not finite: its entry (0, 0) is nan" in run("inspect", tmp_path / "X.npy", code=1)
     said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npy", code=1)
-    assert "error: X[7] is not finite" in said
+    assert "error: X.npy[7] is not finite" in said
     assert "cannot be repaired" in said
     assert not (tmp_path / "R.npy").exists()
+
+
+def test_inspect_zero_matrix(tmp_path):
+    X = two_classes()[0]
+    X[5] = 0.0
+    np.save(tmp_path / "X.npy", X)
+    said = run("inspect", tmp_path / "X.npy", code=1)
+    assert "39, 1 is not" in said
+    assert "1 is zero leave it out" in said
+    assert "project" not in said
+    said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npy", code=1)
+    assert "error: X.npy[5] is zero; it cannot be repaired" in said
 
 
 @pytest.mark.parametrize(
     ("array", "words"),
     [
         (np.zeros((0, 3, 3)), "holds no matrix"),
+        (np.zeros((3, 0, 0)), "holds no matrix"),
         (np.zeros((2, 3, 3), complex), "is complex"),
         (np.zeros((2, 3)), "neither"),
-        (np.full((1, 3, 3), np.inf), "0, 1 are not"),
+        (np.full((1, 3, 3), np.inf), "0, 1 is not"),
     ],
 )
 def test_inspect_odd_arrays(tmp_path, array, words):
@@ -363,6 +401,27 @@ def test_classify_from_one_file_and_print(files):
     assert said.endswith(" ".join(str(int(label) + 1) for label in classifier.predict(X)))
 
 
+def test_classify_prints_nothing_but_predictions_on_stdout(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    options = ("--test", files / "Z.npy", "--save-model", files / "m.spdatoms")
+    result = CliRunner().invoke(app, [str(word) for word in ("classify", *train, *options)])
+    predicted = SPDSparseClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
+    assert result.stdout.split() == predicted.tolist()
+    assert "40 matrices of 2 classes" in result.stderr
+
+
+def test_classify_with_keys_for_one_of_two_files(files):
+    X, y = two_classes()
+    np.save(files / "y.npy", y)
+    train = ("--train", files / "data.mat", "--key", "X", "--train-labels", files / "data.npz")
+    test = ("--test", files / "X.npy", "--test-labels", files / "y.npy", "--label-key", "y")
+    expected = SPDSparseClassifier().fit(X, y).score(X, y)
+    assert f"all 40 {expected:.2%}" in run("classify", *train, *test)
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--key", "X")
+    said = run("classify", *train, "--test", files / "Z.npy", code=1)
+    assert "leave out the key 'X'" in said
+
+
 def test_classify_with_choice(files):
     X, y = two_classes()
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
@@ -404,6 +463,7 @@ def test_classify_wrong_data(files):
         ["learn", "X.npy", "--out", "nowhere/m.spdatoms"],
         ["learn", "X.npy", "--out", "m.spdatoms", "--beta", "big"],
         ["learn", "X.npy", "--out", "m.spdatoms", "--metric", "burg"],
+        ["learn", "X.npy", "--out", "m.spdatoms", "--metric", "riemann"],
         ["code", "X.npy", "--out", "c.npy"],
         ["code", "X.npy", "--out", "c.npy", "--model", "m.spdatoms", "--atoms", "D.npy"],
         ["classify", "--test", "Z.npy"],
@@ -423,6 +483,34 @@ def test_choose_excludes_atoms_per_class(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     options = ("--choose", "--atoms-per-class", 2, "--save-model", files / "m.spdatoms")
     assert "does not go with" in run("classify", *train, *options, code=2)
+
+
+def test_atoms_are_learned_with_three_metrics(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--metric", "riemann")
+    options = ("--atoms-per-class", 2, "--save-model", files / "m.spdatoms")
+    assert "needs one of the metrics stein, jeffrey" in run("classify", *train, *options, code=2)
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("code", ["--metric", "stein"]),
+        ("code", ["--alpha", "0.1", "--positive"]),
+        ("code", ["--atoms-key", "X"]),
+        ("classify", ["--rule", "residual"]),
+        ("classify", ["--choose"]),
+        ("classify", ["--atoms-per-class", "3", "--beta", "auto"]),
+        ("classify", ["--train-labels", "y.csv"]),
+        ("classify", ["--seed", "0"]),
+    ],
+)
+def test_a_model_has_its_own_method(files, command, options):
+    begin = {"code": ("code", files / "Z.npy"), "classify": ("classify", "--test", files / "Z.npy")}
+    model = ("--model", files / "m.spdatoms", "--out", files / "o.npy")
+    said = run(*begin[command], *model, *options, code=2)
+    names = [option for option in options if option.startswith("--")]
+    assert all(name in said for name in names)
+    assert f"{'does' if len(names) == 1 else 'do'} not go with --model" in said
 
 
 @pytest.mark.parametrize("command", ["inspect", "learn", "code", "classify"])

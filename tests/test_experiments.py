@@ -485,6 +485,27 @@ def test_files_hold_the_results(tmp_path):
     assert Image.open(tmp_path / "accuracy.png").size[0] > 300
 
 
+def test_settings_are_those_of_all_rows(tmp_path):
+    run(Toy(), repeats=2, methods=["RSR-S"], out=tmp_path)
+    results = run(Toy(), repeats=1, methods=["RSR-J"], out=tmp_path)
+    for found in (results, read_results(tmp_path / "results.jsonl")):
+        assert found.settings["repeats"] == 2
+        assert found.settings["methods"] == ["RSR-S", "RSR-J"]
+    title = tables(Toy(), results)[0].title
+    assert title == "A toy: accuracy (%), 1–2 of 3 repeats"
+    assert title in report_page(Toy(), results)
+    assert title in record([(Toy(), results)], "toy")
+    assert tables(Toy(), run(Toy(), repeats=4))[0].title.endswith(", 4 repeats")
+
+
+def test_without_pyriemann(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyriemann.tangentspace", None)
+    results = run(get_experiment("textures"), methods=["tangent space + LR"], repeats=1)
+    assert [problem.partition(": ")[2] for problem in results.problems] == [
+        "This needs 'pyriemann': pip install pyriemann"
+    ]
+
+
 def test_page_is_self_contained():
     page = report_page(Toy(), run(Toy(), Path("folder"), repeats=2))
     assert "http://" not in page.replace("http://www.w3.org", "")
@@ -678,16 +699,46 @@ def test_command_prints_the_table_and_writes_everything(tmp_path):
 def test_command_lists_experiments():
     listed = command("--list")
     for name in EXPERIMENTS:
-        assert name.split("-")[0] in listed
+        assert f"│ {name} │" in listed
 
 
 def test_command_says_what_is_wrong(tmp_path):
-    assert "There is no experiment 'poker'" in command("poker", code=1)
+    assert "There is no experiment 'poker'" in command("poker", code=2)
     assert "has no embedded data: give --data FOLDER" in command("sports", code=1)
     missing = tmp_path / "nowhere"
     assert "nowhere" in command("textures", "--data", missing, code=1)
     assert "give it by --out" in command("textures", "--report-only", code=1)
-    assert "no method 'guessing'" in command("textures", "--methods", "guessing", code=1)
+    assert "no method 'guessing'" in command("textures", "--methods", "guessing", code=2)
+    assert "no part 'z'" in command("textures", "--parts", "z", code=2)
+    assert "There are no results in" in command(
+        "textures", "--report-only", "--out", missing, code=1
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--markdown", "nowhere/results.md"],
+        ["--markdown", "."],
+        ["--on-error", "ignore"],
+        ["--time-limit", "-1"],
+        ["--repeats", "0"],
+        ["--n-jobs", "many"],
+        ["--out", __file__],
+    ],
+)
+def test_command_checks_its_options_before_it_computes(options, monkeypatch):
+    def compute(*_: Any, **__: Any) -> None:
+        raise AssertionError("computed")
+
+    monkeypatch.setattr("spdatoms.experiments.run", compute)
+    command("textures", *options, code=2)
+
+
+def test_report_only_of_another_experiment(tmp_path):
+    run(Toy(), repeats=1, out=tmp_path)
+    said = command("textures", "--out", tmp_path, "--report-only", code=1)
+    assert "holds results of the experiment 'toy', not of 'textures'" in said
 
 
 def test_command_all_leaves_out_what_has_no_data(tmp_path):

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms.cli._show import counted
 from spdatoms.datasets._files import read_mat, read_npz
 
 Array: TypeAlias = NDArray[Any]
 
 MATRIX_FILES = (".npy", ".npz", ".mat")
-LABEL_FILES = (*MATRIX_FILES, ".csv", ".txt")
 
 
 def read_matrices(path: Path, key: str | None = None) -> Array:
@@ -57,7 +57,9 @@ def read_labels(path: Path, key: str | None, count: int) -> Array:
         labels = _read_array(path, key, wanted=lambda array: array.size == count, what="labels")
         labels = np.array([_text(item) for item in labels.ravel()])
     if len(labels) != count:
-        raise ValueError(f"{path}: there are {len(labels)} labels for {count} matrices.")
+        labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
+        there = "is" if len(labels) == 1 else "are"
+        raise ValueError(f"{path}: there {there} {labelled} for {wanted}.")
     return _as_numbers(labels)
 
 
@@ -94,13 +96,12 @@ def _read_array(path: Path, key: str | None, wanted: Any, what: str) -> Array:
     suffix = path.suffix.lower()
     try:
         if suffix == ".npy":
-            # A memory map: matrices are checked and used block by block.
-            return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+            return _read_npy(path, key)
         if suffix not in MATRIX_FILES:
             raise ValueError(f"has the ending {suffix!r}; {', '.join(MATRIX_FILES)} are read")
         arrays = read_npz(path) if suffix == ".npz" else read_mat(path)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: {error}.") from error
+    except ValueError as error:
+        raise ValueError(f"{path}: {str(error).rstrip('.')}.") from error
     shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
     if key is not None:
         if key not in arrays:
@@ -111,6 +112,16 @@ def _read_array(path: Path, key: str | None, wanted: Any, what: str) -> Array:
         problem = "no array can be" if not candidates else "several arrays can be"
         raise ValueError(f"{path}: {problem} the {what}; it holds {shapes}. Choose one by its key.")
     return arrays[candidates[0]]
+
+
+def _read_npy(path: Path, key: str | None) -> Array:
+    if key is not None:
+        raise ValueError(f"is an .npy file, which holds one array: leave out the key {key!r}")
+    try:
+        # A memory map: matrices are checked and used block by block.
+        return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (ValueError, EOFError) as error:
+        raise ValueError("is not an .npy file of numbers, or a damaged one") from error
 
 
 def _may_be_matrices(array: Array) -> bool:
@@ -150,11 +161,16 @@ def _read_column(path: Path, key: str | None, count: int) -> Array:
         raise ValueError(f"{path}: there are several columns ({names}). Choose one by its key.")
     else:
         column = 0
-        # One line too many: the name of the column.
-        rows = rows[1:] if len(rows) == count + 1 else rows
+        rows = rows[1:] if len(rows) == count + 1 and _has_header(rows) else rows
     if any(len(row) <= column for row in rows):
         raise ValueError(f"{path}: a line has fewer columns than the first.")
     return np.array([row[column].strip() for row in rows])
+
+
+def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first line may be the name of the column: a label comes again further on."""
+    first, *others = (row[0].strip() for row in rows)
+    return first not in others
 
 
 def _text(item: Any) -> str:

@@ -15,13 +15,21 @@ _RUN = "The run"
 
 
 class Metric(StrEnum):
-    """The symmetric divergences."""
+    """The symmetric divergences, for codes over atoms that are given."""
 
     stein = "stein"
     jeffrey = "jeffrey"
     riemann = "riemann"
     logeuclid = "logeuclid"
     euclid = "euclid"
+
+
+class LearningMetric(StrEnum):
+    """Those with which atoms can be learned."""
+
+    stein = "stein"
+    jeffrey = "jeffrey"
+    logeuclid = "logeuclid"
 
 
 def number_or_auto(text: str) -> float | str:
@@ -35,13 +43,18 @@ def number_or_auto(text: str) -> float | str:
 
 
 def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a check, made before anything is computed, that a file can be written."""
+    """Return a check, made before anything is computed, that a file can be written.
+
+    Without suffixes any name will do.
+    """
 
     def check(path: Path | None) -> Path | None:
         if path is None:
             return None
-        if path.suffix.lower() not in suffixes:
+        if suffixes and path.suffix.lower() not in suffixes:
             raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
+        if path.is_dir():
+            raise typer.BadParameter(f"{path} is a folder")
         if not path.parent.is_dir():
             raise typer.BadParameter(f"the folder {path.parent} does not exist")
         return path
@@ -54,6 +67,16 @@ def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-
     return typer.Option(
         *names, help=help_text, callback=ending_in(*suffixes), rich_help_panel=_FILES
     )
+
+
+def refuse_beside_model(context: typer.Context, *names: str) -> None:
+    """Refuse options that were typed in: a model that has been fitted cannot follow them."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    if given:
+        options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        verb = "does" if len(given) == 1 else "do"
+        raise typer.BadParameter(f"{options} {verb} not go with --model, which has its own")
 
 
 MatricesArgument = Annotated[
@@ -70,6 +93,9 @@ KeyOption = Annotated[
 ]
 MetricOption = Annotated[
     Metric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
+]
+LearningMetricOption = Annotated[
+    LearningMetric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
 ]
 BetaOption = Annotated[
     Any,
@@ -93,7 +119,9 @@ AlphaOption = Annotated[
 ]
 JobsOption = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", help="Threads; -1 is all processors.", rich_help_panel=_RUN),
+    typer.Option(
+        "--jobs", "-j", "--n-jobs", help="Threads; -1 is all processors.", rich_help_panel=_RUN
+    ),
 ]
 SeedOption = Annotated[
     int, typer.Option("--seed", help="Where all randomness comes from.", rich_help_panel=_RUN)

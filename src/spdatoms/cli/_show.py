@@ -1,9 +1,8 @@
-"""Tables and progress bars on the terminal."""
+"""Words, tables and progress bars on the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,8 +14,17 @@ Array: TypeAlias = NDArray[Any]
 _BLOCK = 512
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return "1 class" or "2 classes"; the plural is given where it is not ``one`` and an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def show_table(
-    rows: Iterable[Sequence[object]], *, header: Sequence[str] = (), title: str = ""
+    rows: Iterable[Sequence[object]],
+    *,
+    header: Sequence[str] = (),
+    title: str = "",
+    stderr: bool = False,
 ) -> None:
     """Print rows of cells; the first column is their name."""
     from rich import box
@@ -31,7 +39,7 @@ def show_table(
         table.add_column(column, overflow="fold")
     for row in cells:
         table.add_row(*row)
-    Console().print(table)
+    Console(stderr=stderr).print(table)
 
 
 def in_blocks(
@@ -46,15 +54,3 @@ def in_blocks(
     starts = range(0, len(X), _BLOCK)
     bar = track(starts, description, console=Console(stderr=True))
     return np.concatenate([function(X[start : start + _BLOCK]) for start in bar])
-
-
-def load_model(path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None) -> Any:
-    """Return the estimator of a model file, if it has the methods and attributes that are needed."""
-    from spdatoms.storage import load
-
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file.")
-    model = load(path)
-    if not all(hasattr(model, ability) for ability in abilities):
-        raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {purpose}.")
-    return model if n_jobs is None else model.set_params(n_jobs=n_jobs)

@@ -15,15 +15,19 @@ from spdatoms.cli._options import (
     BetaOption,
     JobsOption,
     KeyOption,
+    LearningMetric,
     Metric,
     MetricOption,
     SeedOption,
     VerboseOption,
     output,
+    refuse_beside_model,
 )
 
 Array: TypeAlias = NDArray[Any]
 
+#: Parameters of the commands that a trained model has settled.
+_METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "seed")
 #: Classes for which accuracies are listed one by one.
 _LISTED = 30
 
@@ -41,6 +45,7 @@ def _file(help_text: str) -> Any:
 
 
 def classify(
+    context: typer.Context,
     train: Annotated[Path | None, _file("Training matrices: .npy, .npz or .mat.")] = None,
     train_labels: Annotated[
         Path | None, _file("Their labels: .csv or .txt, one a line, or an array. May be --train.")
@@ -101,18 +106,22 @@ def classify(
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
     _check_usage(train, train_labels, test, test_labels, model, out, save_model)
+    if model is not None:
+        refuse_beside_model(context, "train_labels", *_METHOD)
+    _check_method(metric, atoms_per_class, choose)
     from spdatoms.cli._arrays import read_labels, read_matrices
-    from spdatoms.cli._show import in_blocks, load_model
+    from spdatoms.cli._models import load_model
+    from spdatoms.cli._show import in_blocks
 
-    queries = None if test is None else _checked(read_matrices(test, key), test)
+    queries = None if test is None else _checked(read_matrices(test, _key(key, test, train)), test)
     truth = None
     if test_labels is not None and queries is not None:
-        truth = read_labels(test_labels, label_key, len(queries))
+        truth = read_labels(test_labels, _key(label_key, test_labels, train_labels), len(queries))
     if model is not None:
         classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
     elif train is not None and train_labels is not None:
-        X = _checked(read_matrices(train, key), train)
-        y = read_labels(train_labels, label_key, len(X))
+        X = _checked(read_matrices(train, _key(key, train, test)), train)
+        y = read_labels(train_labels, _key(label_key, train_labels, test_labels), len(X))
         parameters = {"rule": rule.value, "n_jobs": jobs}
         classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
         classifier.fit(X, y)
@@ -121,7 +130,7 @@ def classify(
         from spdatoms.storage import save
 
         save(classifier, save_model)
-        typer.echo(f"Model: {save_model}")
+        typer.echo(f"Model: {save_model}", err=True)
     if queries is None:
         return
     probabilities = in_blocks(classifier.predict_proba, queries, "classifying", shown=verbose)
@@ -154,6 +163,22 @@ def _check_usage(
         raise typer.BadParameter("--test-labels and --out need --test")
 
 
+def _check_method(metric: Metric, atoms_per_class: int | None, choose: bool) -> None:
+    if atoms_per_class is None:
+        return
+    if choose:
+        raise typer.BadParameter("--choose does not go with --atoms-per-class")
+    if metric.value not in tuple(LearningMetric):
+        names = ", ".join(LearningMetric)
+        raise typer.BadParameter(f"--atoms-per-class needs one of the metrics {names}")
+
+
+def _key(key: str | None, path: Path, other: Path | None) -> str | None:
+    """Return the key for a file; an .npy file beside another that has keys needs none."""
+    single = path.suffix.lower() == ".npy"
+    return None if single and other is not None and other.suffix.lower() != ".npy" else key
+
+
 def _classifier(
     metric: Metric,
     beta: Any,
@@ -166,8 +191,6 @@ def _classifier(
     from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV
 
     if choose:
-        if atoms_per_class is not None:
-            raise typer.BadParameter("--choose does not go with --atoms-per-class")
         betas, alphas = (None if v == "auto" else [v] for v in (beta, alpha))
         return SPDSparseClassifierCV(metric.value, betas=betas, alphas=alphas, **parameters)
     return SPDSparseClassifier(
@@ -188,16 +211,18 @@ def _checked(X: Array, path: Path) -> Array:
 
 
 def _tell(classifier: Any, count: int) -> None:
-    from spdatoms.cli._show import show_table
+    """Show the training on stderr: stdout is for predictions."""
+    from spdatoms.cli._show import counted, show_table
 
     fitted = getattr(classifier, "classifier_", classifier)
+    matrices = counted(count, "matrix", "matrices")
     rows = [
-        ("trained on", f"{count} matrices of {len(classifier.classes_)} classes"),
+        ("trained on", f"{matrices} of {counted(len(classifier.classes_), 'class', 'classes')}"),
         ("β, α", f"{fitted.kernel_.beta_:.4g}, {fitted.alpha_:.4g}"),
     ]
     if hasattr(classifier, "best_score_"):
         rows.append(("in cross-validation", f"{classifier.best_score_:.2%}"))
-    show_table(rows)
+    show_table(rows, stderr=True)
 
 
 def _write(

@@ -18,10 +18,12 @@ from spdatoms.cli._options import (
     MetricOption,
     VerboseOption,
     output,
+    refuse_beside_model,
 )
 
 
 def code(
+    context: typer.Context,
     matrices: MatricesArgument,
     out: Annotated[Path, output("Where to put the codes, (m, atoms).", ".npy", ".npz", ".csv")],
     model: Annotated[
@@ -55,27 +57,30 @@ def code(
       spdatoms code X.npy --model model.spdatoms --out codes.npy
       spdatoms code X.npy --atoms D.npy --metric jeffrey --out codes.csv
     """
+    if (model is None) == (atoms is None):
+        raise typer.BadParameter("give either --model or --atoms")
+    if model is not None:
+        refuse_beside_model(context, "atoms_key", "metric", "beta", "alpha", "positive")
     from spdatoms import SPDSparseCoder, check_spd
     from spdatoms.cli._arrays import read_matrices, write_arrays
-    from spdatoms.cli._show import in_blocks, load_model, show_table
+    from spdatoms.cli._models import load_model
+    from spdatoms.cli._show import counted, in_blocks, show_table
 
-    if model is not None and atoms is None:
+    if model is not None:
         coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)
-    elif atoms is not None and model is None:
+    elif atoms is not None:
         coder = SPDSparseCoder(
             metric=metric.value, beta=beta, alpha=alpha, positive=positive, n_jobs=jobs
         ).fit(check_spd(read_matrices(atoms, atoms_key), name=atoms.name))
-    else:
-        raise typer.BadParameter("give either --model or --atoms")
     X = check_spd(read_matrices(matrices, key), name=matrices.name)
     codes = in_blocks(coder.transform, X, "coding", shown=verbose)
     write_arrays(out, {"codes": codes})
     nonzeros = np.count_nonzero(codes, axis=1)
     show_table(
         [
-            ("codes", f"{len(codes)} over {codes.shape[1]} atoms"),
+            ("codes", f"{len(codes)} over {counted(codes.shape[1], 'atom')}"),
             ("non-zeros", f"{nonzeros.mean():.1f} a code"),
-            ("all zero", f"{np.count_nonzero(nonzeros == 0)} codes"),
+            ("all zero", counted(int(np.count_nonzero(nonzeros == 0)), "code")),
             ("written to", out),
         ]
     )

@@ -21,10 +21,12 @@ _LISTED = 10
 _SPECTRA, _KERNEL = 2000, 500
 _BLOCK = 256
 
-#: What a matrix may be, as `check_spd` says it, and what helps.
+_ZERO = "is zero"
+#: What a matrix may be, as `check_spd` says it unless it is zero, and what helps.
 _ADVICE = {
     "is not finite": "leave it out, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
+    _ZERO: "leave it out, or estimate it anew",
     "is not positive definite": "project it, as --repaired and nearest_spd do",
     "is singular": "add a ridge, as --repaired and geometry.regularise do",
 }
@@ -45,7 +47,7 @@ def inspect(
 ) -> None:
     """Are the matrices SPD? Which are not, and why? Scale, condition, rank, β, and is the kernel one?
 
-    The exit status is 1 if a matrix is not positive definite.
+    The exit status is 1 if a matrix is not positive definite, unless --repaired wrote them.
 
     \b
     Examples:
@@ -58,7 +60,7 @@ def inspect(
     from spdatoms.validation import as_float
 
     X = as_float(read_matrices(matrices, key), str(matrices))
-    if not len(X):
+    if not X.size:
         raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
     unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
@@ -73,7 +75,7 @@ def inspect(
         title = f"exp(−β·d) of {len(part)} matrices"
         show_table(_kernels(np.asarray(X[part])), header=header, title=title)
     if repaired is not None:
-        np.save(repaired, repair(np.asarray(X), unfit))
+        np.save(repaired, repair(np.asarray(X), unfit, matrices.name))
         typer.echo(f"Repaired matrices: {repaired}")
     elif unfit:
         raise typer.Exit(1)
@@ -93,21 +95,22 @@ def unfit_matrices(X: Array) -> dict[int, str]:
 
 
 def _complaint(X: Array) -> str:
-    """Return what `check_spd` says about a matrix, without its advice, or nothing."""
-    from spdatoms import check_spd
+    """Return what is wrong with the first unfit matrix, without advice, or nothing."""
+    from spdatoms.validation import find_unfit
 
-    try:
-        check_spd(X)
-    except ValueError as error:
-        return str(error).partition("] ")[2].partition(";")[0]
-    return ""
+    unfit = find_unfit(X)
+    if unfit.count and not X[unfit.first].any():
+        return _ZERO
+    return unfit.complaint.partition(";")[0]
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
     m, n, _ = X.shape
+    verb = "is" if len(unfit) == 1 else "are"
+    others = f", {len(unfit)} {verb} not" if unfit else " (all)"
     rows = [
         ("matrices", f"{m} of {n}×{n}, {X.dtype}"),
-        ("positive definite", f"{len(fit)}" + (f", {len(unfit)} are not" if unfit else " (all)")),
+        ("positive definite", f"{len(fit)}{others}"),
     ]
     A = np.asarray(X[:: -(-m // _SPECTRA)], dtype=np.float64)
     A = A[np.isfinite(A).all(axis=(1, 2))]
@@ -158,14 +161,16 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def repair(X: Array, unfit: dict[int, str]) -> Array:
-    """Return X with its unfit matrices made positive definite; one that is not finite cannot be."""
+def repair(X: Array, unfit: dict[int, str], name: str) -> Array:
+    """Return X with its unfit matrices made positive definite; not finite and zero ones cannot be."""
     from spdatoms import nearest_spd
     from spdatoms.geometry import regularise
 
-    lost = [i for i, reason in unfit.items() if _kind(reason) == "is not finite"]
+    lost = [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
     if lost:
-        raise ValueError(f"X[{lost[0]}] {unfit[lost[0]]}: it cannot be repaired, leave it out.")
+        raise ValueError(
+            f"{name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: leave it out."
+        )
     repaired = np.array(X)
     for i in unfit:
         repaired[i] = (X[i] + X[i].T) / 2

@@ -13,9 +13,9 @@ from spdatoms.cli._options import (
     BetaOption,
     JobsOption,
     KeyOption,
+    LearningMetric,
+    LearningMetricOption,
     MatricesArgument,
-    Metric,
-    MetricOption,
     SeedOption,
     VerboseOption,
     output,
@@ -44,7 +44,7 @@ def learn(
     atoms: Annotated[
         int, typer.Option("--atoms", "-n", help="How many.", rich_help_panel="The method")
     ] = 64,
-    metric: MetricOption = Metric.stein,
+    metric: LearningMetricOption = LearningMetric.stein,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
     init: Annotated[
@@ -80,7 +80,7 @@ def learn(
     """
     from spdatoms import SPDDictionaryLearning
     from spdatoms.cli._arrays import read_matrices, write_arrays
-    from spdatoms.cli._show import show_table
+    from spdatoms.cli._show import counted, show_table
 
     X = read_matrices(matrices, key)
     learner = SPDDictionaryLearning(
@@ -102,13 +102,16 @@ def learn(
         save(learner, out)
     else:
         write_arrays(out, {"atoms": learner.atoms_, "objective": learner.objective_})
-    show_table(_summary(learner, out), title=f"{len(learner.atoms_)} atoms of {len(X)} matrices")
+    title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
+    show_table(_summary(learner, out), title=title)
 
 
 def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:
-    objective = learner.objective_
+    from spdatoms.cli._show import counted
+
+    objective, iterations = learner.objective_, counted(learner.n_iter_, "iteration")
     return [
-        ("objective", f"{objective[0]:.6g} → {objective[-1]:.6g} in {learner.n_iter_} iterations"),
+        ("objective", f"{objective[0]:.6g} → {objective[-1]:.6g} in {iterations}"),
         ("β, α", f"{learner.beta_:.4g}, {learner.alpha_:.4g}"),
         *([("ridge", f"{learner.ridge_:.3g}")] if learner.ridge_ else []),
         ("written to", str(out)),

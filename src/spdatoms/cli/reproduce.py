@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spdatoms.cli._options import JobsOption, SeedOption, output
+
 if TYPE_CHECKING:
     from spdatoms.experiments import Experiment, Results
 
 ALL = "all"
+
+
+class OnError(StrEnum):
+    """What unreadable files lead to."""
+
+    stop = "raise"
+    warn = "warn"
+
+
+def _folder(help_text: str) -> Any:
+    return typer.Option(help=help_text, file_okay=False, rich_help_panel="Files")
+
+
+def _run(help_text: str, **limits: Any) -> Any:
+    return typer.Option(help=help_text, rich_help_panel="The run", **limits)
 
 
 def reproduce(
@@ -20,7 +38,7 @@ def reproduce(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="The folder with the data. Without it embedded data are used, if any."),
+        _folder("The folder with the data. Without it embedded data are used, if any."),
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Names of methods, with commas between them.")
@@ -29,21 +47,20 @@ def reproduce(
         str | None, typer.Option(help="Mosaics, sequences or sizes, with commas between them.")
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(help="How many repeats; the default is the protocol's.")
+        int | None, _run("How many repeats; the default is the protocol's.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Where all randomness comes from.")] = 0,
-    n_jobs: Annotated[int | None, typer.Option(help="The number of threads.")] = None,
+    seed: SeedOption = 0,
+    jobs: JobsOption = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for a method in a part of the experiment.")
+        float | None, _run("Seconds for a method in a part of the experiment.", min=0)
     ] = None,
     on_error: Annotated[
-        str,
-        typer.Option(help="Unreadable files: 'raise' stops, 'warn' goes on without them."),
-    ] = "raise",
+        OnError, _run("Unreadable files: 'raise' stops, 'warn' goes on without them.")
+    ] = OnError.stop,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="A folder for results.json, results.csv, figures and report.html. A run that was "
+        _folder(
+            "A folder for results.json, results.csv, figures and report.html. A run that was "
             "interrupted goes on from there."
         ),
     ] = None,
@@ -54,7 +71,7 @@ def reproduce(
         bool, typer.Option("--report-only", help="Compute nothing: report what is in --out.")
     ] = False,
     markdown: Annotated[
-        Path | None, typer.Option(help="A file for the tables in Markdown.")
+        Path | None, output("A file for the tables in Markdown.", names=("--markdown",))
     ] = None,
     list_all: Annotated[
         bool, typer.Option("--list", help="List the experiments, their data and methods.")
@@ -62,6 +79,7 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and print its table beside the published figures."""
     from spdatoms.experiments import EXPERIMENTS, NoDataError, get_experiment
+    from spdatoms.experiments._core import UnknownNameError
     from spdatoms.experiments.reporting import record, write_folder
 
     if list_all or experiment is None:
@@ -72,21 +90,23 @@ def reproduce(
         "parts": _names(parts),
         "repeats": repeats,
         "seed": seed,
-        "n_jobs": n_jobs,
+        "n_jobs": jobs,
         "time_limit": time_limit,
-        "on_error": on_error,
+        "on_error": on_error.value,
         "fresh": fresh,
     }
     everything = experiment == ALL
     entries = []
     for name in EXPERIMENTS if everything else (experiment,):
-        chosen = get_experiment(name)
         folder = out / name if out is not None and everything else out
         try:
+            chosen = get_experiment(name)
             if everything and data is not None:
                 _check_subfolder(chosen, data)
             results = _results(chosen, data, folder, report_only, options)
-        except (NoDataError, FileNotFoundError) as error:
+        except (NoDataError, FileNotFoundError, UnknownNameError) as error:
+            if not everything and isinstance(error, UnknownNameError):
+                raise typer.BadParameter(str(error)) from error
             if not everything:
                 raise
             typer.echo(f"{name}: left out. {error}", err=True)
@@ -116,13 +136,21 @@ def _results(
     options: dict[str, Any],
 ) -> Results:
     """Return the results of a run, or only those of earlier ones."""
-    from spdatoms.experiments import RESULTS_FILE, read_results, run
+    from spdatoms.experiments import RESULTS_FILE, SettingsError, read_results, run
 
     if not report_only:
         return run(experiment, data, out=folder, progress=True, **options)
     if folder is None:
         raise ValueError("--report-only reports what is in a folder: give it by --out.")
-    return read_results(folder / RESULTS_FILE)
+    if not (folder / RESULTS_FILE).is_file():
+        raise FileNotFoundError(f"There are no results in {folder}: run it first.")
+    results = read_results(folder / RESULTS_FILE)
+    found = results.settings["experiment"]
+    if found != experiment.name:
+        raise SettingsError(
+            f"{folder} holds results of the experiment '{found}', not of '{experiment.name}'."
+        )
+    return results
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -154,8 +182,9 @@ def _list_experiments() -> None:
     from spdatoms.experiments import EXPERIMENTS, get_experiment
 
     table = Table(title="spdatoms reproduce NAME", title_justify="left")
-    for column in ("name", "what", "data", "methods"):
-        table.add_column(column)
+    table.add_column("name", no_wrap=True)
+    for column in ("what", "data", "methods"):
+        table.add_column(column, overflow="fold")
     for name in EXPERIMENTS:
         experiment = get_experiment(name)
         data = f"{'embedded, or ' if experiment.embedded else ''}a folder with {experiment.wants}"

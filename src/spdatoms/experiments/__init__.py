@@ -22,6 +22,7 @@ from spdatoms.experiments._core import (
     Samples,
     Setting,
     Task,
+    UnknownNameError,
 )
 from spdatoms.experiments._results import Results, Row, SettingsError, Summary, read_results
 from spdatoms.experiments._runner import RESULTS_FILE, run
@@ -72,7 +73,9 @@ def get_experiment(name: str) -> Experiment:
     Experiment
     """
     if name not in _HOME:
-        raise ValueError(f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}.")
+        raise UnknownNameError(
+            f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}."
+        )
     module, kind = _HOME[name]
     experiment: Experiment = getattr(import_module(f"spdatoms.experiments.{module}"), kind)()
     return experiment

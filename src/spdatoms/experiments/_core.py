@@ -157,6 +157,10 @@ class NoDataError(ValueError):
     """An experiment has no data to run on; the message says which folder it wants."""
 
 
+class UnknownNameError(ValueError):
+    """There is no experiment, method or part of a name; the message says which there are."""
+
+
 class Experiment(ABC):
     """One table or figure: where its data are, how they are divided, what is measured.
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from spdatoms._blocks import import_extra
 from spdatoms.experiments._core import Method, Setting
 
 Make = Callable[[Setting], Any]
@@ -54,8 +53,11 @@ def _tangent_space(setting: Setting) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    tangent = import_extra("pyriemann.tangentspace", extra="bench").TangentSpace(metric="riemann")
-    return make_pipeline(tangent, LogisticRegression(max_iter=2000))
+    try:
+        from pyriemann.tangentspace import TangentSpace
+    except ImportError as error:
+        raise ImportError("This needs 'pyriemann': pip install pyriemann") from error
+    return make_pipeline(TangentSpace(metric="riemann"), LogisticRegression(max_iter=2000))
 
 
 _RSR_S = Method("RSR-S", _sparse("stein"), note="sparse representation, Stein kernel")

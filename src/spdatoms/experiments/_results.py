@@ -256,8 +256,17 @@ def read_results(path: Path) -> Results:
     environment = lines[runs[-1]]["run"] if runs else {}
     last = lines[runs[-1] :] if runs else []
     problems = [line["problem"] for line in last if "problem" in line]
-    spent = sum(row.fit_seconds + row.predict_seconds for row in rows)
-    return Results({**lines[0]["settings"], **environment, "seconds": spent}, rows, problems)
+    return gathered({**lines[0]["settings"], **environment}, rows, problems)
+
+
+def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
+    """Return results whose repeats, methods and seconds are those of all rows, not of the last run."""
+    counted = {
+        "repeats": len({row.repeat for row in rows}),
+        "methods": list(dict.fromkeys(row.method for row in rows)),
+        "seconds": sum(row.fit_seconds + row.predict_seconds for row in rows),
+    }
+    return Results(settings | counted, rows, problems)
 
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:

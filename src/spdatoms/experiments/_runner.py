@@ -18,8 +18,8 @@ from joblib import hash as digest_of
 from spdatoms import __version__
 from spdatoms._blocks import import_extra
 from spdatoms.experiments._book import Book
-from spdatoms.experiments._core import Experiment, Method, Setting, Task
-from spdatoms.experiments._results import Results, ResultsFile
+from spdatoms.experiments._core import Experiment, Method, Setting, Task, UnknownNameError
+from spdatoms.experiments._results import Results, ResultsFile, gathered
 
 RESULTS_FILE = "results.jsonl"
 
@@ -103,9 +103,7 @@ def run(
             for method in chosen:
                 step(f"{part} {method.name}".strip())
                 book.complete(experiment, method, part, repeat, setting, task)
-    rows = list(book.rows.values())
-    spent = sum(row.fit_seconds + row.predict_seconds for row in rows)
-    return Results({**settings, **environment, "seconds": spent}, rows, book.problems)
+    return gathered({**settings, **environment}, list(book.rows.values()), book.problems)
 
 
 def seed_of(seed: int, repeat: int) -> int:
@@ -123,7 +121,7 @@ def choose_methods(
     by_name = {name.casefold(): method for name, method in known.items()}
     unknown = [name for name in names if name.casefold() not in by_name]
     if unknown:
-        raise ValueError(
+        raise UnknownNameError(
             f"The experiment '{experiment.name}' has no method {', '.join(map(repr, unknown))}; there "
             f"are {', '.join(known)}."
         )
@@ -136,7 +134,7 @@ def choose_parts(known: Sequence[str], names: Sequence[str] | None) -> list[str]
         return list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise ValueError(
+        raise UnknownNameError(
             f"There is no part {', '.join(map(repr, unknown))} in these data; there are "
             f"{', '.join(map(repr, known))}."
         )

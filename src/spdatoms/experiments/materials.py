@@ -27,8 +27,7 @@ class Materials(Experiment):
     protocol = (
         "Flickr Material Database, ten materials, 100 photographs each. SIFT and the colours of 3×3 pixels "
         "at the points of a grid, 5 pixels apart, inside the mask: a 155×155 covariance. The paper does not "
-        "state the division; here a random half of each material trains and the other half is classified. "
-        "20 repeats."
+        "state the division; here a random half of each material trains and the other half is classified."
     )
     wants = "Flickr's materials (image/<material>/*.jpg and mask/<material>/*.jpg)"
     subfolder = "flickr"

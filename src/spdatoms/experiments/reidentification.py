@@ -35,7 +35,7 @@ class Reidentification(Experiment):
     protocol = (
         "ETHZ, three sequences. Images of 64×32 pixels become 17×17 covariances of position, colours and "
         "their absolute first and second derivatives. Ten random images of each person train, the others "
-        "are ranked: the score of rank r is how often the right person is among the r best. 20 repeats."
+        "are ranked: the score of rank r is how often the right person is among the r best."
     )
     wants = "the pedestrians of ETHZ (seq1/p001/*.png …)"
     subfolder = "ethz"

@@ -52,7 +52,7 @@ class TextureDictionaries(Experiment):
         "gallery. β and α (for K-SVD the number of non-zeros) are chosen on the learning blocks alone, for "
         "every method, size and repeat: a dictionary of one half of them, nearest neighbours within the "
         "other half. Learned atoms and the affine-invariant centres of k-means are coded alike. Columns are "
-        "numbers of atoms. 20 repeats."
+        "numbers of atoms."
     )
     wants = (
         "the Brodatz plates (D1.png … D112.png, without D14), or with a folder 'brodatz' of them"

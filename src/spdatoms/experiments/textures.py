@@ -22,7 +22,7 @@ class Textures(Experiment):
     protocol = (
         "Every image is brought to 256×256 pixels and cut into 64 blocks of 32×32; a block becomes the "
         "5×5 covariance of (I, |Ix|, |Iy|, |Ixx|, |Iyy|). Five random blocks of each texture train, "
-        "the others are classified. 20 repeats."
+        "the others are classified."
     )
     wants = (
         "the Brodatz plates (D1.png … D112.png), or with a folder 'brodatz' of them and perhaps a folder "

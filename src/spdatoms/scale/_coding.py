@@ -1,7 +1,8 @@
 """The passes of dictionary learning over a stream: `CodedData` for data that is not in memory.
 
-What is left at a piece of the data are its codes; the matrices are read again in every pass. One pass codes, and brings home all that the update of the atoms wants to
-know about the present dictionary; another tries new atoms. The atoms themselves are moved here.
+What is left at a piece of the data are its codes; the matrices are read again in every pass. One pass
+codes, and brings home all that the update of the atoms wants to know about the present dictionary;
+others try new atoms. The atoms themselves are moved here.
 """
 
 from __future__ import annotations

@@ -98,7 +98,12 @@ def _accuracies(
         lines += [_published(left.pop(key), columns, PUBLISHED) for key in own]
     lines += [_published(row, columns, CITED if row.cited else PUBLISHED) for row in left.values()]
     part = "" if single else columns[0].part
+    shown = {column.part for column in columns}
+    counts = [summary.repeats for summary in summaries.values() if summary.part in shown]
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
+    if experiment.repeats > 1:
+        asked = f" of {experiment.repeats}" if min(counts) < experiment.repeats else ""
+        title += f", {_from_to(counts)}{asked} repeats"
     return Table(title, ("method", *(column.title for column in columns)), tuple(lines))
 
 
@@ -140,11 +145,15 @@ def _seconds(experiment: Experiment, results: Results) -> Table:
     ran = {s.method for s in results.summaries()}
     for name in (name for name in experiment.methods() if name in ran):
         cells = [_time(summaries.get((name, part))) for part in parts]
-        repeats = sorted({summaries[name, p].repeats for p in parts if (name, p) in summaries})
-        shown = "–".join(str(count) for count in dict.fromkeys((repeats[0], repeats[-1])))
-        lines.append(Line((name, *cells, shown)))
+        repeats = [summaries[name, p].repeats for p in parts if (name, p) in summaries]
+        lines.append(Line((name, *cells, _from_to(repeats))))
     header = ("method", *(part or "fit + predict" for part in parts), "repeats")
     return Table("Seconds to fit + to predict (median of the repeats)", header, tuple(lines))
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    """Return the least and the greatest number, or the one."""
+    return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
 
 def _time(summary: Summary | None) -> str:

@@ -17,7 +17,7 @@ def read_npz(path: Path) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, AttributeError) as error:
-        raise ValueError(f"is not an .npz file, or a damaged one") from error
+        raise ValueError("is not an .npz file, or a damaged one") from error
 
 
 def read_mat(path: Path) -> dict[str, Array]:
@@ -32,5 +32,5 @@ def read_mat(path: Path) -> dict[str, Array]:
             "is a MATLAB 7.3 file (HDF5), which is not read here; save it in MATLAB with '-v7'"
         ) from None
     except (MatReadError, ValueError, TypeError, IndexError, KeyError, zlib.error) as error:
-        raise ValueError(f"is not a MATLAB file, or a damaged one") from error
+        raise ValueError("is not a MATLAB file, or a damaged one") from error
     return {name: np.asarray(v) for name, v in variables.items() if not name.startswith("__")}

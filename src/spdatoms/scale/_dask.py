@@ -136,7 +136,8 @@ def _tree(terms: list[Any], add: Any) -> Any:
 def _threads() -> int:
     """Return how many tasks can run at once."""
     client = _client()
-    return sum(client.nthreads().values()) if client else os.cpu_count() or 1
+    threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
+    return max(1, threads)  # none at all while a cluster restarts the only workers it had
 
 
 def _client() -> Any | None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils.extmath import softmax
 
-from spdatoms._estimator import SPDEstimator, check_labels
+from spdatoms._estimator import check_labels
+from spdatoms.baselines._scores import ScoredClassifier
 from spdatoms.clustering import SPDKMeans
 from spdatoms.coding import SPDSparseCoder, check_alpha, choose_alpha
 from spdatoms.divergences import Divergence, get_divergence
@@ -95,7 +94,7 @@ class KMeansSparseCoder(SPDSparseCoder):
         return self
 
 
-class MinimumDistanceToMean(ClassifierMixin, SPDEstimator):
+class MinimumDistanceToMean(ScoredClassifier):
     """The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
 
     Parameters
@@ -142,29 +141,12 @@ class MinimumDistanceToMean(ClassifierMixin, SPDEstimator):
         )
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return −d(X_i, C_c) of X, (m, n_classes), or their difference (m,) for two classes."""
-        scores = -self._divergences(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of each of the matrices X (m, n, n)."""
-        nearest = self._divergences(X).argmin(axis=1)
-        labels: NDArray[Any] = self.classes_[nearest]
-        return labels
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return exp(−d(X_i, C_c)) of X as shares of their sum, (m, n_classes), not calibrated."""
-        return np.asarray(softmax(-self._divergences(X)))
-
-    def _divergences(self, X: ArrayLike) -> NDArray[np.float64]:
-        X = self._check_queries(X).astype(np.float64, copy=False)
+    def _scores(self, X: FloatArray) -> NDArray[np.float64]:
+        """Return −d(X_i, C_c)."""
         divergence = get_divergence(self.metric)
+        queries = divergence.prepare(X.astype(np.float64, copy=False))
         means = divergence.prepare(self.means_.astype(np.float64))
-        values: NDArray[np.float64] = divergence.pairwise(
-            divergence.prepare(X), means, n_jobs=self.n_jobs
-        )
-        return values
+        return -divergence.pairwise(queries, means, n_jobs=self.n_jobs)
 
 
 def riemannian_nearest_neighbour(n_jobs: int | None = None) -> SPDKNeighborsClassifier:

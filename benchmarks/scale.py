@@ -115,9 +115,9 @@ def peak_memory() -> int:
 
 
 def moved(dask_worker: Any) -> tuple[int, int, int, float]:
-    """Return bytes a worker has sent to others, results on its disk, its peak memory and CPU time."""
-    data = getattr(dask_worker.data, "slow", None)
-    spilled = len(data) if data is not None else 0
+    """Return bytes a worker has sent to others, results ever spilled, its peak memory and CPU time."""
+    metrics = getattr(dask_worker.data, "cumulative_metrics", {})
+    spilled = int(metrics.get(("disk-write", "count"), 0))
     return dask_worker.transfer_outgoing_bytes_total, spilled, peak_memory(), time.process_time()
 
 

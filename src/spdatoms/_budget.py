@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK: ContextVar[int] = ContextVar("spdatoms block budget", default=16 << 20)
+_BLOCK: ContextVar[int] = ContextVar("spdatoms block budget", default=8 << 20)
 
 
 def block_bytes() -> int:
@@ -19,7 +19,7 @@ def block_bytes() -> int:
 
 @contextmanager
 def block_budget(size: int) -> Iterator[None]:
-    """Let every task read at most so many bytes of matrices at a time, 16 MiB if never asked.
+    """Let every task read at most so many bytes of matrices at a time, 8 MiB if never asked.
 
     A task needs about four times as much memory, and as many tasks run at once as there are threads.
     A part of the data, the smallest piece, may take 32 MiB, and a chunk of a Dask array is read whole.

@@ -27,9 +27,11 @@ Floats = NDArray[np.float64]
 Result = TypeVar("Result")
 
 #: Entries of the matrix of kernel values that a part needs at a time, and floating point operations
-#: to compute them: small enough for threads, large enough to fill the lanes of sparse columns.
-_PART_ENTRIES = 1 << 19
+#: to compute them: small enough for caches and threads, large enough to fill the lanes of sparse columns.
+_PART_ENTRIES = 1 << 18
 _PART_FLOPS = 3e10
+#: Samples for each atom at least, so that the N² entries of YᵀY are worth their while.
+_PART_SAMPLES_AN_ATOM = 2
 #: Bytes of its samples at most.
 _PART_BYTES = 1 << 25
 #: Up to so many parts they are of equal size.
@@ -45,7 +47,8 @@ def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
     mostly are, too, which are then read once.
     """
     by_flops, by_bytes = _PART_FLOPS / (n_atoms * n**3 / 3), _PART_BYTES / (8 * n**2)
-    size = max(1, int(min(_PART_ENTRIES / n_atoms, by_flops, by_bytes)))
+    by_entries = max(_PART_ENTRIES / n_atoms, _PART_SAMPLES_AN_ATOM * n_atoms)
+    size = max(1, int(min(by_entries, by_flops, by_bytes)))
     count = -(-m // size)
     if count > _FEW_PARTS:
         return list(block_slices(m, 1 << (size.bit_length() - 1)))

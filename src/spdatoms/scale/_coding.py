@@ -8,7 +8,7 @@ others try new atoms. The atoms themselves are moved here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from spdatoms._atom_sums import AtomSums
 from spdatoms._coded_data import Floats, Part, added, part_slices
+from spdatoms._sparse_pairs import columns_of_entries
 from spdatoms.scale._faults import fewer_parts
-from spdatoms.scale._streams import Addends, Piece, Stream, Sweeps, Work
+from spdatoms.scale._streams import Addends, Piece, Stream, Work
 from spdatoms.validation import FloatArray
 
 
@@ -32,20 +33,70 @@ class Coding:
     alpha: float
 
 
-class StreamedCodes:
-    """Sparse codes (m, N) that are where they were computed, and come here if they are looked at."""
+@dataclass(frozen=True)
+class Coded:
+    """What stays of a part between two passes: the codes Y, exactly, and their losses.
 
-    def __init__(
-        self, sweeps: Sweeps, left: Sequence[Any], shape: tuple[int, int], nnz: int
-    ) -> None:
-        self._sweeps, self._left = sweeps, left
-        self.shape, self.nnz = shape, nnz
+    A bit says where Y ≠ 0, for which a sparse matrix takes 32: workers hold little else than codes.
+
+    Attributes
+    ----------
+    values : ndarray
+        The non-zeros of Y, column by column.
+    pattern : ndarray of uint8
+        Where they are, a bit for every entry, column by column.
+    losses : ndarray of shape (m,)
+        f(y_i) of every sample.
+    n_atoms : int
+        The length of a code.
+    """
+
+    values: Floats
+    pattern: NDArray[np.uint8]
+    losses: Floats
+    n_atoms: int
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays: by them Dask knows what its workers hold."""
+        return self.values.nbytes + self.pattern.nbytes + self.losses.nbytes
+
+    @classmethod
+    def of(cls, part: Part) -> Coded:
+        """Pack the codes of a part."""
+        Y = part.columns
+        used = np.zeros(Y.shape[::-1], dtype=bool)
+        used[columns_of_entries(Y), Y.indices] = True
+        return cls(Y.data, np.packbits(used), part.losses, Y.shape[1])
+
+    def columns(self) -> scipy.sparse.csc_array:
+        """Return Y."""
+        shape = len(self.losses), self.n_atoms
+        used = np.unpackbits(self.pattern, count=shape[0] * shape[1]).reshape(shape[::-1])
+        atoms, samples = used.nonzero()
+        starts = np.searchsorted(atoms, np.arange(self.n_atoms + 1))
+        return scipy.sparse.csc_array((self.values, samples, starts), shape=shape)
+
+    def part(self, prepared: Any) -> Part:
+        """Return the part with its prepared samples."""
+        return Part(prepared, self.columns(), np.zeros(0), self.losses)
+
+
+class StreamedCodes:
+    """Sparse codes (m, N) that are where they were computed, and come here if they are looked at.
+
+    The next coding replaces them, so that workers never hold codes twice: look before it.
+    """
+
+    def __init__(self, data: StreamedCodedData, nnz: int) -> None:
+        self._data, self._version = data, data.version
+        self.shape, self.nnz = (len(data), data.n_atoms), nnz
 
     @cached_property
     def here(self) -> scipy.sparse.csr_array:
         """All codes, in the memory of this process."""
-        parts = [part for parts in self._sweeps.collect(self._left) for part in parts]
-        return scipy.sparse.vstack([part.columns.tocsr() for part in parts], "csr")
+        if self._data.version != self._version:
+            raise RuntimeError("These codes have been replaced by later ones.")
+        return self._data.collected()
 
     @property
     def data(self) -> Floats:
@@ -85,6 +136,7 @@ class StreamedCodedData:
         self.left: list[Any] | None = None
         self.start: scipy.sparse.csr_array | None = None
         self.codings: list[Coding] = []
+        self.version = 0
 
     def __len__(self) -> int:
         return len(self.stream)
@@ -92,7 +144,7 @@ class StreamedCodedData:
     def start_from(self, codes: scipy.sparse.csr_array | StreamedCodes) -> None:
         """Let the next coding start from these codes."""
         self.start = codes.here if isinstance(codes, StreamedCodes) else codes
-        self.codings = []
+        self.codings, self.version = [], self.version + 1
         self.left = self._put(self.start)
 
     def _put(self, codes: scipy.sparse.csr_array | None) -> list[Any] | None:
@@ -101,18 +153,23 @@ class StreamedCodedData:
             return None
         return self.sweeps.put(
             [
-                tuple(Part.uncoded(None, codes[rows]) for rows in piece.parts)
+                tuple(Coded.of(Part.uncoded(None, codes[rows])) for rows in piece.parts)
                 for piece in self.sweeps.pieces
             ]
         )
 
-    def _run(self, work: Work, *shared: Any, read: bool = True) -> tuple[list[Any], Any]:
+    def _run(
+        self, work: Work, *shared: Any, read: bool = True, keep: bool = True
+    ) -> tuple[list[Any], Any]:
         """Make a pass; where workers die of it, with smaller pieces."""
         while True:
             try:
                 if self.left is None:
                     self._code_again()
-                return self.sweeps.run(work, self.left, *shared, read=read)
+                left = self.left
+                if not keep:
+                    self.left = None
+                return self.sweeps.run(work, left, *shared, read=read, keep=keep)
             except Exception as error:
                 self.sweeps = self.stream.sweeps(self.parts, fewer_parts(error, self.sweeps))
                 self.left = None
@@ -121,7 +178,7 @@ class StreamedCodedData:
         """Leave the codes at the pieces that were there before these were cut anew."""
         left = self._put(self.start)
         for coding in self.codings:
-            left, _ = self.sweeps.run(_code, left, *self._shared(coding))
+            left, _ = self.sweeps.run(_code, left, *self._shared(coding), keep=False)
         self.left = left
 
     def _shared(self, coding: Coding) -> tuple[Any, ...]:
@@ -130,7 +187,8 @@ class StreamedCodedData:
     def code(self, gram: Floats, D: Floats, alpha: float) -> float:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         coding = Coding(gram, D, alpha)
-        self.left, terms = self._run(_code, *self._shared(coding))
+        self.version += 1
+        self.left, terms = self._run(_code, *self._shared(coding), keep=False)
         self.codings.append(coding)
         objective, nnz, self._products, self._fits, self._sums = terms
         self.nnz = int(nnz)
@@ -167,8 +225,15 @@ class StreamedCodedData:
 
     def codes(self) -> StreamedCodes:
         """Return all codes, (m, N), which stay where they are until they are looked at."""
+        return StreamedCodes(self, self.nnz)
+
+    def collected(self) -> scipy.sparse.csr_array:
+        """Return all codes, in the memory of this process."""
+        if self.left is None:
+            self._code_again()
         assert self.left is not None
-        return StreamedCodes(self.sweeps, self.left, (len(self), self.n_atoms), self.nnz)
+        parts = [coded for piece in self.sweeps.collect(self.left) for coded in piece]
+        return scipy.sparse.vstack([coded.columns().tocsr() for coded in parts], "csr")
 
 
 @dataclass(frozen=True)
@@ -190,12 +255,12 @@ class Worst:
 
 
 def _parts(
-    matrices: FloatArray, piece: Piece, left: Sequence[Part] | None, sums: AtomSums, n_atoms: int
+    matrices: FloatArray, piece: Piece, left: Sequence[Coded] | None, sums: AtomSums, n_atoms: int
 ) -> list[Part]:
     """Return the parts of a piece, with the codes that were left there."""
     prepared = [sums.prepare(samples) for samples in piece.split(matrices)]
     if left is not None:
-        return [replace(part, prepared=p) for part, p in zip(left, prepared, strict=True)]
+        return [coded.part(p) for coded, p in zip(left, prepared, strict=True)]
     sizes = [rows.stop - rows.start for rows in piece.parts]
     return [
         Part.uncoded(p, scipy.sparse.csr_array((size, n_atoms)))
@@ -206,12 +271,12 @@ def _parts(
 def _code(
     matrices: FloatArray,
     piece: Piece,
-    left: Sequence[Part] | None,
+    left: Sequence[Coded] | None,
     sums: AtomSums,
     beta: float,
     n_atoms: int,
     coding: Coding,
-) -> tuple[tuple[Part, ...], Addends]:
+) -> tuple[tuple[Coded, ...], Addends]:
     """Code the samples of a piece, and add up what the update of the atoms needs to know."""
     divergence, every_atom = sums.divergence, np.arange(n_atoms)
     atoms = divergence.prepare(coding.atoms)
@@ -229,16 +294,14 @@ def _code(
                 )
             )
         )
-        # The kernel values have done their duty, and with dense codes they are as large as those.
-        coded.append(replace(part, prepared=None, kernel=np.zeros(0)))
-        part.prepared = None
+        coded.append(Coded.of(part))
     return tuple(coded), added(terms)
 
 
 def _fits_of(
     matrices: FloatArray,
     piece: Piece,
-    left: Sequence[Part],
+    left: Sequence[Coded],
     sums: AtomSums,
     beta: float,
     block: NDArray[np.intp],
@@ -246,12 +309,12 @@ def _fits_of(
 ) -> tuple[None, Floats]:
     """Try new atoms on the samples of a piece."""
     prepared = [sums.prepare(C) for C in candidates]
-    n_atoms = left[0].columns.shape[1]
+    n_atoms = left[0].n_atoms
     parts = _parts(matrices, piece, left, sums, n_atoms)
     return None, added([part.fits_of(sums, beta, block, prepared) for part in parts])
 
 
-def _worst(matrices: None, piece: Piece, left: Sequence[Part], count: int) -> tuple[None, Worst]:
+def _worst(matrices: None, piece: Piece, left: Sequence[Coded], count: int) -> tuple[None, Worst]:
     """Find the samples of a piece with the greatest losses."""
     losses = np.concatenate([part.losses for part in left])
     samples = np.arange(piece.rows.start, piece.rows.stop)

@@ -79,7 +79,7 @@ class DaskSweeps(Sweeps):
         self.dask = import_extra("dask", extra="scale")
         self.pieces = pieces
         sources = [X[piece.rows].rechunk(-1) for piece in pieces]
-        if _is_on_workers(X):
+        if _futures_of(X):  # in the memory of workers already
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
@@ -91,9 +91,24 @@ class DaskSweeps(Sweeps):
         )
 
     def run(
-        self, work: Work, left: Sequence[Any] | None, *shared: Any, read: bool = True
+        self,
+        work: Work,
+        left: list[Any] | None,
+        *shared: Any,
+        read: bool = True,
+        keep: bool = True,
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms."""
+        states, total = self._submitted(work, left, shared, read)
+        if left is not None and not keep:
+            _wait_for_one(states)  # or the scheduler might let go before it knows the new tasks
+            left.clear()
+        return states, total.compute()
+
+    def _submitted(
+        self, work: Work, left: list[Any] | None, shared: tuple[Any, ...], read: bool
+    ) -> tuple[list[Any], Any]:
+        """Have the work done; return what will be left at every piece, and the sum of the terms."""
         delayed = self.dask.delayed
         common = delayed(shared, traverse=False)
         outcomes = [
@@ -109,7 +124,7 @@ class DaskSweeps(Sweeps):
         states = [outcome[0] for outcome in outcomes]
         total = _tree([outcome[1] for outcome in outcomes], delayed(_added_here))
         *states, total = self.dask.persist(*states, total)
-        return list(states), total.compute()
+        return list(states), total
 
     def collect(self, left: Sequence[Any]) -> list[Any]:
         """Return what is left at the pieces."""
@@ -152,9 +167,16 @@ def _client() -> Any | None:
         return None
 
 
-def _is_on_workers(X: Any) -> bool:
-    """Say whether the matrices, or what they are made of, are in the memory of workers already."""
+def _futures_of(X: Any) -> list[Any]:
+    """Return what workers have computed of X, or are about to."""
     if "distributed" not in sys.modules:
-        return False
+        return []
     futures_of: Any = sys.modules["distributed"].futures_of
-    return bool(futures_of(X))
+    return list(futures_of(X))
+
+
+def _wait_for_one(states: list[Any]) -> None:
+    """Wait until one of these is there."""
+    futures = _futures_of(states)
+    if futures:
+        sys.modules["distributed"].wait(futures, return_when="FIRST_COMPLETED")

@@ -128,12 +128,18 @@ class Sweeps(ABC):
 
     @abstractmethod
     def run(
-        self, work: Work, left: Sequence[Any] | None, *shared: Any, read: bool = True
+        self,
+        work: Work,
+        left: list[Any] | None,
+        *shared: Any,
+        read: bool = True,
+        keep: bool = True,
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms.
 
         What is left (one for each piece) is for the next pass and for `collect` only: it may be
-        somewhere else. Without ``read`` the work gets no matrices.
+        somewhere else. Without ``read`` the work gets no matrices. Unless it is to be kept, what was
+        left before goes as soon as it has been used.
         """
 
     @abstractmethod
@@ -204,15 +210,22 @@ class ThreadedSweeps(Sweeps):
         self.stream, self.pieces, self.n_jobs = stream, pieces, n_jobs
 
     def run(
-        self, work: Work, left: Sequence[Any] | None, *shared: Any, read: bool = True
+        self,
+        work: Work,
+        left: list[Any] | None,
+        *shared: Any,
+        read: bool = True,
+        keep: bool = True,
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms."""
         outcomes: dict[int, tuple[Any, Any]] = {}
+        before = [None] * len(self.pieces) if left is None else left
 
         def outcome(number: int) -> tuple[Any, Any]:
-            piece = self.pieces[number]
-            matrices = self.stream[piece.rows] if read else None
-            return work(matrices, piece, None if left is None else left[number], *shared)
+            piece, was = self.pieces[number], before[number]
+            if not keep:
+                before[number] = None
+            return work(self.stream[piece.rows] if read else None, piece, was, *shared)
 
         def do(numbers: slice) -> None:
             for number in range(numbers.start, numbers.stop):

@@ -102,9 +102,9 @@ def test_the_data_does_not_travel(client, stored) -> None:
     pieces = stream.sweeps([slice(a, a + 600) for a in range(0, 6000, 600)])
 
     def look(matrices, piece, left):
-        return None, [(os.getpid(), len(matrices))]
+        return [(os.getpid(), len(matrices))]
 
-    _, seen = pieces.run(look, None)
+    seen = pieces.total(look, None)
     assert sum(count for _, count in seen) == len(stored)
     assert {process for process, _ in seen} == set(client.run(os.getpid).values())
 

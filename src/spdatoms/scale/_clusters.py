@@ -204,9 +204,8 @@ class ClusteredStream:
 
     def costliest(self, count: int) -> Costliest:
         """Return the matrices that are represented worst."""
-        _, worst = self.sweeps.run(_costliest, self.left, count, read=False)
-        found: Costliest = worst
-        return found
+        worst: Costliest = self.sweeps.total(_costliest, self.left, count, read=False)
+        return worst
 
     def occupy(self, clusters: Indices, chosen: Indices) -> None:
         """Put the centres of clusters where these matrices are."""
@@ -286,12 +285,11 @@ def _relabelled(
     return np.where(leaves, goals, part.labels), moved
 
 
-def _costliest(
-    matrices: None, piece: Piece, left: Sequence[Labelled], count: int
-) -> tuple[None, Costliest]:
+def _costliest(matrices: None, piece: Piece, left: Sequence[Labelled], count: int) -> Costliest:
     """Find the matrices of a piece that are represented worst."""
     parts = [Costliest(p.samples, p.weights * p.own, p.labels, count).cut() for p in left]
-    return None, added(parts)
+    worst: Costliest = added(parts)
+    return worst
 
 
 def _nearest(

@@ -7,10 +7,10 @@ others try new atoms. The atoms themselves are moved here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -20,8 +20,10 @@ from spdatoms._atom_sums import AtomSums
 from spdatoms._coded_data import Floats, Part, added, part_slices
 from spdatoms._sparse_pairs import columns_of_entries
 from spdatoms.scale._faults import fewer_parts
-from spdatoms.scale._streams import Addends, Piece, Stream, Work
+from spdatoms.scale._streams import Addends, Piece, Stream
 from spdatoms.validation import FloatArray
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -158,18 +160,13 @@ class StreamedCodedData:
             ]
         )
 
-    def _run(
-        self, work: Work, *shared: Any, read: bool = True, keep: bool = True
-    ) -> tuple[list[Any], Any]:
-        """Make a pass; where workers die of it, with smaller pieces."""
+    def _attempt(self, sweep: Callable[[], Result]) -> Result:
+        """Return what a pass over the data finds; where workers die of it, with smaller pieces."""
         while True:
             try:
                 if self.left is None:
                     self._code_again()
-                left = self.left
-                if not keep:
-                    self.left = None
-                return self.sweeps.run(work, left, *shared, read=read, keep=keep)
+                return sweep()
             except Exception as error:
                 self.sweeps = self.stream.sweeps(self.parts, fewer_parts(error, self.sweeps))
                 self.left = None
@@ -188,11 +185,15 @@ class StreamedCodedData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         coding = Coding(gram, D, alpha)
         self.version += 1
-        self.left, terms = self._run(_code, *self._shared(coding), keep=False)
+        self.left, terms = self._attempt(lambda: self._coded(coding))
         self.codings.append(coding)
         objective, nnz, self._products, self._fits, self._sums = terms
         self.nnz = int(nnz)
         return float(objective)
+
+    def _coded(self, coding: Coding) -> tuple[list[Any], Any]:
+        before, self.left = self.left, None
+        return self.sweeps.run(_code, before, *self._shared(coding), keep=False)
 
     def products_of_codes(self) -> Floats:
         """Return A = YᵀY, which came with the codes."""
@@ -211,12 +212,12 @@ class StreamedCodedData:
 
     def fits_of(self, block: NDArray[np.intp], candidates: list[Floats]) -> Floats:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B)."""
-        _, fits = self._run(_fits_of, self.sums, self.beta, block, candidates)
-        return np.asarray(fits)
+        shared = self.sums, self.beta, block, candidates
+        return np.asarray(self._attempt(lambda: self.sweeps.total(_fits_of, self.left, *shared)))
 
     def worst_represented(self, count: int) -> NDArray[np.intp]:
         """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        _, worst = self._run(_worst, count, read=False)
+        worst = self._attempt(lambda: self.sweeps.total(_worst, self.left, count, read=False))
         return np.asarray(worst.samples)
 
     def samples(self, chosen: NDArray[np.intp]) -> Floats:
@@ -306,16 +307,16 @@ def _fits_of(
     beta: float,
     block: NDArray[np.intp],
     candidates: list[Floats],
-) -> tuple[None, Floats]:
+) -> Floats:
     """Try new atoms on the samples of a piece."""
     prepared = [sums.prepare(C) for C in candidates]
     n_atoms = left[0].n_atoms
     parts = _parts(matrices, piece, left, sums, n_atoms)
-    return None, added([part.fits_of(sums, beta, block, prepared) for part in parts])
+    return np.asarray(added([part.fits_of(sums, beta, block, prepared) for part in parts]))
 
 
-def _worst(matrices: None, piece: Piece, left: Sequence[Coded], count: int) -> tuple[None, Worst]:
+def _worst(matrices: None, piece: Piece, left: Sequence[Coded], count: int) -> Worst:
     """Find the samples of a piece with the greatest losses."""
     losses = np.concatenate([part.losses for part in left])
     samples = np.arange(piece.rows.start, piece.rows.stop)
-    return None, Worst(samples, losses, count).cut()
+    return Worst(samples, losses, count).cut()

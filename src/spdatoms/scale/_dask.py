@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spdatoms._blocks import import_extra, one_blas_thread
 from spdatoms._coded_data import added
-from spdatoms.scale._streams import Piece, Stream, Sweeps, Work
+from spdatoms.scale._streams import Piece, Stream, Sweeps, Term, Work
 from spdatoms.validation import FloatArray, check_stack, float_type
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
@@ -90,30 +90,38 @@ class DaskSweeps(Sweeps):
             self.dask.persist(*(self.dask.delayed(value, traverse=False) for value in values))
         )
 
+    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
+        return self._added(self._outcomes(term, left, shared, read)).compute()
+
     def run(
-        self,
-        work: Work,
-        left: list[Any] | None,
-        *shared: Any,
-        read: bool = True,
-        keep: bool = True,
+        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms."""
-        states, total = self._submitted(work, left, shared, read)
+        states, total = self._submitted(work, left, shared)
         if left is not None and not keep:
             _wait_for_one(states)  # or the scheduler might let go before it knows the new tasks
             left.clear()
         return states, total.compute()
 
     def _submitted(
-        self, work: Work, left: list[Any] | None, shared: tuple[Any, ...], read: bool
+        self, work: Work, left: list[Any] | None, shared: tuple[Any, ...]
     ) -> tuple[list[Any], Any]:
         """Have the work done; return what will be left at every piece, and the sum of the terms."""
-        delayed = self.dask.delayed
-        common = delayed(shared, traverse=False)
-        outcomes = [
-            delayed(_do, nout=2, pure=False)(
-                work,
+        outcomes = self._outcomes(work, left, shared, True)
+        total = self._added([outcome[1] for outcome in outcomes])
+        *states, total = self.dask.persist(*(outcome[0] for outcome in outcomes), total)
+        return list(states), total
+
+    def _outcomes(
+        self, function: Term, left: list[Any] | None, shared: tuple[Any, ...], read: bool
+    ) -> list[Any]:
+        """Return the delayed function of every piece."""
+        do = self.dask.delayed(_do, nout=2, pure=False)
+        common = self.dask.delayed(shared, traverse=False)
+        return [
+            do(
+                function,
                 self.sources[number] if read else None,
                 piece,
                 None if left is None else left[number],
@@ -121,31 +129,27 @@ class DaskSweeps(Sweeps):
             )
             for number, piece in enumerate(self.pieces)
         ]
-        states = [outcome[0] for outcome in outcomes]
-        total = _tree([outcome[1] for outcome in outcomes], delayed(_added_here))
-        *states, total = self.dask.persist(*states, total)
-        return list(states), total
+
+    def _added(self, terms: list[Any]) -> Any:
+        """Return the delayed sum of delayed terms, added on the way: not all of them come to one place."""
+        add = self.dask.delayed(_added_here)
+        while len(terms) > 1:
+            terms = [add(*terms[i : i + _FAN_IN]) for i in range(0, len(terms), _FAN_IN)]
+        return terms[0]
 
     def collect(self, left: Sequence[Any]) -> list[Any]:
         """Return what is left at the pieces."""
         return list(self.dask.compute(*left))
 
 
-def _do(work: Work, source: Any, piece: Piece, left: Any, shared: tuple[Any, ...]) -> Any:
+def _do(function: Term, source: Any, piece: Piece, left: Any, shared: tuple[Any, ...]) -> Any:
     matrices = source.read() if isinstance(source, Recipe) else source
     with one_blas_thread():
-        return work(matrices, piece, left, *shared)
+        return function(matrices, piece, left, *shared)
 
 
 def _added_here(*terms: Any) -> Any:
     return added(terms)
-
-
-def _tree(terms: list[Any], add: Any) -> Any:
-    """Return the delayed sum of delayed terms, so that none has to come from all workers to one place."""
-    while len(terms) > 1:
-        terms = [add(*terms[i : i + _FAN_IN]) for i in range(0, len(terms), _FAN_IN)]
-    return terms[0]
 
 
 def _threads() -> int:

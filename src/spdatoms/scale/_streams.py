@@ -24,7 +24,9 @@ from spdatoms._checkpoint import block_digest
 from spdatoms._coded_data import added
 from spdatoms.validation import FloatArray, Unfit, check_stack, find_unfit, float_type
 
-#: A function of a piece: (matrices or None, piece, what was left there, *shared) → (what to leave, term).
+#: A function of a piece: (matrices or None, piece, what was left there, *shared) → term.
+Term = Callable[..., Any]
+#: One that also leaves something there for the next pass: (…) → (what to leave, term).
 Work = Callable[..., tuple[Any, Any]]
 
 #: Matrices are inspected in parts of so many bytes.
@@ -94,13 +96,12 @@ class Stream(ABC):
     def check(self, name: str = "X") -> None:
         """Raise the error of `check_spd`, with the index in the whole, unless all is well."""
         parts = list(block_slices(len(self), max(1, _CHECK_BYTES // self.matrix_bytes)))
-        _, unfit = self.sweeps(parts).run(_find_unfit, None)
+        unfit = self.sweeps(parts).total(_find_unfit, None)
         unfit.raise_if_any(name, self.shape[:1])
 
     def digests(self, blocks: Sequence[slice]) -> list[bytes]:
         """Return a digest of each of the blocks, found where the data is."""
-        _, digests = self.sweeps(blocks).run(_digests, None)
-        return list(digests)
+        return list(self.sweeps(blocks).total(_digests, None))
 
     def pieces(
         self, parts: Sequence[slice], most: int | None, threads: int, least_rows: int = 1
@@ -127,19 +128,17 @@ class Sweeps(ABC):
     pieces: list[Piece]
 
     @abstractmethod
+    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
+
+    @abstractmethod
     def run(
-        self,
-        work: Work,
-        left: list[Any] | None,
-        *shared: Any,
-        read: bool = True,
-        keep: bool = True,
+        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms.
 
-        What is left (one for each piece) is for the next pass and for `collect` only: it may be
-        somewhere else. Without ``read`` the work gets no matrices. Unless it is to be kept, what was
-        left before goes as soon as it has been used.
+        What is left (one for each piece) is for the next passes and for `collect` only: it may be
+        somewhere else. Unless it is to be kept, what was left before goes as soon as it has been used.
         """
 
     @abstractmethod
@@ -209,31 +208,41 @@ class ThreadedSweeps(Sweeps):
     def __init__(self, stream: Stream, pieces: list[Piece], n_jobs: int | None) -> None:
         self.stream, self.pieces, self.n_jobs = stream, pieces, n_jobs
 
+    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
+        return added(self._outcomes(term, left, shared, read, keep=True))
+
     def run(
-        self,
-        work: Work,
-        left: list[Any] | None,
-        *shared: Any,
-        read: bool = True,
-        keep: bool = True,
+        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
         """Do the work at every piece; return what it leaves there, and the sum of the terms."""
-        outcomes: dict[int, tuple[Any, Any]] = {}
+        outcomes = self._outcomes(work, left, shared, True, keep)
+        return [state for state, _ in outcomes], added([term for _, term in outcomes])
+
+    def _outcomes(
+        self,
+        function: Term,
+        left: list[Any] | None,
+        shared: tuple[Any, ...],
+        read: bool,
+        keep: bool,
+    ) -> list[Any]:
+        """Return the function of every piece."""
+        outcomes: dict[int, Any] = {}
         before = [None] * len(self.pieces) if left is None else left
 
-        def outcome(number: int) -> tuple[Any, Any]:
+        def outcome(number: int) -> Any:
             piece, was = self.pieces[number], before[number]
             if not keep:
                 before[number] = None
-            return work(self.stream[piece.rows] if read else None, piece, was, *shared)
+            return function(self.stream[piece.rows] if read else None, piece, was, *shared)
 
         def do(numbers: slice) -> None:
             for number in range(numbers.start, numbers.stop):
                 outcomes[number] = outcome(number)
 
         run_blocks(do, len(self.pieces), 1, self.n_jobs)
-        ordered = [outcomes[number] for number in range(len(self.pieces))]
-        return [state for state, _ in ordered], added([term for _, term in ordered])
+        return [outcomes[number] for number in range(len(self.pieces))]
 
     def collect(self, left: Sequence[Any]) -> list[Any]:
         """Return what is left at the pieces."""
@@ -261,13 +270,11 @@ def forget_pages(X: Any) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def _find_unfit(matrices: FloatArray, piece: Piece, left: None) -> tuple[None, Unfit]:
+def _find_unfit(matrices: FloatArray, piece: Piece, left: None) -> Unfit:
     with one_blas_thread():
-        return None, find_unfit(matrices).moved(piece.rows.start)
+        return find_unfit(matrices).moved(piece.rows.start)
 
 
-def _digests(matrices: FloatArray, piece: Piece, left: None) -> tuple[None, list[bytes]]:
+def _digests(matrices: FloatArray, piece: Piece, left: None) -> list[bytes]:
     start = piece.rows.start
-    return None, [
-        block_digest(matrices[part.start - start : part.stop - start]) for part in piece.parts
-    ]
+    return [block_digest(matrices[part.start - start : part.stop - start]) for part in piece.parts]

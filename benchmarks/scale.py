@@ -32,10 +32,12 @@ from spdatoms import SPDDictionaryLearning
 N_ATOMS, SIZE, ITERATIONS = 128, 22, 3
 CHUNK = 2048
 KINDS = 64
-#: Dask lets the malloc of workers give back and fault in again every large array; its profiler takes
-#: time; and it would spill from 70 % of the limit on, half of which are imported libraries.
+#: Dask lets the malloc of workers give back and fault in again every large array; its profiler, and the
+#: clock that ticks fifty times a second in every process, take time; and it would spill from 70 % of the
+#: limit on, half of which are imported libraries.
 WORKERS = {
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.spill": 0.88,
     "distributed.worker.memory.pause": 0.92,
     "distributed.nanny.pre-spawn-environ": {

@@ -28,6 +28,8 @@ from distributed import Client, LocalCluster
 from zarr.codecs import BloscCodec
 
 from spdatoms import SPDDictionaryLearning
+from spdatoms.scale import block_budget
+from spdatoms.scale._dask import DaskStream
 
 N_ATOMS, SIZE, ITERATIONS = 128, 22, 3
 CHUNK = 2048
@@ -168,7 +170,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--matrices", type=int, default=300_000)
     parser.add_argument("--limit", default="600MB", help="memory of a worker")
-    parser.add_argument("--only", default="memory,two,one,threads,transform,constant,weak")
+    parser.add_argument(
+        "--only", default="memory,two,one,threads,transform,constant,weak,scheduling"
+    )
     options = parser.parse_args()
     runs = set(options.only.split(","))
     warnings.simplefilter("ignore")
@@ -193,7 +197,8 @@ def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
         learner(n_jobs=2).set_params(max_iter=1).fit(data[: 4 * CHUNK])
         cpu = time.process_time()
         here, expected = timed(lambda: learner(n_jobs=2).fit(data))
-        report("in memory, 2 threads", here, m, f"CPU {time.process_time() - cpu:.1f} s")
+        note = f"CPU {time.process_time() - cpu:.1f} s, {coding_cost(expected, data)}"
+        report("in memory, 2 threads", here, m, note)
         del data
     if "two" in runs:
         two = on_workers(X, 2, True, limit, expected)
@@ -201,16 +206,17 @@ def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
         if "one" in runs:
             one = on_workers(X, 1, True, limit, expected)
             print(f"  two workers are {one / two:.2f} times as fast as one")
+        if "weak" in runs:
+            half = on_workers(X[: m // 2], 1, True, limit, None)
+            print(f"  weak scaling: {100 * half / two:.0f} %")
     if "threads" in runs:
         on_workers(X, 2, False, "2GB", expected)
     if "transform" in runs:
         transform(X, expected or learner().fit(X[: 4 * CHUNK].compute()))
     if "constant" in runs:
         constant(X)
-    if "weak" in runs:
-        half = on_workers(X[: m // 2], 1, True, limit, None)
-        full = on_workers(X, 2, True, limit, None)
-        print(f"  weak scaling: {100 * half / full:.0f} %")
+    if "scheduling" in runs:
+        scheduling()
 
 
 def transform(X: Any, fitted: Any) -> None:
@@ -232,13 +238,50 @@ def transform(X: Any, fitted: Any) -> None:
 
 
 def constant(X: Any) -> None:
-    """Learn from more and more matrices: the cost of one."""
-    for count in (10_000, 30_000, 100_000, len(X)):
+    """Learn from, and code, more and more matrices in memory: the cost of one. The best of some runs."""
+    for count, runs in ((10_000, 3), (30_000, 3), (100_000, 2)):
         if count <= len(X):
-            data = X[:count].compute()
-            seconds, _ = timed(partial(learner(n_jobs=2).fit, data))
-            report(f"in memory, {count} matrices", seconds, count)
+            data, model = X[:count].compute(), learner(n_jobs=2)
+            learning = min(timed(partial(model.fit, data))[0] for _ in range(runs))
+            report(f"in memory, {count} matrices", learning, count, coding_cost(model, data, runs))
             del data
+
+
+def coding_cost(fitted: Any, data: np.ndarray, runs: int = 1) -> str:
+    """Say what it costs to code matrices in memory."""
+    seconds = min(timed(partial(fitted.transform, data))[0] for _ in range(runs))
+    return f"coding {seconds / len(data) * 1e6:.1f} us/matrix"
+
+
+def nothing(matrices: None, piece: Any, left: None, *shared: Any) -> tuple[None, np.ndarray]:
+    """Leave nothing, and return a term of the size that coding returns."""
+    return None, np.ones(N_ATOMS * SIZE * (SIZE + 1) // 2 + N_ATOMS**2)
+
+
+def term_of_nothing(matrices: None, piece: Any, left: None, *shared: Any) -> np.ndarray:
+    """Return a small term."""
+    return np.ones(N_ATOMS)
+
+
+def scheduling(pieces: int = 1024) -> None:
+    """Make passes that neither read nor compute: what a piece costs the scheduler, and a pass at least."""
+    parts = [slice(i, i + 1) for i in range(pieces)]
+    X = da.ones((pieces, 2, 2), chunks=(1, 2, 2))
+    with workers(2, True, "2GB") as client, block_budget(1_000_000):
+        client.run(warm_up)
+        sweeps, few = (DaskStream(X[:count]).sweeps(parts[:count], 1) for count in (pieces, 2))
+        passes = {
+            "sums": partial(sweeps.total, term_of_nothing, None),
+            "sums and codes": partial(sweeps.run, nothing, None),
+        }
+        for name, sweep in passes.items():
+            sweep()
+            cpu = time.process_time()
+            seconds, _ = timed(sweep)
+            each, here = seconds / pieces * 1e3, (time.process_time() - cpu) / pieces * 1e3
+            print(f"scheduling, {name}: {each:.2f} ms a piece, {here:.2f} of processor time here")
+        least = min(timed(partial(few.run, nothing, None))[0] for _ in range(20))
+        print(f"a pass of two pieces that do nothing: {least * 1e3:.0f} ms", flush=True)
 
 
 if __name__ == "__main__":

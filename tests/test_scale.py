@@ -166,9 +166,9 @@ def test_pieces_that_workers_die_of_are_cut_smaller(client, stored, expected, mo
         return code(matrices, piece, *arguments)
 
     monkeypatch.setattr(coding, "_code", code_or_die)
-    allow_failures(client, 0)
+    allow_failures(client, 1)  # a worker may take an innocent task with it
     with pytest.warns(match="pieces of half the size"):
-        fitted = learner().fit(stored.rechunk((3000, 4, 4)))
+        fitted = learner().fit(stored.rechunk((1500, 4, 4)))
     allow_failures(client, 3)
     assert_same(fitted, expected)
     client.wait_for_workers(2, timeout=60)

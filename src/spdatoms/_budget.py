@@ -9,17 +9,22 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK: ContextVar[int] = ContextVar("spdatoms block budget", default=8 << 20)
+_BLOCK: ContextVar[int | None] = ContextVar("spdatoms block budget", default=None)
+#: Bytes of a block if nobody has said anything.
+BLOCK_BYTES = 8 << 20
 
 
-def block_bytes() -> int:
-    """Return how many bytes of matrices a task may read at a time."""
-    return _BLOCK.get()
+def block_bytes(otherwise: int = BLOCK_BYTES) -> int:
+    """Return how many bytes of matrices a task may read at a time, if the user has said so."""
+    return _BLOCK.get() or otherwise
 
 
 @contextmanager
 def block_budget(size: int) -> Iterator[None]:
-    """Let every task read at most so many bytes of matrices at a time, 8 MiB if never asked.
+    """Let every task read at most so many bytes of matrices at a time.
+
+    If never asked, that is 8 MiB, and on a cluster a sixty-fourth of the memory that its workers have for
+    a thread, if that is more.
 
     A task needs about four times as much memory, and as many tasks run at once as there are threads.
     A part of the data, the smallest piece, may take 32 MiB, and a chunk of a Dask array is read whole.

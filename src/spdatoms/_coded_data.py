@@ -34,7 +34,7 @@ _PART_FLOPS = 3e10
 _PART_SAMPLES_AN_ATOM = 2
 #: Bytes of its samples at most.
 _PART_BYTES = 1 << 25
-#: Up to so many parts they are of equal size.
+#: Up to so many parts they are of equal size. A power of two.
 _FEW_PARTS = 8
 #: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
 _DENSE_CODES = 0.15
@@ -43,8 +43,8 @@ _DENSE_CODES = 0.15
 def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
     """Cut m samples of size n into parts for work with so many atoms.
 
-    A few parts are of equal size, so that threads are. Many are of 2^k samples, as the chunks of files
-    mostly are, too, which are then read once.
+    A few parts are 2^k of equal size, so that threads have equal shares. Many are of 2^k samples, as the
+    chunks of files mostly are, too, which are then read once.
     """
     by_flops, by_bytes = _PART_FLOPS / (n_atoms * n**3 / 3), _PART_BYTES / (8 * n**2)
     by_entries = max(_PART_ENTRIES / n_atoms, _PART_SAMPLES_AN_ATOM * n_atoms)
@@ -52,7 +52,7 @@ def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
     count = -(-m // size)
     if count > _FEW_PARTS:
         return list(block_slices(m, 1 << (size.bit_length() - 1)))
-    edges = np.linspace(0, m, count + 1).astype(np.intp).tolist()
+    edges = np.linspace(0, m, min(m, 1 << (count - 1).bit_length()) + 1).astype(np.intp).tolist()
     return [slice(a, b) for a, b in pairwise(edges)]
 
 

@@ -132,7 +132,8 @@ class ClusteredStream:
             try:
                 return computation()
             except Exception as error:
-                self.sweeps = self.stream.sweeps(self.parts, fewer_parts(error, self.sweeps))
+                most = fewer_parts(error, self.sweeps.parts_of_a_piece)
+                self.sweeps = self.stream.sweeps(self.parts, most)
 
     def start(self, centres: Floats) -> Tally:
         """Give every matrix to the nearest of these centres."""

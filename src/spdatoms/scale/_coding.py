@@ -168,8 +168,8 @@ class StreamedCodedData:
                     self._code_again()
                 return sweep()
             except Exception as error:
-                self.sweeps = self.stream.sweeps(self.parts, fewer_parts(error, self.sweeps))
-                self.left = None
+                most = fewer_parts(error, self.sweeps.parts_of_a_piece)
+                self.sweeps, self.left = self.stream.sweeps(self.parts, most), None
 
     def _code_again(self) -> None:
         """Leave the codes at the pieces that were there before these were cut anew."""

@@ -18,12 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._blocks import import_extra, one_blas_thread
+from spdatoms._budget import BLOCK_BYTES, block_bytes
 from spdatoms._coded_data import added
 from spdatoms.scale._streams import Piece, Stream, Sweeps, Term, Work
 from spdatoms.validation import FloatArray, check_stack, float_type
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
+
+
+#: A task may read this fraction of the memory that a worker has for its thread, and needs some times as much.
+_SHARE_OF_MEMORY = 64
 
 
 class DaskStream(Stream):
@@ -36,6 +41,11 @@ class DaskStream(Stream):
         dtype = float_type(X.dtype, name)
         self.X = X.rechunk({1: -1, 2: -1}).astype(dtype)
         self.shape, self.dtype = self.X.shape, dtype
+
+    @property
+    def task_bytes(self) -> int:
+        """Bytes of matrices that a task may read: more where workers have memory, as fewer tasks cost less."""
+        return block_bytes(max(BLOCK_BYTES, _memory_of_a_thread() // _SHARE_OF_MEMORY))
 
     def __getitem__(self, chosen: slice | NDArray[np.intp]) -> FloatArray:
         if isinstance(chosen, slice):
@@ -157,6 +167,19 @@ def _threads() -> int:
     client = _client()
     threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
     return max(1, threads)  # none at all while a cluster restarts the only workers it had
+
+
+def _memory_of_a_thread() -> int:
+    """Return the least memory that a worker has for each of its threads; 0 if nothing is known."""
+    client = _client()
+    if client is None:
+        return 0
+
+    def limits(dask_scheduler: Any) -> list[int]:
+        workers = dask_scheduler.workers.values()
+        return [int(worker.memory_limit or 0) // max(1, worker.nthreads) for worker in workers]
+
+    return min(client.run_on_scheduler(limits), default=0)
 
 
 def _client() -> Any | None:

@@ -11,15 +11,15 @@ import sys
 import warnings
 from typing import Any
 
-from spdatoms.scale._streams import Sweeps
 
+def fewer_parts(error: Exception, parts: int) -> int:
+    """Return how many parts a piece may have after workers died of one with so many.
 
-def fewer_parts(error: Exception, sweeps: Sweeps) -> int:
-    """Return how many parts a piece may have after workers died of one; other errors are raised."""
+    Other errors are raised.
+    """
     if not _workers_died(error):
         raise error
-    size = max(len(piece.parts) for piece in sweeps.pieces)
-    if size == 1:
+    if parts == 1:
         raise MemoryError(
             "Workers died again and again, most likely for want of memory, although the data was cut "
             "into its smallest pieces: give each worker more memory or fewer threads, or rechunk X "
@@ -29,7 +29,7 @@ def fewer_parts(error: Exception, sweeps: Sweeps) -> int:
         "Workers died, most likely for want of memory: going on with pieces of half the size.",
         stacklevel=2,
     )
-    return size // 2
+    return parts // 2
 
 
 def _workers_died(error: Exception) -> bool:

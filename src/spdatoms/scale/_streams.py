@@ -22,6 +22,7 @@ from spdatoms._blocks import block_slices, effective_n_jobs, one_blas_thread, ru
 from spdatoms._budget import block_bytes, is_chunked
 from spdatoms._checkpoint import block_digest
 from spdatoms._coded_data import added
+from spdatoms.scale._faults import fewer_parts
 from spdatoms.validation import FloatArray, Unfit, check_stack, find_unfit, float_type
 
 #: A function of a piece: (matrices or None, piece, what was left there, *shared) → term.
@@ -85,6 +86,11 @@ class Stream(ABC):
         """Bytes of a matrix in double precision."""
         return 8 * self.shape[1] * self.shape[2]
 
+    @property
+    def task_bytes(self) -> int:
+        """Bytes of matrices that a task may read."""
+        return block_bytes()
+
     @abstractmethod
     def __getitem__(self, chosen: slice | NDArray[np.intp]) -> FloatArray:
         """Return some matrices, in memory."""
@@ -96,12 +102,20 @@ class Stream(ABC):
     def check(self, name: str = "X") -> None:
         """Raise the error of `check_spd`, with the index in the whole, unless all is well."""
         parts = list(block_slices(len(self), max(1, _CHECK_BYTES // self.matrix_bytes)))
-        unfit = self.sweeps(parts).total(_find_unfit, None)
-        unfit.raise_if_any(name, self.shape[:1])
+        self._total(parts, _find_unfit).raise_if_any(name, self.shape[:1])
 
     def digests(self, blocks: Sequence[slice]) -> list[bytes]:
         """Return a digest of each of the blocks, found where the data is."""
-        return list(self.sweeps(blocks).total(_digests, None))
+        return list(self._total(blocks, _digests))
+
+    def _total(self, parts: Sequence[slice], term: Term) -> Any:
+        """Return the sum of a term over the parts; where workers die of it, with smaller pieces."""
+        sweeps = self.sweeps(parts)
+        while True:
+            try:
+                return sweeps.total(term, None)
+            except Exception as error:
+                sweeps = self.sweeps(parts, fewer_parts(error, sweeps.parts_of_a_piece))
 
     def pieces(
         self, parts: Sequence[slice], most: int | None, threads: int, least_rows: int = 1
@@ -110,7 +124,7 @@ class Stream(ABC):
 
         There shall be some pieces for every thread, so that all are busy to the end.
         """
-        rows = min(block_bytes() // self.matrix_bytes, len(self) // (_PIECES_A_THREAD * threads))
+        rows = min(self.task_bytes // self.matrix_bytes, len(self) // (_PIECES_A_THREAD * threads))
         longest = max(part.stop - part.start for part in parts)
         count = 1 << int(np.log2(max(1, most or max(rows, least_rows) // longest)))
         return [Piece(tuple(parts[some])) for some in block_slices(len(parts), count)]
@@ -126,6 +140,11 @@ class Sweeps(ABC):
     """
 
     pieces: list[Piece]
+
+    @property
+    def parts_of_a_piece(self) -> int:
+        """The number of parts that a piece has, at most."""
+        return max(len(piece.parts) for piece in self.pieces)
 
     @abstractmethod
     def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:

@@ -214,6 +214,7 @@ def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
     if "transform" in runs:
         transform(X, expected or learner().fit(X[: 4 * CHUNK].compute()))
     if "constant" in runs:
+        warm_up()
         constant(X)
     if "scheduling" in runs:
         scheduling()
@@ -238,18 +239,18 @@ def transform(X: Any, fitted: Any) -> None:
 
 
 def constant(X: Any) -> None:
-    """Learn from, and code, more and more matrices in memory: the cost of one. The best of some runs."""
-    for count, runs in ((10_000, 3), (30_000, 3), (100_000, 2)):
-        if count <= len(X):
-            data, model = X[:count].compute(), learner(n_jobs=2)
-            learning = min(timed(partial(model.fit, data))[0] for _ in range(runs))
-            report(f"in memory, {count} matrices", learning, count, coding_cost(model, data, runs))
-            del data
+    """Learn from, and code, more and more matrices in memory, then fewer again: the cost of one."""
+    counts = [count for count in (10_000, 30_000, 100_000) if count < len(X)]
+    for count in (*counts, len(X), *counts[::-1]):
+        data, model = X[:count].compute(), learner(n_jobs=2)
+        seconds, _ = timed(partial(model.fit, data))
+        report(f"in memory, {count} matrices", seconds, count, coding_cost(model, data))
+        del data
 
 
-def coding_cost(fitted: Any, data: np.ndarray, runs: int = 1) -> str:
+def coding_cost(fitted: Any, data: np.ndarray) -> str:
     """Say what it costs to code matrices in memory."""
-    seconds = min(timed(partial(fitted.transform, data))[0] for _ in range(runs))
+    seconds, _ = timed(partial(fitted.transform, data))
     return f"coding {seconds / len(data) * 1e6:.1f} us/matrix"
 
 

@@ -13,7 +13,7 @@ from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDKMeans, SPDKNeighborsClassifier
 from spdatoms import _coded_data as coded_data
 from spdatoms.scale import _coding as coding
-from spdatoms.scale import open_stream
+from spdatoms.scale import block_budget, open_stream
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -107,6 +107,14 @@ def test_the_data_does_not_travel(client, stored) -> None:
     seen = pieces.total(look, None)
     assert sum(count for _, count in seen) == len(stored)
     assert {process for process, _ in seen} == set(client.run(os.getpid).values())
+
+
+def test_tasks_read_more_where_workers_have_more_memory(client, stored) -> None:
+    stream = open_stream(stored)
+    limits = client.run(lambda dask_worker: dask_worker.memory_manager.memory_limit)
+    assert stream.task_bytes == max(8 << 20, min(limits.values()) // 64)
+    with block_budget(2_000_000):
+        assert stream.task_bytes == 2_000_000
 
 
 def test_workers_find_the_same_clusters(client, X, stored) -> None:

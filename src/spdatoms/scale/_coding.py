@@ -230,10 +230,8 @@ class StreamedCodedData:
 
     def collected(self) -> scipy.sparse.csr_array:
         """Return all codes, in the memory of this process."""
-        if self.left is None:
-            self._code_again()
-        assert self.left is not None
-        parts = [coded for piece in self.sweeps.collect(self.left) for coded in piece]
+        pieces = self._attempt(lambda: self.sweeps.collect(self.left or []))
+        parts = [coded for piece in pieces for coded in piece]
         return scipy.sparse.vstack([coded.columns().tocsr() for coded in parts], "csr")
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._atom_sums import atom_sums
 from spdatoms._atom_updates import UpdateRule
-from spdatoms._blocks import import_extra, one_blas_thread
+from spdatoms._blocks import block_slices, import_extra, one_blas_thread
 from spdatoms._checkpoint import Checkpoint, fingerprint
 from spdatoms._coded_data import CodedData
 from spdatoms._dictionary_problem import (
@@ -41,6 +41,8 @@ Floats = NDArray[np.float64]
 
 _INITS = ("kmeans", "random")
 _UPDATES = ("centre", "gradient")
+#: Bytes of matrices that are coded at a time, so that what is computed on the way stays small and warm.
+_CODING_BYTES = 16 << 20
 #: With a checkpoint, codes come home every so many iterations and start anew from there: what is lost
 #: with a worker then need not be computed again from the beginning.
 _FRESH_START = 10
@@ -213,8 +215,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        codes: FloatArray = self._code(X)
-        return codes
+        X = self._check_queries(X)
+        at_once = max(1, _CODING_BYTES // (X.itemsize * X.shape[-1] ** 2))
+        codes = [self._code(X[rows]) for rows in block_slices(len(X), at_once)]
+        return codes[0] if len(codes) == 1 else np.concatenate(codes)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean loss of X (m, n, n), so that greater is better.
@@ -226,11 +230,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _losses(self, X: ArrayLike) -> Floats:
         """Return the loss of every matrix."""
-        _, certificate = self._code(X, sparse=True, return_certificate=True)
+        _, certificate = self._code(self._check_queries(X), sparse=True, return_certificate=True)
         return np.asarray(certificate.objective)
 
-    def _code(self, X: ArrayLike, **options: Any) -> Any:
-        X = self._check_queries(X)
+    def _code(self, X: FloatArray, **options: Any) -> Any:
         gram, cross = self.kernel_.gram_, self.kernel_.cross_checked(X)
         return sparse_code(
             gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs, **options

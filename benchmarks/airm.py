@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyriemann.geometry.distance import pairwise_distance
 from threadpoolctl import threadpool_limits
 
-from spdatoms.divergences.affine_invariant import AffineInvariant
+from spdatoms.divergences import AffineInvariant
 
 #: Sizes n, and how many matrices are on each side.
 CASES = {3: 400, 5: 400, 12: 300, 22: 200, 43: 120, 64: 80, 93: 50}

@@ -19,12 +19,13 @@ from _timing import best_times, machine
 from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
 
-from spdatoms._atom_sums import atom_sums
-from spdatoms._blocks import one_blas_thread
-from spdatoms._coded_data import CodedData
-from spdatoms._dictionary_problem import Problem, first_atoms, settle
-from spdatoms._learning import State, first_state, iterations
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._iterations import State, first_state, iterations
+from spdatoms.dictionary.initial import first_atoms
+from spdatoms.dictionary.problem import Problem, settle
 from spdatoms.divergences import get_divergence
+from spdatoms.divergences.atom_sums import atom_sums
 
 Floats = NDArray[np.float64]
 

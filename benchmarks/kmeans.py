@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from pyriemann.clustering import Kmeans
 from threadpoolctl import threadpool_limits
 
-from spdatoms._lloyd import Sample, plus_plus_seeds, random_seeds
-from spdatoms.clustering import SPDKMeans
+from spdatoms import SPDKMeans, pairwise_divergence
+from spdatoms.clustering._labelled import Sample
+from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
 from spdatoms.divergences import get_divergence
-from spdatoms.pairwise import pairwise_divergence
 
 MATRICES, SIZE, CLUSTERS = 2000, 12, 32
 #: Our name and pyRiemann's.

@@ -14,7 +14,7 @@ from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms._compiled.airm import GROUP
 from spdatoms._compiled.lanes import lane_count
-from spdatoms.divergences.affine_invariant import AffineInvariant
+from spdatoms.divergences import AffineInvariant
 
 EPS = np.finfo(np.float64).eps
 #: Columns that the compiled code computes together.

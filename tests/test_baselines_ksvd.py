@@ -10,7 +10,12 @@ from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
 from _matrices import random_spd
 from spdatoms.baselines import LogEuclideanKSVD
-from spdatoms.baselines._ksvd import KSVD, approximate_update, exact_update, pursue
+from spdatoms.baselines.log_euclidean._factorisation import (
+    KSVD,
+    approximate_update,
+    exact_update,
+    pursue,
+)
 from spdatoms.geometry import expm, logm, unvech, vech
 
 

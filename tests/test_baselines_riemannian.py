@@ -13,9 +13,9 @@ from spdatoms.baselines import (
     RiemannianSparseClassifier,
     RiemannianSparseCoder,
 )
-from spdatoms.baselines._tangent import Tangents, divided_logarithms
-from spdatoms.baselines.riemannian import tangent_codes
-from spdatoms.baselines.riemannian_learning import tangent_gradient, tangent_loss
+from spdatoms.baselines.tangent._tangents import Tangents, divided_logarithms
+from spdatoms.baselines.tangent.coding import tangent_codes
+from spdatoms.baselines.tangent.learning import tangent_gradient, tangent_loss
 from spdatoms.geometry import log_map
 
 

@@ -7,13 +7,9 @@ import pytest
 from scipy.optimize import nnls
 
 from _matrices import random_spd
-from spdatoms.baselines import (
-    TensorDictionaryLearning,
-    TensorSparseClassifier,
-    TensorSparseCoder,
-)
-from spdatoms.baselines._maxdet import MaxdetDictionary
-from spdatoms.baselines._tensor_updates import TensorData, dictionary_loss, gradient
+from spdatoms.baselines import TensorDictionaryLearning, TensorSparseClassifier, TensorSparseCoder
+from spdatoms.baselines.tensor._maxdet import MaxdetDictionary
+from spdatoms.baselines.tensor._updates import TensorData, dictionary_loss, gradient
 
 both_forms = pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
 

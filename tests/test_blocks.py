@@ -10,7 +10,8 @@ import threading
 
 import pytest
 
-from spdatoms._blocks import block_slices, effective_n_jobs, import_extra, run_blocks
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])

@@ -14,7 +14,7 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
-from spdatoms._checkpoint import replace_file
+from spdatoms._utils.files import replace_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 

@@ -23,12 +23,13 @@ from spdatoms import (
     SPDSparseClassifierCV,
     SPDSparseCoder,
     check_spd,
+    load,
+    save,
 )
 from spdatoms.cli import app
 from spdatoms.cli._arrays import as_stack, read_labels, read_matrices, write_arrays
 from spdatoms.cli._errors import one_line_errors
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.storage import load, save
 
 
 def run(*arguments: object, code: int = 0) -> str:

@@ -15,12 +15,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from _matrices import random_spd
-from spdatoms._lloyd import Sample, plus_plus_seeds
-from spdatoms.clustering import SPDKMeans
+from spdatoms import SPDKMeans, mean, pairwise_divergence
+from spdatoms.clustering._labelled import Sample
+from spdatoms.clustering._seeds import plus_plus_seeds
 from spdatoms.divergences import AffineInvariant, Burg, get_divergence
 from spdatoms.geometry import geodesic
-from spdatoms.means import mean
-from spdatoms.pairwise import pairwise_divergence
 
 METRICS = ["riemann", "stein", "jeffrey", "logeuclid", "euclid", "burg"]
 INVARIANT = ["riemann", "stein", "jeffrey", "burg"]

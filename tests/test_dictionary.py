@@ -17,16 +17,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _matrices import random_spd
-from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence, sparse_code
-from spdatoms._atom_sums import atom_sums
-from spdatoms._atom_updates import AtomUpdate
-from spdatoms._coded_data import CodedData
-from spdatoms._dictionary_problem import RidgeKernel, settle
-from spdatoms._geodesics import well_conditioned
-from spdatoms._gram_margin import GramMargin, has_margin
-from spdatoms.class_dictionary import class_dictionary
+from spdatoms import (
+    SPDDictionaryLearning,
+    check_spd,
+    class_dictionary,
+    pairwise_divergence,
+    sparse_code,
+)
+from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._gram_margin import GramMargin, has_margin
+from spdatoms.dictionary._update import AtomUpdate
+from spdatoms.dictionary.problem import settle
 from spdatoms.divergences import get_divergence
+from spdatoms.divergences.atom_sums import atom_sums
 from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.geometry.geodesics import well_conditioned
+from spdatoms.kernels.kernel import RidgeKernel
 
 METRICS = ["stein", "jeffrey", "logeuclid"]
 
@@ -280,7 +286,7 @@ def test_codes_that_are_all_zero_are_a_legal_end() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_threads_do_not_change_a_bit(metric, monkeypatch) -> None:
-    monkeypatch.setattr("spdatoms._coded_data._PART_ENTRIES", 300)
+    monkeypatch.setattr("spdatoms.scale.parts._PART_ENTRIES", 300)
     X, _ = wishart_classes(6, 30)
     learner = SPDDictionaryLearning(8, metric, max_iter=4, alpha=0.02, random_state=0)
     one = learner.fit(X).atoms_

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pyriemann.geometry.distance import pairwise_distance
 
 from _matrices import random_orthogonal, random_spd, spd_stacks
-from spdatoms import batched, pairwise_divergence
+from spdatoms import pairwise_divergence
 from spdatoms.divergences import Burg, Divergence, Stein, divergence_names, get_divergence
+from spdatoms.geometry import batched
 
 EPS = np.finfo(np.float64).eps
 METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]

@@ -27,7 +27,7 @@ from spdatoms import (
     SPDSparseCoder,
     baselines,
 )
-from spdatoms._estimator import SPDEstimator
+from spdatoms.base import SPDEstimator
 
 M, N = 24, 4
 

@@ -36,19 +36,18 @@ from spdatoms.experiments import (
     read_results,
     run,
 )
-from spdatoms.experiments._core import predict_in_time
-from spdatoms.experiments._dictionary_codes import (
+from spdatoms.experiments.experiment import predict_in_time
+from spdatoms.experiments.methods.dictionary_codes import (
     KernelDictionaryCodes,
     KSVDCodes,
     halves,
     matches,
 )
-from spdatoms.experiments._pooled_codes import PooledCodes
-from spdatoms.experiments._rankers import NearestClass
-from spdatoms.experiments._results import ResultsFile
-from spdatoms.experiments._runner import seed_of
-from spdatoms.experiments.faces import TESTS
-from spdatoms.experiments.reidentification import matching_curve
+from spdatoms.experiments.methods.pooled_codes import PooledCodes
+from spdatoms.experiments.methods.rankers import NearestClass
+from spdatoms.experiments.protocols.faces import TESTS
+from spdatoms.experiments.protocols.reidentification import matching_curve
+from spdatoms.experiments.protocols.sports import CONFUSIONS
 from spdatoms.experiments.reporting import (
     Table,
     narrow,
@@ -60,7 +59,8 @@ from spdatoms.experiments.reporting import (
     write_folder,
 )
 from spdatoms.experiments.reporting.tables import Line
-from spdatoms.experiments.sports import CONFUSIONS
+from spdatoms.experiments.results import ResultsFile
+from spdatoms.experiments.runner import seed_of
 from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")

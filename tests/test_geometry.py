@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _matrices import random_orthogonal, random_spd, spd_stacks
+from spdatoms import check_spd, nearest_spd
 from spdatoms.geometry import (
-    check_spd,
     exp_map,
     expm,
     geodesic,
@@ -21,7 +21,6 @@ from spdatoms.geometry import (
     invsqrtm,
     log_map,
     logm,
-    nearest_spd,
     powm,
     regularise,
     shrink,

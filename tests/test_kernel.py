@@ -13,9 +13,12 @@ from sklearn.exceptions import NotFittedError
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import DivergenceKernel, pairwise_divergence, sparse_code
-from spdatoms.correction import correct_gram
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms.divergences.stein import stein_kernel_is_guaranteed
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.kernel import automatic_beta, evenly_spaced, kernel_values, stein_kernel_is_guaranteed
+from spdatoms.kernels import correct_gram
+from spdatoms.kernels.bandwidth import automatic_beta
+from spdatoms.kernels.kernel import kernel_values
 
 SYMMETRIC = ["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
 

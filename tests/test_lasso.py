@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 
-from spdatoms.lasso import sparse_code, sparse_code_path
+from spdatoms import sparse_code, sparse_code_path
 
 
 def gaussian_problem(n_atoms, n_queries, seed=0, dimension=6, width=0.1):

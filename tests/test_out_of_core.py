@@ -16,10 +16,10 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
 )
-from spdatoms import _coded_data as coded_data
+from spdatoms.dictionary import _coded_data as coded_data
 from spdatoms.divergences import get_divergence
+from spdatoms.divergences.centres import centre_from_sum, centre_term
 from spdatoms.scale import Stream, block_budget, is_streamed, open_stream
-from spdatoms.scale._centres import centre_from_sum, centre_term
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
@@ -49,7 +49,7 @@ def mapped(X, tmp_path):
 
 @pytest.fixture
 def tiny_budget(monkeypatch):
-    monkeypatch.setattr("spdatoms._budget.block_bytes", lambda: 8192)
+    monkeypatch.setattr("spdatoms.scale.budget.block_bytes", lambda: 8192)
     monkeypatch.setattr("spdatoms.scale._streams.block_bytes", lambda: 8192)
     monkeypatch.setattr("spdatoms.scale._lazy.block_bytes", lambda: 8192)
 

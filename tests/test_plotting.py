@@ -17,14 +17,11 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from spdatoms.clustering import SPDKMeans  # noqa: E402
-from spdatoms.coding import SPDSparseCoder  # noqa: E402
-from spdatoms.plotting import (  # noqa: E402
-    AtomsDisplay,
-    AtomUsageDisplay,
-    CodesDisplay,
-    LearningCurveDisplay,
+from spdatoms import (
+    SPDKMeans,  # noqa: E402
+    SPDSparseCoder,  # noqa: E402
 )
+from spdatoms.plotting import AtomsDisplay, AtomUsageDisplay, CodesDisplay, LearningCurveDisplay  # noqa: E402
 from spdatoms.plotting._atoms import ellipse  # noqa: E402
 
 

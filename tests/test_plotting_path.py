@@ -12,12 +12,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from spdatoms import (  # noqa: E402
-    SPDDictionaryLearning,
-    SPDSparseClassifier,
-    SPDSparseCoder,
-    sparse_code,
-)
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder, sparse_code  # noqa: E402
 from spdatoms.plotting import RegularisationPathDisplay  # noqa: E402
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDKMeans, SPDKNeighborsClassifier
-from spdatoms import _coded_data as coded_data
-from spdatoms.scale import _coding as coding
+from spdatoms.dictionary import _coded_data as coded_data
+from spdatoms.dictionary import _streamed as coding
 from spdatoms.scale import block_budget, open_stream
 
 da = pytest.importorskip("dask.array")

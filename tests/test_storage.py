@@ -45,10 +45,12 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
+    load,
+    save,
     storage,
 )
 from spdatoms.divergences import Burg, Jeffrey
-from spdatoms.storage import StorageError, load, save
+from spdatoms.storage import StorageError
 from test_estimators import ESTIMATORS, assert_same, outputs
 
 pytestmark = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyriemann.geometry.distance import distance_kullback_sym, distance_logdet
 
 from _matrices import random_spd, spd_stacks
-from spdatoms.geometry import check_spd
+from spdatoms import check_spd
 
 SCALES = [1e-300, 1e-150, 1e-12, 1.0, 1e12, 1e150, 1e300]
 SCALES_AND_DTYPES = [(scale, np.float64) for scale in SCALES] + [

@@ -6,41 +6,43 @@ and whoever only wants a divergence does not need it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spdatoms._utils.lazy import lazy_names
+from spdatoms._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
+    from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
     from spdatoms.clustering import SPDKMeans as SPDKMeans
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
-    from spdatoms.kernel import DivergenceKernel as DivergenceKernel
+    from spdatoms.dictionary import class_dictionary as class_dictionary
+    from spdatoms.divergences import mean as mean
+    from spdatoms.divergences import pairwise_divergence as pairwise_divergence
+    from spdatoms.geometry import check_spd as check_spd
+    from spdatoms.geometry import nearest_spd as nearest_spd
+    from spdatoms.kernels import DivergenceKernel as DivergenceKernel
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
-    from spdatoms.means import mean as mean
-    from spdatoms.model_selection import SPDSparseClassifierCV as SPDSparseClassifierCV
-    from spdatoms.neighbors import SPDKNeighborsClassifier as SPDKNeighborsClassifier
-    from spdatoms.pairwise import pairwise_divergence as pairwise_divergence
-    from spdatoms.repair import nearest_spd as nearest_spd
     from spdatoms.storage import load as load
     from spdatoms.storage import save as save
-    from spdatoms.validation import check_spd as check_spd
-
-__version__ = "0.1.0.dev0"
 
 _HOME = {
-    "DivergenceKernel": "kernel",
+    "DivergenceKernel": "kernels",
     "SPDDictionaryLearning": "dictionary",
     "SPDKMeans": "clustering",
-    "SPDKNeighborsClassifier": "neighbors",
+    "SPDKNeighborsClassifier": "classification",
     "SPDSparseClassifier": "classification",
-    "SPDSparseClassifierCV": "model_selection",
+    "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
-    "check_spd": "validation",
+    "check_spd": "geometry",
+    "class_dictionary": "dictionary",
     "load": "storage",
-    "mean": "means",
-    "nearest_spd": "repair",
-    "pairwise_divergence": "pairwise",
+    "mean": "divergences",
+    "nearest_spd": "geometry",
+    "pairwise_divergence": "divergences",
     "save": "storage",
     "sparse_code": "lasso",
     "sparse_code_path": "lasso",
@@ -48,14 +50,4 @@ _HOME = {
 
 __all__ = [*_HOME]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'spdatoms' has no attribute {name!r}")
-    value = getattr(import_module(f"spdatoms.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._estimator import SPDEstimator
+from spdatoms._utils.checks import check_alpha, check_size
+from spdatoms._utils.typing import FloatArray
+from spdatoms.base import SPDEstimator
 from spdatoms.divergences import Divergence
-from spdatoms.kernel import DivergenceKernel, check_size
-from spdatoms.lasso import sparse_code
-from spdatoms.validation import FloatArray, check_spd
-
-#: λ where the Gram matrix is positive definite, and where it had to be corrected.
-_ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
-
-
-def automatic_alpha(corrected: bool) -> float:
-    """Return the λ that ``alpha="auto"`` stands for: 0.01, or 0.05 over a corrected Gram matrix.
-
-    Kernel values lie between 0 and 1, so λ has a scale of its own: an atom enters a code when its
-    kernel value with what is left of the query exceeds λ/2. Where the kernel was indefinite, the
-    correction moves the values by more than 0.01, and codes should not follow such small details.
-    """
-    return _ALPHA_CORRECTED if corrected else _ALPHA
-
-
-def check_alpha(alpha: float | str) -> None:
-    """Refuse a λ that is neither "auto" nor a number ≥ 0."""
-    if isinstance(alpha, str):
-        if alpha != "auto":
-            raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
-    elif not (np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
-
-
-def choose_alpha(alpha: float | str, kernel: DivergenceKernel) -> float:
-    """Return the λ that was given, or the automatic one for this kernel."""
-    return automatic_alpha(kernel.corrected_) if isinstance(alpha, str) else float(alpha)
+from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.lasso.alpha import choose_alpha
+from spdatoms.lasso.solve import sparse_code
 
 
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -116,7 +91,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             atoms = check_spd(self.dictionary, name="dictionary")
             self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
         self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, self.kernel_)
+        self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
     def _kernel(self) -> DivergenceKernel:

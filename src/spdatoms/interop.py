@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences import Divergence
-from spdatoms.means import mean
-from spdatoms.pairwise import pairwise_divergence
-from spdatoms.validation import FloatArray
+from spdatoms.divergences.means import mean
+from spdatoms.divergences.pairwise import pairwise_divergence
 
 
 def pyriemann_metric(

@@ -13,8 +13,7 @@ from spdatoms import (
     check_spd,
     nearest_spd,
 )
-from spdatoms.geometry import regularise
-from spdatoms.vectorisation import unvech
+from spdatoms.geometry import regularise, unvech
 
 
 def two_kinds_of_trial(rng: np.random.Generator, channels: int, times: int) -> tuple:

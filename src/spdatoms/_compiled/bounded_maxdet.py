@@ -23,6 +23,7 @@ import math
 import numpy as np
 from numba import njit
 
+from spdatoms._compiled.congruence import LANES, gather, transform_fully, transform_halves
 from spdatoms._compiled.maxdet import (
     GAP,
     OBJECTIVE,
@@ -39,7 +40,6 @@ from spdatoms._compiled.maxdet import (
     working_set,
 )
 from spdatoms._compiled.nonnegative import nonnegative_step
-from spdatoms._compiled.side_by_side import LANES, gather, transform_fully, transform_halves
 from spdatoms._compiled.small_matrices import (
     add,
     compiled,

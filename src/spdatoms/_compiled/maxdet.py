@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
+from spdatoms._compiled.congruence import LANES, gather, transform_halves
 from spdatoms._compiled.nonnegative import nonnegative_step
-from spdatoms._compiled.side_by_side import LANES, gather, transform_halves
 from spdatoms._compiled.small_matrices import (
     compiled,
     factorise,

@@ -5,8 +5,9 @@ The names are imported when they are first used, as those of `spdatoms`.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spdatoms._utils.lazy import lazy_names
 
 if TYPE_CHECKING:
     from spdatoms.baselines.cov3dj import Cov3DJClassifier as Cov3DJClassifier
@@ -20,26 +21,28 @@ if TYPE_CHECKING:
     from spdatoms.baselines.intrinsic import (
         riemannian_nearest_neighbour as riemannian_nearest_neighbour,
     )
-    from spdatoms.baselines.ksvd import LogEuclideanKSVD as LogEuclideanKSVD
-    from spdatoms.baselines.log_euclidean import (
+    from spdatoms.baselines.log_euclidean.coding import (
         LogEuclideanSparseClassifier as LogEuclideanSparseClassifier,
     )
-    from spdatoms.baselines.log_euclidean import LogEuclideanSparseCoder as LogEuclideanSparseCoder
-    from spdatoms.baselines.log_euclidean import (
+    from spdatoms.baselines.log_euclidean.coding import (
+        LogEuclideanSparseCoder as LogEuclideanSparseCoder,
+    )
+    from spdatoms.baselines.log_euclidean.coding import (
         kernel_log_euclidean_classifier as kernel_log_euclidean_classifier,
     )
+    from spdatoms.baselines.log_euclidean.ksvd import LogEuclideanKSVD as LogEuclideanKSVD
     from spdatoms.baselines.lpp import RiemannianLPP as RiemannianLPP
     from spdatoms.baselines.pixels import PixelSparseClassifier as PixelSparseClassifier
-    from spdatoms.baselines.riemannian import (
+    from spdatoms.baselines.tangent.coding import (
         RiemannianSparseClassifier as RiemannianSparseClassifier,
     )
-    from spdatoms.baselines.riemannian import RiemannianSparseCoder as RiemannianSparseCoder
-    from spdatoms.baselines.riemannian_learning import (
+    from spdatoms.baselines.tangent.coding import RiemannianSparseCoder as RiemannianSparseCoder
+    from spdatoms.baselines.tangent.learning import (
         RiemannianDictionaryLearning as RiemannianDictionaryLearning,
     )
-    from spdatoms.baselines.tensor import TensorSparseClassifier as TensorSparseClassifier
-    from spdatoms.baselines.tensor import TensorSparseCoder as TensorSparseCoder
-    from spdatoms.baselines.tensor_learning import (
+    from spdatoms.baselines.tensor.coding import TensorSparseClassifier as TensorSparseClassifier
+    from spdatoms.baselines.tensor.coding import TensorSparseCoder as TensorSparseCoder
+    from spdatoms.baselines.tensor.learning import (
         TensorDictionaryLearning as TensorDictionaryLearning,
     )
 
@@ -49,32 +52,22 @@ _HOME = {
     "FrobeniusSparseCoder": "frobenius",
     "GaborSparseClassifier": "gabor",
     "KMeansSparseCoder": "intrinsic",
-    "LogEuclideanKSVD": "ksvd",
-    "LogEuclideanSparseClassifier": "log_euclidean",
-    "LogEuclideanSparseCoder": "log_euclidean",
+    "LogEuclideanKSVD": "log_euclidean.ksvd",
+    "LogEuclideanSparseClassifier": "log_euclidean.coding",
+    "LogEuclideanSparseCoder": "log_euclidean.coding",
     "MinimumDistanceToMean": "intrinsic",
     "PixelSparseClassifier": "pixels",
-    "RiemannianDictionaryLearning": "riemannian_learning",
+    "RiemannianDictionaryLearning": "tangent.learning",
     "RiemannianLPP": "lpp",
-    "RiemannianSparseClassifier": "riemannian",
-    "RiemannianSparseCoder": "riemannian",
-    "TensorDictionaryLearning": "tensor_learning",
-    "TensorSparseClassifier": "tensor",
-    "TensorSparseCoder": "tensor",
-    "kernel_log_euclidean_classifier": "log_euclidean",
+    "RiemannianSparseClassifier": "tangent.coding",
+    "RiemannianSparseCoder": "tangent.coding",
+    "TensorDictionaryLearning": "tensor.learning",
+    "TensorSparseClassifier": "tensor.coding",
+    "TensorSparseCoder": "tensor.coding",
+    "kernel_log_euclidean_classifier": "log_euclidean.coding",
     "riemannian_nearest_neighbour": "intrinsic",
 }
 
 __all__ = [*_HOME]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'spdatoms.baselines' has no attribute {name!r}")
-    value = getattr(import_module(f"spdatoms.baselines.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

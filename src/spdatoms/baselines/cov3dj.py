@@ -11,13 +11,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._estimator import check_labels
-from spdatoms.descriptors import _input as check
-from spdatoms.descriptors._covariance import sample_moments
-from spdatoms.validation import FloatArray
-from spdatoms.vectorisation import vech
-
-Floats = NDArray[np.float64]
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import check_labels
+from spdatoms.descriptors import inputs as check
+from spdatoms.descriptors.covariance import sample_moments
+from spdatoms.geometry.half_vectors import vech
 
 
 class Cov3DJClassifier(ClassifierMixin, BaseEstimator):

@@ -14,21 +14,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import row_norms
 
-from spdatoms._blocks import one_blas_thread
-from spdatoms._dictionary_problem import distinct_samples, generator
-from spdatoms._estimator import SPDEstimator
-from spdatoms.coding import check_alpha
-from spdatoms.dictionary import check_integer
-from spdatoms.geometry import unvech, vech
-from spdatoms.kernel import check_size
+from spdatoms._utils.checks import check_alpha, check_integer, check_size
+from spdatoms._utils.sampling import distinct_samples, generator
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import SPDEstimator
+from spdatoms.geometry import check_spd, unvech, vech
 from spdatoms.lasso import sparse_code
-from spdatoms.validation import FloatArray, check_spd
-
-Floats = NDArray[np.float64]
 
 #: The α of "auto", in units of the mean square of the norms.
 _ALPHA = 0.01

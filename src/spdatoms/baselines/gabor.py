@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms.baselines.pixels import Floats, PixelSparseClassifier
-from spdatoms.descriptors._input import lengths
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.baselines.pixels import PixelSparseClassifier
 from spdatoms.descriptors.gabor import magnitudes
-from spdatoms.validation import FloatArray
+from spdatoms.descriptors.inputs import lengths
 
 
 class GaborSparseClassifier(PixelSparseClassifier):

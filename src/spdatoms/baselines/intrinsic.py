@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spdatoms._estimator import check_labels
-from spdatoms.baselines._scores import ScoredClassifier
-from spdatoms.clustering import SPDKMeans
-from spdatoms.coding import SPDSparseCoder, check_alpha, choose_alpha
+from spdatoms._utils.checks import check_alpha
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import check_labels
+from spdatoms.baselines.scores import ScoredClassifier
+from spdatoms.classification.neighbors import SPDKNeighborsClassifier
+from spdatoms.clustering.kmeans import SPDKMeans
+from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.means import mean
-from spdatoms.neighbors import SPDKNeighborsClassifier
-from spdatoms.validation import FloatArray
+from spdatoms.divergences.means import mean
+from spdatoms.lasso.alpha import choose_alpha
 
 
 class KMeansSparseCoder(SPDSparseCoder):
@@ -90,7 +92,7 @@ class KMeansSparseCoder(SPDSparseCoder):
         )
         self.atoms_ = kmeans.fit(X).cluster_centers_
         self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, self.kernel_)
+        self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
 
@@ -141,7 +143,7 @@ class MinimumDistanceToMean(ScoredClassifier):
         )
         return self
 
-    def _scores(self, X: FloatArray) -> NDArray[np.float64]:
+    def _scores(self, X: FloatArray) -> Floats:
         """Return −d(X_i, C_c)."""
         divergence = get_divergence(self.metric)
         queries = divergence.prepare(X.astype(np.float64, copy=False))

@@ -7,13 +7,11 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._estimator import SPDEstimator, check_labels
-from spdatoms.dictionary import check_integer
+from spdatoms._utils.checks import check_integer
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import SPDEstimator, check_labels
 from spdatoms.divergences import Divergence
-from spdatoms.kernel import DivergenceKernel
-from spdatoms.validation import FloatArray
-
-Floats = NDArray[np.float64]
+from spdatoms.kernels.kernel import DivergenceKernel
 
 GRAPHS = ("supervised", "neighbours")
 #: Eigenvalues of the Gram matrix below this fraction of the greatest are taken for zero.

@@ -10,14 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._estimator import check_labels
-from spdatoms.classification import class_scores, nearest_atom_scores, warn_of_zero_codes
-from spdatoms.coding import automatic_alpha, check_alpha
-from spdatoms.descriptors._input import as_items, grey_image
-from spdatoms.lasso import sparse_code
-from spdatoms.validation import FloatArray
-
-Floats = NDArray[np.float64]
+from spdatoms._utils.checks import check_alpha
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import check_labels
+from spdatoms.classification.scores import class_scores, nearest_atom_scores
+from spdatoms.classification.sparse import warn_of_zero_codes
+from spdatoms.descriptors.inputs import as_items, grey_image
+from spdatoms.lasso.alpha import automatic_alpha
+from spdatoms.lasso.solve import sparse_code
 
 
 class PixelSparseClassifier(ClassifierMixin, BaseEstimator):

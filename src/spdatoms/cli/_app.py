@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spdatoms import __version__
+from spdatoms._utils.version import __version__
 from spdatoms.cli._errors import Commands
 
 #: A command is the function of that name in the module of that name. The modules are light: they

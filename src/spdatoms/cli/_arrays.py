@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms._utils.archives import read_mat, read_npz
 from spdatoms.cli._show import counted
-from spdatoms.datasets._files import read_mat, read_npz
 
 Array: TypeAlias = NDArray[Any]
 

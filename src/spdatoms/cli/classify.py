@@ -188,7 +188,7 @@ def _classifier(
     seed: int,
     parameters: dict[str, Any],
 ) -> Any:
-    from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV
+    from spdatoms.classification import SPDSparseClassifier, SPDSparseClassifierCV
 
     if choose:
         betas, alphas = (None if v == "auto" else [v] for v in (beta, alpha))
@@ -205,7 +205,7 @@ def _classifier(
 
 def _checked(X: Array, path: Path) -> Array:
     """Refuse bad matrices before anything is computed, with their index in the whole file."""
-    from spdatoms import check_spd
+    from spdatoms.geometry import check_spd
 
     return check_spd(X, name=path.name)
 

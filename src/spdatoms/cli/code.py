@@ -61,10 +61,11 @@ def code(
         raise typer.BadParameter("give either --model or --atoms")
     if model is not None:
         refuse_beside_model(context, "atoms_key", "metric", "beta", "alpha", "positive")
-    from spdatoms import SPDSparseCoder, check_spd
     from spdatoms.cli._arrays import read_matrices, write_arrays
     from spdatoms.cli._models import load_model
     from spdatoms.cli._show import counted, in_blocks, show_table
+    from spdatoms.coding import SPDSparseCoder
+    from spdatoms.geometry import check_spd
 
     if model is not None:
         coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)

@@ -57,7 +57,7 @@ def inspect(
     """
     from spdatoms.cli._arrays import read_matrices
     from spdatoms.cli._show import show_table
-    from spdatoms.validation import as_float
+    from spdatoms.geometry.validation import as_float
 
     X = as_float(read_matrices(matrices, key), str(matrices))
     if not X.size:
@@ -96,7 +96,7 @@ def unfit_matrices(X: Array) -> dict[int, str]:
 
 def _complaint(X: Array) -> str:
     """Return what is wrong with the first unfit matrix, without advice, or nothing."""
-    from spdatoms.validation import find_unfit
+    from spdatoms.geometry.validation import find_unfit
 
     unfit = find_unfit(X)
     if unfit.count and not X[unfit.first].any():
@@ -148,7 +148,7 @@ def _kind(reason: str) -> str:
 
 def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     """Return for Stein and Jeffrey the automatic β and whether the Gram matrix is positive definite."""
-    from spdatoms import DivergenceKernel
+    from spdatoms.kernels import DivergenceKernel
 
     rows = []
     for metric in ("stein", "jeffrey"):
@@ -163,8 +163,7 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
 
 def repair(X: Array, unfit: dict[int, str], name: str) -> Array:
     """Return X with its unfit matrices made positive definite; not finite and zero ones cannot be."""
-    from spdatoms import nearest_spd
-    from spdatoms.geometry import regularise
+    from spdatoms.geometry import nearest_spd, regularise
 
     lost = [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
     if lost:

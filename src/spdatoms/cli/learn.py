@@ -78,9 +78,9 @@ def learn(
       spdatoms learn data.mat --key covs --metric jeffrey --out atoms.npy
       spdatoms learn X.npy --iterations 500 --checkpoint run.ckpt --out m.spdatoms
     """
-    from spdatoms import SPDDictionaryLearning
     from spdatoms.cli._arrays import read_matrices, write_arrays
     from spdatoms.cli._show import counted, show_table
+    from spdatoms.dictionary import SPDDictionaryLearning
 
     X = read_matrices(matrices, key)
     learner = SPDDictionaryLearning(

@@ -79,7 +79,7 @@ def reproduce(
 ) -> None:
     """Run an experiment of the paper and print its table beside the published figures."""
     from spdatoms.experiments import EXPERIMENTS, NoDataError, get_experiment
-    from spdatoms.experiments._core import UnknownNameError
+    from spdatoms.experiments.experiment import UnknownNameError
     from spdatoms.experiments.reporting import record, write_folder
 
     if list_all or experiment is None:

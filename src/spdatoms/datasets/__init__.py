@@ -21,9 +21,9 @@ an error that names the files, or with ``on_error="warn"`` a warning that names 
 
 from __future__ import annotations
 
-from spdatoms.datasets._dataset import Dataset, Samples
 from spdatoms.datasets._problems import DatasetWarning
 from spdatoms.datasets.brodatz import load_brodatz, load_brodatz_mosaics
+from spdatoms.datasets.dataset import Dataset, Samples
 from spdatoms.datasets.ethz import load_ethz
 from spdatoms.datasets.feret import load_feret
 from spdatoms.datasets.flickr_materials import load_flickr_materials

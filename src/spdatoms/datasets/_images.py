@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._blocks import import_extra
+from spdatoms._utils.extras import import_extra
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".pgm", ".ppm")
 #: Grey images that were stored in colour differ by the rounding of their coding (JPEG's) between channels.

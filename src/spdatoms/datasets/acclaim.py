@@ -16,9 +16,8 @@ from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from spdatoms._utils.typing import Floats
 
 _ROTATIONS = ("rx", "ry", "rz")
 _TRANSLATIONS = ("tx", "ty", "tz")

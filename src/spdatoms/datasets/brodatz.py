@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._dataset import Array, Dataset, Samples, encode
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
 
 #: The plates that are in all releases: D14 is missing from the common one, which leaves 111.
 PLATES = tuple(i for i in range(1, 113) if i != 14)

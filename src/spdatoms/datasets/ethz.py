@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._dataset import Dataset, Samples, encode
 from spdatoms.datasets._images import image_files, read_colour
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 #: How many people and images a sequence has.
 SEQUENCES = {1: (83, 4857), 2: (35, 1936), 3: (28, 1762)}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._dataset import Array, Dataset, Samples, encode
-from spdatoms.datasets._files import read_mat
+from spdatoms._utils.archives import read_mat
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
-from spdatoms.validation import check_spd
+from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
+from spdatoms.geometry.validation import check_spd
 
 #: Frontal (ba; bj with another expression, bk in other light), and turned by +25, +15, −15, −25 degrees.
 POSES = ("ba", "bd", "be", "bf", "bg", "bj", "bk")
@@ -138,7 +138,7 @@ def _load_archive(root: Path, problems: Problems, size: tuple[int, int] | None) 
 
 
 def _resampled(images: Array, size: tuple[int, int]) -> Array:
-    from spdatoms._blocks import import_extra
+    from spdatoms._utils.extras import import_extra
 
     resize = import_extra("skimage.transform", extra="vision").resize
     scaled = [resize(image, size, preserve_range=True, anti_aliasing=True) for image in images]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._dataset import Array, Dataset, Samples, encode
-from spdatoms.datasets._files import read_npz
+from spdatoms._utils.archives import read_npz
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.acclaim import Skeleton, joint_positions, read_motion, read_skeleton
+from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
 
 #: The paper's fourteen actions, and the classes of the release that we take for them (the paper does
 #: not say which of several variants it used).

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._dataset import Array, Dataset, encode
-from spdatoms.datasets._files import read_npz
+from spdatoms._utils.archives import read_npz
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Array, Dataset, encode
 
 #: The mosaic that a case of the files stands for. Cases 1 and 6 match known Brodatz plates; that 2 to 5
 #: are these mosaics is probable, and was not checked.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms._blocks import import_extra
-from spdatoms.datasets._dataset import Array, Dataset, encode
+from spdatoms._utils.extras import import_extra
 from spdatoms.datasets._images import read_grey
+from spdatoms.datasets.dataset import Array, Dataset, encode
 
 PHOTOGRAPHS = ("brick", "coins", "grass", "gravel", "page", "text")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms._blocks import import_extra
-from spdatoms.datasets._dataset import Array, Dataset, Samples, encode
+from spdatoms._utils.extras import import_extra
 from spdatoms.datasets._images import image_files, read_colour
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
 
 #: The folders of the release, the action that each belongs to, and its number of films.
 FOLDERS = {

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from spdatoms._blocks import run_blocks
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.regions import stack_covariances
-from spdatoms.validation import FloatArray
 
 
 class Descriptor(TransformerMixin, BaseEstimator, ABC):

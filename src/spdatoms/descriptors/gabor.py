@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
-from spdatoms._blocks import import_extra
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.pixels import positions
-from spdatoms.validation import FloatArray
 
 SCALES, ORIENTATIONS = 5, 8
 

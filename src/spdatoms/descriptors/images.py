@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
 from spdatoms.descriptors.gabor import face
 from spdatoms.descriptors.pixels import person, texture
-from spdatoms.validation import FloatArray
 
 
 class RegionCovariance(RegionDescriptor):

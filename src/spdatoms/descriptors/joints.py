@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import Descriptor
-from spdatoms.descriptors._covariance import definite, mean_and_scale, sample_moments
-from spdatoms.validation import FloatArray
+from spdatoms.descriptors.covariance import definite, mean_and_scale, sample_moments
 
 
 class JointCovariance(Descriptor):

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import correlate1d
 
-from spdatoms._blocks import import_extra
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
-from spdatoms.validation import FloatArray
 
 # Frames must have room for the patches that are matched.
 _LEAST_SIDE = 12

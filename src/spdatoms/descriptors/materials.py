@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._blocks import import_extra
-from spdatoms.descriptors import _input as check
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import FloatArray, Indices
+from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import Descriptor
-from spdatoms.descriptors._covariance import definite, mean_and_scale, sample_moments, with_mean
-from spdatoms.validation import FloatArray
+from spdatoms.descriptors.covariance import definite, mean_and_scale, sample_moments, with_mean
 
 SPACING, PATCH = 5, 16
 
@@ -99,9 +99,7 @@ def material(
     return np.hstack([_sift(image, x, y, patch), colours.reshape(len(y), 27)])
 
 
-def _sift(
-    image: FloatArray, x: NDArray[np.intp], y: NDArray[np.intp], patch: int
-) -> NDArray[np.float32]:
+def _sift(image: FloatArray, x: Indices, y: Indices, patch: int) -> NDArray[np.float32]:
     cv2 = import_extra("cv2", extra="vision")
     grey = import_extra("skimage.color", extra="vision").rgb2gray(image)
     low, high = grey.min(), grey.max()

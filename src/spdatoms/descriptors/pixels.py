@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import correlate1d
 
-from spdatoms.descriptors import _input as check
-from spdatoms.validation import FloatArray
+from spdatoms._utils.typing import FloatArray
+from spdatoms.descriptors import inputs as check
 
 # ∂I/∂x ≈ I(x+1) − I(x−1) and ∂²I/∂x² ≈ −I(x−1) + 2I(x) − I(x+1), up to factors that no
 # affine-invariant divergence sees.

@@ -8,20 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._blocks import block_slices
 from spdatoms._compiled.regions import add_moments, box_covariances
-from spdatoms.descriptors import _input as check
-from spdatoms.descriptors._covariance import (
-    Floats,
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.descriptors import inputs as check
+from spdatoms.descriptors.covariance import (
     definite,
     mean_and_scale,
     sample_moments,
     with_mean,
 )
-from spdatoms.validation import FloatArray
 
 #: Boxes (count, axes, 2): where each begins and ends along each axis.
-Boxes = NDArray[np.intp]
+Boxes = Indices
 
 # An integral image costs about so many direct passes over the pixels, which run at BLAS speed.
 _PASSES = 4
@@ -222,7 +221,7 @@ def _gathered(moments: list[tuple[Floats, Floats]], n: int) -> tuple[Floats, Flo
 
 
 def _by_integral_image(
-    stack: FloatArray, centre: Floats, boxes: Boxes, edges: list[NDArray[np.intp]]
+    stack: FloatArray, centre: Floats, boxes: Boxes, edges: list[Indices]
 ) -> tuple[Floats, Floats]:
     """Sum up moments over the cells between edges of boxes; then a box is 2^axes look-ups."""
     *shape, n = stack.shape
@@ -243,7 +242,7 @@ def _by_integral_image(
     return means + centre, covariances
 
 
-def _integral(stack: FloatArray, centre: Floats, edges: list[NDArray[np.intp]]) -> Floats:
+def _integral(stack: FloatArray, centre: Floats, edges: list[Indices]) -> Floats:
     """Return the moments of all pixels before each crossing of edges, (*counts of edges, moments)."""
     *shape, n = stack.shape
     after = [_edge_after(e, length) for e, length in zip(edges, shape, strict=True)]
@@ -262,19 +261,19 @@ def _integral(stack: FloatArray, centre: Floats, edges: list[NDArray[np.intp]]) 
     return table
 
 
-def _edges(ends: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+def _edges(ends: Indices, length: int) -> Indices:
     """Return in order where boxes begin or end along an axis; like np.unique, but in linear time."""
     is_edge = np.zeros(length + 1, dtype=bool)
     is_edge[ends] = True
     return np.flatnonzero(is_edge)
 
 
-def _edges_before(edges: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+def _edges_before(edges: Indices, length: int) -> Indices:
     """Return for the positions 0, 1, … of an axis how many edges are at or before them."""
     return np.searchsorted(edges, np.arange(length), side="right")
 
 
-def _edge_after(edges: NDArray[np.intp], length: int) -> NDArray[np.intp]:
+def _edge_after(edges: Indices, length: int) -> Indices:
     """Return the number of the edge after every pixel of an axis, −1 outside the first and the last."""
     edge = _edges_before(edges, length)
     return np.where((edge > 0) & (edge < len(edges)), edge, -1)

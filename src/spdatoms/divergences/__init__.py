@@ -1,12 +1,14 @@
-"""Divergences between SPD matrices: one file, one class each, and their names."""
+"""Divergences between SPD matrices: one file, one class each; all pairs, and means."""
 
-from spdatoms.divergences._base import Divergence
-from spdatoms.divergences._registry import divergence_names, get_divergence
 from spdatoms.divergences.affine_invariant import AffineInvariant
+from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.burg import Burg
 from spdatoms.divergences.euclidean import Euclidean
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_euclidean import LogEuclidean
+from spdatoms.divergences.means import mean
+from spdatoms.divergences.pairwise import pairwise_divergence
+from spdatoms.divergences.registry import divergence_names, get_divergence
 from spdatoms.divergences.stein import Stein
 
 __all__ = [
@@ -19,4 +21,6 @@ __all__ = [
     "Stein",
     "divergence_names",
     "get_divergence",
+    "mean",
+    "pairwise_divergence",
 ]

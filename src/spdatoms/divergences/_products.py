@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms._blocks import run_blocks
-from spdatoms._compiled.finish import mirror, scale_and_shift, symmetrise
-from spdatoms.validation import FloatArray
+from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
+from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry import batched
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
@@ -29,10 +28,10 @@ class HalfVectorSet:
     """Half-vectors in double precision, and the precision of the matrices they come from."""
 
     n: int
-    half: NDArray[np.float64]
+    half: Floats
     dtype: np.dtype[np.floating]
 
-    def mean(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i as a matrix."""
         mean = (weights @ self.half)[None] / weights.sum()
         return np.asarray(batched.from_half_vectors(mean, self.n, weighted=True)[0])
@@ -95,9 +94,7 @@ def symmetrised_products(
     return out
 
 
-def squared_distances(
-    A: NDArray[np.float64], B: NDArray[np.float64] | None, n_jobs: int | None
-) -> NDArray[np.float64]:
+def squared_distances(A: Floats, B: Floats | None, n_jobs: int | None) -> Floats:
     """Return ‖A_i − B_j‖² for all pairs of rows (all pairs of rows of A without B).
 
     The rows are centred first: where all lie far from the origin, as logarithms of tiny matrices
@@ -117,7 +114,7 @@ def squared_distances(
     return shifted_products(fill, A.shape[1], -2.0, squares, other_squares, n_jobs)
 
 
-def rounded(values: NDArray[np.float64], dtype: np.dtype[np.floating]) -> FloatArray:
+def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
     """Return the values in this precision; one that it cannot hold is an error."""
     if values.max() > np.finfo(dtype).max:
         raise _overflow(dtype)

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from spdatoms._blocks import block_slices, run_blocks
 from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
-from spdatoms._compiled.finish import mirror
+from spdatoms._compiled.elementwise import mirror
 from spdatoms._compiled.interleave import aligned_empty
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
-from spdatoms._spectral import cholesky, compose, factored_spectrum, gram
-from spdatoms.divergences._base import Divergence
-from spdatoms.validation import FloatArray
+from spdatoms._utils.threads import block_slices, run_blocks
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry.spectral import cholesky, compose, factored_spectrum, gram
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.
@@ -34,11 +33,11 @@ class FactoredSet:
 
     matrices: FloatArray
     #: L⁻¹ by blocks of rows, (m, slots).
-    inverses: NDArray[np.float64]
+    inverses: Floats
     #: L by blocks of columns, one matrix a lane, (batches, slots, lanes); the last is repeated.
-    factors: NDArray[np.float64]
+    factors: Floats
     #: 2k, one a lane.
-    exponents: NDArray[np.float64]
+    exponents: Floats
 
     @property
     def size(self) -> int:
@@ -48,11 +47,11 @@ class FactoredSet:
     def __len__(self) -> int:
         return len(self.matrices)
 
-    def dense_inverses(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
+    def dense_inverses(self, index: Indices) -> Floats:
         """Return L⁻¹ of some matrices as an array (·, n, n)."""
         return _dense(self.inverses[index], factor_orders(self.size)[0], self.size)
 
-    def dense_factors(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
+    def dense_factors(self, index: Indices) -> Floats:
         """Return L of some matrices as an array (·, n, n)."""
         batch, lane = np.divmod(index, self.factors.shape[2])
         return _dense(self.factors[batch, :, lane], factor_orders(self.size)[1], self.size)
@@ -107,9 +106,7 @@ class AffineInvariant(Divergence):
             np.fill_diagonal(out, 0.0)
         return out
 
-    def centre(
-        self, Z: FactoredSet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: FactoredSet, weights: Floats, current: Floats) -> Floats:
         """Return ``exp_C(Σ w_i log_C(Z_i) / Σ w_i)``, one step of Karcher's iteration from C.
 
         Negative weights move the centre away from their matrices; the result is SPD in any case.
@@ -125,7 +122,7 @@ class AffineInvariant(Divergence):
         return gram(L @ (U * np.exp(0.5 * eigenvalues)))
 
 
-def _whitened_logs(L: NDArray[np.float64], X: FloatArray) -> NDArray[np.float64]:
+def _whitened_logs(L: Floats, X: FloatArray) -> Floats:
     """Return log(L⁻¹ X L⁻ᵀ), through the factors of X: they have twice the digits."""
     M = cholesky(X.astype(np.float64))
     count, n = M.shape[:2]
@@ -136,7 +133,7 @@ def _whitened_logs(L: NDArray[np.float64], X: FloatArray) -> NDArray[np.float64]
     return compose(U, np.log(eigenvalues))
 
 
-def _scaled_factors(X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
     """Return L and 2k with ``X = 4^k L Lᵀ``."""
     X = X.astype(np.float64)
     largest = X.diagonal(axis1=1, axis2=2).max(axis=1)
@@ -151,9 +148,7 @@ def _scaled_factors(X: FloatArray) -> tuple[NDArray[np.float64], NDArray[np.floa
     return L, exponents.astype(np.float64)
 
 
-def _dense(
-    packed: NDArray[np.float64], order: tuple[NDArray[np.intp], NDArray[np.intp]], n: int
-) -> NDArray[np.float64]:
+def _dense(packed: Floats, order: tuple[Indices, Indices], n: int) -> Floats:
     rows, columns = order
     inside = (rows < n) & (columns < n)
     dense = np.zeros((len(packed), n, n))
@@ -193,9 +188,7 @@ def _answer_open_pairs(
         out[a[some], j[some]] = _by_singular_values(X, Y, rows.start + a[some], j[some])
 
 
-def _by_singular_values(
-    X: FactoredSet, Y: FactoredSet, i: NDArray[np.intp], j: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _by_singular_values(X: FactoredSet, Y: FactoredSet, i: Indices, j: Indices) -> Floats:
     """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
     ratios = np.linalg.svd(X.dense_inverses(i) @ Y.dense_factors(j), compute_uv=False)
     # They are wrong by eps times the largest: below that they say nothing.
@@ -207,5 +200,5 @@ def _by_singular_values(
             "make the matrices better conditioned by spdatoms.geometry.regularise or shrink."
         )
     shifts = np.log(2.0) * (Y.exponents[j] - X.exponents[i])
-    logs: NDArray[np.float64] = 2.0 * np.log(ratios) + shifts[:, None]
+    logs: Floats = 2.0 * np.log(ratios) + shifts[:, None]
     return np.asarray((logs**2).sum(axis=1))

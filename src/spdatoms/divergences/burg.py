@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms.divergences._base import Divergence
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import shifted_products
+from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey, JeffreySet
-from spdatoms.repair import nearest_spd
-from spdatoms.validation import FloatArray
+from spdatoms.geometry import batched
+from spdatoms.geometry.repair import nearest_spd
 
 
 @dataclass
@@ -64,13 +63,11 @@ class Burg(Divergence):
             np.fill_diagonal(out, 0.0)
         return out
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""
         return batched.inverse(Y) - batched.inverse(X)
 
-    def centre(
-        self, Z: BurgSet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: BurgSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, or (Σ w_i Z_i⁻¹ / Σ w_i)⁻¹ for the left side."""
         half = Z.half.matrices if self.side == "right" else Z.half.inverses
         total = (weights @ half)[None] / weights.sum()

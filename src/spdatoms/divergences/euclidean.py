@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms.divergences._base import Divergence
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
-from spdatoms.repair import nearest_spd
-from spdatoms.validation import FloatArray
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry import batched
+from spdatoms.geometry.repair import nearest_spd
 
 
 class Euclidean(Divergence):
@@ -34,13 +33,11 @@ class Euclidean(Divergence):
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
         return rounded(out, X.dtype)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""
         return np.asarray(2.0 * (X - Y), np.float64)
 
-    def centre(
-        self, Z: HalfVectorSet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, the stationary point."""
         C = Z.mean(weights)
         return np.asarray(nearest_spd(C)) if (weights < 0).any() else C

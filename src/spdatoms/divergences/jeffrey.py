@@ -6,19 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms._blocks import block_slices
-from spdatoms.divergences._base import Divergence
-from spdatoms.divergences._products import (
-    PREPARE_BYTES,
-    shifted_products,
-    symmetrised_products,
-)
-from spdatoms.geometry import geometric_mean
-from spdatoms.repair import nearest_spd
-from spdatoms.validation import FloatArray
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences._products import PREPARE_BYTES, shifted_products, symmetrised_products
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry import batched
+from spdatoms.geometry.functions import geometric_mean
+from spdatoms.geometry.repair import nearest_spd
 
 #: Up to this size tr(X⁻¹Y) + tr(Y⁻¹X) is one product of stacked half-vectors. Beyond it a block of
 #: those would take more memory than a second product takes time.
@@ -88,15 +83,13 @@ class Jeffrey(Divergence):
         shifts_y = np.zeros(len(Y.stacked), dtype)
         return shifted_products(fill, 2 * X.size, 0.5, shifts_x, shifts_y, n_jobs)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""
         inverse = batched.inverse(X)
-        gradient: NDArray[np.float64] = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
+        gradient: Floats = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
         return gradient
 
-    def centre(
-        self, Z: JeffreySet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: JeffreySet, weights: Floats, current: Floats) -> Floats:
         """Return Q # P⁻¹ with P = Σ w_i Z_i⁻¹ and Q = Σ w_i Z_i, the stationary point."""
         sums = (weights @ Z.stacked).reshape(2, -1)
         Q, P = batched.from_half_vectors(sums, Z.n, weighted=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms._blocks import block_slices
-from spdatoms.divergences._base import Divergence
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, squared_distances
-from spdatoms.geometry import expm, logm
-from spdatoms.validation import FloatArray
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry import batched
+from spdatoms.geometry.functions import expm, logm
 
 
 class LogEuclidean(Divergence):
@@ -36,8 +35,6 @@ class LogEuclidean(Divergence):
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
         return out.astype(X.dtype, copy=False)
 
-    def centre(
-        self, Z: HalfVectorSet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""
         return np.asarray(expm(Z.mean(weights)))

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms import batched
-from spdatoms.divergences._base import Divergence
-from spdatoms.repair import nearest_spd
-from spdatoms.validation import FloatArray
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry import batched
+from spdatoms.geometry.repair import nearest_spd
 
 
 @dataclass
@@ -66,13 +65,11 @@ class Stein(Divergence):
             return double.astype(X.matrices.dtype)
         return _pairwise_one_by_one(X.matrices, (Y or X).matrices)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> NDArray[np.float64]:
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""
         return batched.inverse(X + Y) - 0.5 * batched.inverse(X)
 
-    def centre(
-        self, Z: SteinSet, weights: NDArray[np.float64], current: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def centre(self, Z: SteinSet, weights: Floats, current: Floats) -> Floats:
         """Return (s/2)·P⁻¹ with P = Σ w_i (Z_i + current)⁻¹ and s = Σ w_i.
 
         It is one step of a fixed point iteration, and the stationary point is its fixed point.
@@ -83,7 +80,7 @@ class Stein(Divergence):
         if (weights < 0).any():
             P = nearest_spd(P)
         # P holds the inverse of the scaled sums: P⁻¹ is scale times what is asked for.
-        step: NDArray[np.float64] = batched.inverse(P[None])[0] * (0.5 * weights.sum() / scale)
+        step: Floats = batched.inverse(P[None])[0] * (0.5 * weights.sum() / scale)
         return step
 
 
@@ -115,3 +112,35 @@ def _pairwise_one_by_one(X: FloatArray, Y: FloatArray) -> FloatArray:
     S = np.array([[logdet(A, B) for B in Y] for A in X])
     S -= np.add.outer(halves_x, halves_y)
     return np.asarray(np.maximum(S, 0.0))
+
+
+def stein_kernel_is_guaranteed(beta: float, n: int) -> bool:
+    """Say whether exp(−β·S) is positive definite on *every* set of n×n SPD matrices.
+
+    It is if and only if β is one of ½, 1, 3/2, …, (n−1)/2, or at least (n−1)/2 [1]_. At another β
+    the Gram matrix of a particular set may well be positive definite, too: `DivergenceKernel` looks.
+
+    Parameters
+    ----------
+    beta : float
+        The β of the kernel.
+    n : int
+        The size of the matrices.
+
+    Returns
+    -------
+    bool
+
+    References
+    ----------
+    .. [1] S. Sra, Positive definite matrices and the S-divergence, 2016.
+
+    Examples
+    --------
+    >>> from spdatoms.kernel import stein_kernel_is_guaranteed
+    >>> [stein_kernel_is_guaranteed(beta, n=4) for beta in (0.1, 0.5, 1.2, 1.5, 7.3)]
+    [False, True, False, True, True]
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}.")
+    return beta > 0 and (2 * beta >= n - 1 or float(2 * beta).is_integer())

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from spdatoms.experiments._core import (
+from spdatoms.experiments.experiment import (
     Experiment,
     Method,
     NoDataError,
@@ -24,8 +24,8 @@ from spdatoms.experiments._core import (
     Task,
     UnknownNameError,
 )
-from spdatoms.experiments._results import Results, Row, SettingsError, Summary, read_results
-from spdatoms.experiments._runner import RESULTS_FILE, run
+from spdatoms.experiments.results import Results, Row, SettingsError, Summary, read_results
+from spdatoms.experiments.runner import RESULTS_FILE, run
 
 #: Where each experiment is.
 _HOME = {
@@ -77,5 +77,7 @@ def get_experiment(name: str) -> Experiment:
             f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}."
         )
     module, kind = _HOME[name]
-    experiment: Experiment = getattr(import_module(f"spdatoms.experiments.{module}"), kind)()
+    experiment: Experiment = getattr(
+        import_module(f"spdatoms.experiments.protocols.{module}"), kind
+    )()
     return experiment

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._utils.typing import Floats
+from spdatoms.geometry.validation import check_spd
 from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute
-from spdatoms.validation import check_spd
 
 #: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
 _LINE_STYLES = ("-", "--", ":")
@@ -129,7 +130,7 @@ class AtomsDisplay(Display):
         ax.set_axis_off()
         return self
 
-    def _draw_ellipses(self, ax: Any, cells: NDArray[np.float64]) -> None:
+    def _draw_ellipses(self, ax: Any, cells: Floats) -> None:
         reach = np.sqrt(self.atoms.diagonal(axis1=1, axis2=2).max(axis=1))
         scales = _FILL / (np.full(len(reach), reach.max()) if self.common_scale else reach)
         planes = list(combinations(range(self.atoms.shape[-1]), 2))
@@ -149,7 +150,7 @@ class AtomsDisplay(Display):
         place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
         ax.legend(handles, names, frameon=False, fontsize=9, **place)
 
-    def _draw_heat_maps(self, ax: Any, cells: NDArray[np.float64]) -> None:
+    def _draw_heat_maps(self, ax: Any, cells: Floats) -> None:
         half = 0.42
         style: dict[str, Any] = {"cmap": "cividis", "vmin": -1.0, "vmax": 1.0}
         for atom, (x, y) in zip(self.atoms, cells, strict=True):
@@ -157,17 +158,17 @@ class AtomsDisplay(Display):
             image = ax.imshow(atom / np.abs(atom).max(), extent=extent, **style)
         self.figure_.colorbar(image, ax=ax, label="entry / largest entry", shrink=0.8)
 
-    def _write_titles(self, ax: Any, cells: NDArray[np.float64]) -> None:
+    def _write_titles(self, ax: Any, cells: Floats) -> None:
         titles = self.titles or [str(index) for index in range(len(self.atoms))]
         for title, (x, y) in zip(titles, cells, strict=True):
             ax.text(x, y + 0.46, title, ha="center", va="top", fontsize=8, color="0.25")
 
 
-def ellipse(A: NDArray[np.floating]) -> NDArray[np.float64]:
+def ellipse(A: NDArray[np.floating]) -> Floats:
     """Return points L (cos φ, sin φ) with A = L Lᵀ, which lie on xᵀ A⁻¹ x = 1, shape (2, points)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _POINTS)
     circle = np.stack([np.cos(angle), np.sin(angle)])
-    points: NDArray[np.float64] = np.linalg.cholesky(A.astype(np.float64)) @ circle
+    points: Floats = np.linalg.cholesky(A.astype(np.float64)) @ circle
     return points
 
 

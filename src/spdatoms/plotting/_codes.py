@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spdatoms._blocks import import_extra
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Indices
 from spdatoms.plotting._display import Display, dense_codes
 
 #: The entry that is drawn black, as a quantile of the non-zero ones: a few large ones would leave
@@ -151,7 +152,7 @@ class CodesDisplay(Display):
         ax.set_xlabel("atom")
         return self
 
-    def _rows(self) -> NDArray[np.intp]:
+    def _rows(self) -> Indices:
         """Return the codes to show, in the order of their labels."""
         count = len(self.codes)
         order = np.arange(count) if self.y is None else np.argsort(self.y, kind="stable")

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from spdatoms._utils.typing import Floats
 from spdatoms.plotting._display import Display, without_frame
 
 #: Line styles and markers that can be told apart in grey.
@@ -28,7 +29,7 @@ def _styles(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, NDArray[np.float64]]:
+def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, Floats]:
     arrays = {label: np.asarray(values, np.float64) for label, values in curves.items()}
     if not arrays or any(values.ndim != 1 or not len(values) for values in arrays.values()):
         raise ValueError(f"{name} must hold a sequence of numbers for every method.")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._blocks import import_extra
+from spdatoms._utils.extras import import_extra
 
 #: The ink of lines and bars, and of what is to stand back.
 INK, PALE = "#1f3b57", "#9aa7b4"

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms.lasso import sparse_code_path
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms.geometry.validation import check_spd
+from spdatoms.lasso.solve import sparse_code_path
 from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute, without_frame
-from spdatoms.validation import check_spd
 
 #: Line styles of the labelled atoms, or classes, in turn.
 _LINE_STYLES = ("-", "--", ":", "-.")
@@ -173,11 +174,11 @@ class RegularisationPathDisplay(Display):
         without_frame(ax)
         return self
 
-    def _largest(self) -> NDArray[np.intp]:
+    def _largest(self) -> Indices:
         """Return the atoms to name: those with the largest entries anywhere on the path."""
         sizes = np.abs(self.codes).max(axis=0)
         order = np.argsort(-sizes, kind="stable")[: self.n_labelled]
-        used: NDArray[np.intp] = order[sizes[order] > 0]
+        used: Indices = order[sizes[order] > 0]
         return used
 
     def _styles(self) -> dict[int, str]:
@@ -203,7 +204,7 @@ class RegularisationPathDisplay(Display):
             ax.legend(list(handles.values()), list(handles), fontsize=9, handlelength=2.8, **place)
 
 
-def _default_alphas(cross: NDArray[Any]) -> NDArray[np.float64]:
+def _default_alphas(cross: NDArray[Any]) -> Floats:
     """Return 61 values from 2·max|k|, the least α with a zero code, to a thousandth of it."""
     greatest = 2.0 * float(np.abs(cross).max())
     if greatest <= 0:

@@ -12,7 +12,8 @@ Whoever has made a ``dask.distributed.Client`` computes on its workers; without 
 
 from __future__ import annotations
 
-from spdatoms._budget import block_budget, is_streamed
-from spdatoms.scale._streams import Stream, open_stream
+from spdatoms.scale.budget import block_budget, is_streamed
+from spdatoms.scale.source import open_stream
+from spdatoms.scale.stream import Stream
 
 __all__ = ["Stream", "block_budget", "is_streamed", "open_stream"]

@@ -15,13 +15,15 @@ from operator import getitem
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms._blocks import import_extra, one_blas_thread
-from spdatoms._budget import BLOCK_BYTES, block_bytes
-from spdatoms._coded_data import added
-from spdatoms.scale._streams import Piece, Stream, Sweeps, Term, Work
-from spdatoms.validation import FloatArray, check_stack, float_type
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.typing import FloatArray, Indices
+from spdatoms.geometry.validation import check_stack, float_type
+from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
+from spdatoms.scale.parts import added
+from spdatoms.scale.passes import Piece, Sweeps, Term, Work
+from spdatoms.scale.stream import Stream
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
@@ -47,12 +49,12 @@ class DaskStream(Stream):
         """Bytes of matrices that a task may read: more where workers have memory, as fewer tasks cost less."""
         return block_bytes(max(BLOCK_BYTES, _memory_of_a_thread() // _SHARE_OF_MEMORY))
 
-    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> FloatArray:
+    def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
             return np.asarray(self.X[chosen].compute())
         return self._rows(np.asarray(chosen))
 
-    def _rows(self, chosen: NDArray[np.intp]) -> FloatArray:
+    def _rows(self, chosen: Indices) -> FloatArray:
         """Return some matrices, chunk by chunk: Dask's own indexing would shuffle the array."""
         dask = import_extra("dask", extra="scale")
         rows, back = np.unique(chosen, return_inverse=True)

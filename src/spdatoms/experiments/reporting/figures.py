@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._blocks import import_extra
-from spdatoms.experiments._core import ACCURACY, Experiment
-from spdatoms.experiments._results import Results
+from spdatoms._utils.extras import import_extra
+from spdatoms.experiments.experiment import ACCURACY, Experiment
+from spdatoms.experiments.results import Results
 from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
 
 _MAX_RANK = 20

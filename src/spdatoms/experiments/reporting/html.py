@@ -6,13 +6,13 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from spdatoms import __version__
-from spdatoms._blocks import import_extra
-from spdatoms._checkpoint import replace_file
-from spdatoms.experiments._core import Experiment
-from spdatoms.experiments._results import Results
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.files import replace_file
+from spdatoms._utils.version import __version__
+from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.tables import remarks, tables
+from spdatoms.experiments.results import Results
 
 REPORT = "report.html"
 

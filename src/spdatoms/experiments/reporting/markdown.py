@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spdatoms.experiments._core import Experiment
-from spdatoms.experiments._results import Results
+from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.tables import remarks, tables, to_markdown
+from spdatoms.experiments.results import Results
 
 _HEAD = """# Results
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spdatoms._blocks import import_extra
-from spdatoms.experiments._core import ACCURACY, Experiment, Published
-from spdatoms.experiments._results import Results, Summary
+from spdatoms._utils.extras import import_extra
+from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
+from spdatoms.experiments.results import Results, Summary
 
 MEASURED, PUBLISHED, CITED = "measured", "published", "cited"
 

@@ -1,0 +1,1 @@
+"""What every room uses: threads, progress, files, checks of parameters, types."""

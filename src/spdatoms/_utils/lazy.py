@@ -1,0 +1,34 @@
+"""Public names of a package that are imported when they are first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(
+    package: str, home: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` of a package.
+
+    Parameters
+    ----------
+    package : str
+        The name of the package.
+    home : mapping of str to str
+        The module that defines each public name, relative to the package.
+    """
+    namespace = vars(sys.modules[package])
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        namespace[name] = getattr(import_module(f"{package}.{home[name]}"), name)
+        return namespace[name]
+
+    def names() -> list[str]:
+        return sorted({*namespace, *home})
+
+    return get, names

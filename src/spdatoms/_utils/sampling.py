@@ -1,0 +1,41 @@
+"""Random and evenly spaced choices of matrices."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator of random numbers for whatever scikit-learn or NumPy call a random state."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
+    """Return the first samples in this order that differ from each other, ``count`` at most."""
+    order = np.asarray(order, np.intp)
+    seen: set[bytes] = set()
+    chosen: list[int] = []
+    # A few at a time: data may be far away, and mostly the first ones will do.
+    for part in block_slices(len(order), 2 * count):
+        if len(chosen) == count:
+            break
+        for i, matrix in zip(order[part], X[order[part]], strict=True):
+            digest = hashlib.blake2b(matrix.tobytes(), digest_size=16).digest()
+            if digest not in seen and len(chosen) < count:
+                seen.add(digest)
+                chosen.append(int(i))
+    return chosen
+
+
+def evenly_spaced(count: int, limit: int) -> slice:
+    """Return a slice that takes at most ``limit`` of ``count`` things, evenly, the same every time."""
+    return slice(None, None, -(-count // limit))

@@ -1,0 +1,98 @@
+"""Run a task over blocks of items: threads, Ctrl-C and progress in one place.
+
+Compiled kernels release the GIL and do a few milliseconds to a few hundred of work per block, so plain
+threads scale, the interpreter sees Ctrl-C between two blocks, and a progress bar gets its ticks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import nullcontext
+from functools import cache
+from typing import Any
+
+import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
+from threadpoolctl import ThreadpoolController
+
+from spdatoms._utils.progress import progress_bar
+
+
+def effective_n_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs must not be 0: use None or 1 for one thread, -1 for all processors."
+        )
+    if n_jobs < 0:
+        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return n_jobs
+
+
+def block_slices(n_items: int, block: int) -> Iterator[slice]:
+    """Cut ``range(n_items)`` into consecutive slices of at most ``block`` items."""
+    for start in range(0, n_items, block):
+        yield slice(start, min(n_items, start + block))
+
+
+@cache
+def _threadpools() -> ThreadpoolController:
+    # Looking for the loaded libraries costs a millisecond, more than some whole computations here.
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """Context manager that holds BLAS at one thread."""
+    return _threadpools().limit(limits=1, user_api="blas")
+
+
+def run_blocks(
+    task: Callable[[slice], None],
+    n_items: int,
+    block: int,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    description: str = "",
+    uses_blas: bool = True,
+) -> None:
+    """Call ``task`` on consecutive slices of ``range(n_items)``.
+
+    With one job the slices run in the calling thread, in order; with more they run in a thread pool,
+    in any order. If the task uses BLAS, that is held at one thread meanwhile, so that the two do not
+    fight over the cores.
+    An exception, Ctrl-C included, stops the run after the blocks that are under way.
+    """
+    slices = list(block_slices(n_items, max(1, block)))
+    jobs = min(effective_n_jobs(n_jobs), len(slices))
+    with (
+        one_blas_thread() if uses_blas else nullcontext(),
+        progress_bar(n_items, description, progress) as advance,
+    ):
+        if jobs <= 1:
+            for part in slices:
+                task(part)
+                advance(part.stop - part.start)
+        else:
+            _run_threaded(task, slices, jobs, advance)
+
+
+def _run_threaded(
+    task: Callable[[slice], None],
+    slices: list[slice],
+    jobs: int,
+    advance: Callable[[int], Any],
+) -> None:
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="spdatoms")
+    try:
+        running = {pool.submit(task, part): part for part in slices}
+        while running:
+            done, _ = wait(running, timeout=0.2, return_when=FIRST_EXCEPTION)
+            for future in done:
+                part = running.pop(future)
+                future.result()
+                advance(part.stop - part.start)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,1 @@
+"""Sparse coding and K-SVD of matrix logarithms."""

@@ -1,0 +1,1 @@
+"""Sparse coding in the tangent space of each query, and its dictionaries."""

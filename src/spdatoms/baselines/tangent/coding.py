@@ -1,0 +1,222 @@
+"""Sparse coding in the tangent space of the query, with an affine constraint.
+
+J. Ho, Y. Xie, B. Vemuri: *On a nonlinear generalization of sparse coding and dictionary learning*,
+ICML 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.baselines.inputs import check_price, given_dictionary
+from spdatoms.baselines.scores import ScoredClassifier
+from spdatoms.baselines.tangent._affine_lasso import affine_code
+from spdatoms.baselines.tangent._tangents import Tangents
+from spdatoms.geometry.half_vectors import vech
+
+#: What the solver aims at, relative to the largest squared distance of an atom.
+_TOL = 1e-9
+
+
+def tangent_codes(
+    X: FloatArray,
+    atoms: FloatArray,
+    alpha: float,
+    *,
+    progress: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[Floats, Floats, Floats]:
+    """min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, for each of the matrices X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n, n)
+        The queries, checked already.
+    atoms : ndarray of shape (N, n, n)
+        The D_j.
+    alpha : float
+        The price of ‖y‖₁; since Σ y = 1, it is one of negative entries alone.
+    progress : bool
+        Show a progress bar.
+    n_jobs : int, optional
+        The number of threads.
+
+    Returns
+    -------
+    codes : ndarray of shape (m, N)
+    objective : ndarray of shape (m,)
+    kkt_residual : ndarray of shape (m,)
+        The largest violation of the optimality conditions, relative to the largest squared distance
+        of an atom or to α, if that is larger.
+    """
+    D = np.asarray(atoms, np.float64)
+    codes, objective, residual = np.empty((len(X), len(D))), np.empty(len(X)), np.empty(len(X))
+
+    def code_queries(part: slice) -> None:
+        for i, _, solution in _coded(X, D, alpha, part):
+            codes[i], objective[i], residual[i] = solution
+
+    run_blocks(code_queries, len(X), 4, n_jobs, progress, "Riemannian sparse coding")
+    return codes, objective, residual
+
+
+def _coded(
+    X: FloatArray, D: Floats, alpha: float, part: slice
+) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
+    """Give i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
+    for i in range(part.start, part.stop):
+        tangents = Tangents.at(np.asarray(X[i], np.float64), D)
+        B = vech(tangents.matrices, weighted=True)
+        yield i, B, affine_code(B, alpha, _TOL)
+
+
+class RiemannianCoding(SPDEstimator):
+    """What the estimators of coding in tangent spaces share: codes of queries over ``atoms_``."""
+
+    alpha: float
+    verbose: int
+    n_jobs: int | None
+    atoms_: FloatArray
+
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats, Floats]:
+        return tangent_codes(
+            X, self.atoms_, float(self.alpha), progress=bool(self.verbose), n_jobs=self.n_jobs
+        )
+
+
+class RiemannianSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RiemannianCoding):
+    """min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, the norm and log affine-invariant.
+
+    Parameters
+    ----------
+    dictionary : array-like of shape (N, n, n), optional
+        The atoms. Without them the matrices given to `fit` are the atoms.
+    alpha : float
+        The price of ‖y‖₁.
+    verbose : int
+        1 shows a progress bar.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The dictionary.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines.riemannian import RiemannianSparseCoder
+    >>> D = np.array([np.eye(2), 16.0 * np.eye(2)])
+    >>> RiemannianSparseCoder(D).fit(D).transform(2.0 * D[:1]).round(6)
+    array([[0.75, 0.25]])
+    """
+
+    def __init__(
+        self,
+        dictionary: ArrayLike | None = None,
+        alpha: float = 0.1,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.dictionary = dictionary
+        self.alpha = alpha
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> RiemannianSparseCoder:
+        """Keep the dictionary, which is X (N, n, n) if none was given."""
+        check_price(self.alpha)
+        X = self._check_training_matrices(X)
+        self.atoms_ = given_dictionary(self.dictionary, X)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
+        X = self._check_queries(X)
+        return self._code(X)[0].astype(np.result_type(X, self.atoms_), copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.atoms_)
+
+
+class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
+    """The class c with the least ‖Σ_{j∈c} y_j log_X(D_j) / Σ_{j∈c} y_j‖_X, y the code of X.
+
+    The training matrices are the labelled atoms, and the part of a class is brought back to the affine
+    constraint. A class without a positive share of the code comes after all the others, by its nearest
+    atom.
+
+    Parameters
+    ----------
+    alpha : float
+        The price of ‖y‖₁.
+    verbose : int
+        1 shows a progress bar.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    atoms_ : ndarray of shape (N, n, n)
+        The training matrices.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.baselines.riemannian import RiemannianSparseClassifier
+    >>> X = np.array([np.diag([1.0, 4.0]), np.diag([4.0, 1.0])])
+    >>> RiemannianSparseClassifier().fit(X, ["tall", "wide"]).predict(1.1 * X[::-1])
+    array(['wide', 'tall'], dtype='<U4')
+    """
+
+    def __init__(self, alpha: float = 0.1, verbose: int = 0, n_jobs: int | None = None) -> None:
+        self.alpha = alpha
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> RiemannianSparseClassifier:
+        """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
+        check_price(self.alpha)
+        X = self._check_training_matrices(X)
+        self.classes_, self._atom_classes = check_labels(y, len(X))
+        self.atoms_ = X
+        return self
+
+    def _scores(self, X: FloatArray) -> Floats:
+        """Return minus the residuals of the classes."""
+        D = np.asarray(self.atoms_, np.float64)
+        members = np.equal.outer(np.arange(len(self.classes_)), self._atom_classes)
+        scores = np.empty((len(X), len(self.classes_)))
+
+        def score_queries(part: slice) -> None:
+            for i, B, (y, _, _) in _coded(X, D, float(self.alpha), part):
+                scores[i] = -_class_residuals(B, y, members)
+
+        progress = bool(self.verbose)
+        run_blocks(score_queries, len(X), 4, self.n_jobs, progress, "Riemannian sparse coding")
+        return scores
+
+
+def _class_residuals(B: Floats, y: Floats, members: NDArray[np.bool_]) -> Floats:
+    parts = members * y
+    shares = parts.sum(axis=1)
+    used = shares > 1e-12
+    residuals = np.linalg.norm(parts @ B, axis=1) / np.where(used, shares, 1.0)
+    distances = np.where(members, np.linalg.norm(B, axis=1), np.inf).min(axis=1)
+    worst = np.where(used, residuals, 0.0).max()
+    return np.asarray(np.where(used, residuals, worst + 1.0 + distances))

@@ -1,0 +1,1 @@
+"""Tensor sparse coding: codes and dictionaries under the Burg divergence."""

@@ -1,0 +1,151 @@
+"""Tensor sparse codes over a dictionary: the typed front of the compiled MAXDET solver."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from spdatoms._compiled.bounded_maxdet import code_bounded
+from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_free
+from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry.batched import inverse, log_determinant
+from spdatoms.geometry.half_vectors import unvech, vech
+from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+from spdatoms.lasso.certificate import Certificate
+
+#: Queries that a thread takes at a time.
+_BLOCK = 16
+#: The tolerance of codes to start from.
+_ROUGH = 1e-2
+
+
+@dataclass(frozen=True)
+class TensorCodes:
+    """Codes, the proof of how good they are, and the multipliers of the bound.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (m, N)
+        y ≥ 0.
+    certificate : Certificate
+        Its ``objective`` is B(Σ y_j D_j, X) + λ Σ y_j, with the Burg divergence B, its
+        ``kkt_residual`` is relative: max_j |min(c_j y_j, g_j/c_j)| with the gradient g, and the share
+        of the duality gap that the bound causes.
+    multipliers : ndarray of shape (m, n, n)
+        Z ⪰ 0 with tr Z(X − Σ y_j D_j) = 0, zero without a bound.
+    """
+
+    codes: Floats
+    certificate: Certificate
+    multipliers: Floats
+
+
+class MaxdetDictionary:
+    """min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + λ) − logdet(Σ_j y_j D_j) for many X over one dictionary.
+
+    The problem does not change when atoms and queries go through the same congruence. That which makes
+    the mean of the atoms the identity takes away units and most of the condition number.
+
+    Parameters
+    ----------
+    atoms : ndarray of shape (N, n, n)
+        The D_j, checked already.
+    """
+
+    def __init__(self, atoms: FloatArray) -> None:
+        # The order in memory must not decide how BLAS rounds.
+        D = np.ascontiguousarray(atoms, np.float64)
+        largest = np.abs(D).max()
+        L = cholesky((D / largest).mean(axis=0)) * np.sqrt(largest)
+        self.frame: Floats = np.linalg.inv(L)
+        self.atoms = self.in_frame(D)
+        self.halves = np.ascontiguousarray(vech(self.atoms, weighted=True))
+        self.logdets = log_determinant(self.atoms)
+
+    def in_frame(self, X: Floats) -> Floats:
+        """Return X (m, n, n) after the congruence that makes the mean atom the identity."""
+        return np.ascontiguousarray(symmetric_part(self.frame @ X @ transpose(self.frame)))
+
+    def code(
+        self,
+        X: FloatArray,
+        alpha: float,
+        *,
+        bounded: bool,
+        tol: float = 1e-9,
+        max_rounds: int = 200,
+        progress: bool = False,
+        n_jobs: int | None = None,
+    ) -> TensorCodes:
+        """Return the codes of X (m, n, n), of which `check_spd` has approved.
+
+        With ``bounded``, Σ_j y_j D_j ⪯ X holds as well. ``tol`` is the duality gap that is allowed,
+        over n.
+        """
+        queries = self.in_frame(np.ascontiguousarray(X, np.float64))
+        m, n = queries.shape[:2]
+        costs = vech(inverse(queries), weighted=True) @ self.halves.T + alpha
+        codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, 4))
+        multipliers = np.zeros((m, self.halves.shape[1]))
+
+        def code_queries(part: slice) -> None:
+            for i in range(part.start, part.stop):
+                self._code_one(
+                    queries[i] if bounded else None, costs[i], tol, max_rounds,
+                    codes[i], multipliers[i], report[i],
+                )  # fmt: skip
+
+        run_blocks(code_queries, m, _BLOCK, n_jobs, progress, "tensor sparse coding")
+        codes /= costs
+        Z = transpose(self.frame) @ unvech(multipliers, weighted=True) @ self.frame
+        return TensorCodes(codes, _certify(report, codes, queries, n, tol), symmetric_part(Z))
+
+    def _code_one(
+        self,
+        bound: Floats | None,
+        costs: Floats,
+        tol: float,
+        max_rounds: int,
+        x: Floats,
+        Z: Floats,
+        report: Floats,
+    ) -> None:
+        """Write c∘y, the half-vector of Z and the report of one query."""
+        D, halves, logdets = self.atoms, self.halves, self.logdets
+        if bound is not None:
+            # Where the bound matters, a rough solution without it is a good start.
+            code_free(D, halves, logdets, costs, _ROUGH, max_rounds, x, report)
+            if code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report):
+                return
+        code_free(D, halves, logdets, costs, tol, max_rounds, x, report)
+        if bound is not None:
+            code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report)
+
+
+def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float) -> Certificate:
+    """cᵀy − logdet M + logdet X − n = B(M, X) + λ‖y‖₁."""
+    converged = (report[:, GAP] <= tol * n) & (report[:, RESIDUAL] <= tol)
+    certificate = Certificate(
+        kkt_residual=report[:, RESIDUAL].copy(),
+        duality_gap=report[:, GAP].copy(),
+        objective=report[:, OBJECTIVE] + log_determinant(queries) - n,
+        n_nonzero=np.count_nonzero(codes, axis=1).astype(np.int64),
+        rounds=report[:, ROUNDS].astype(np.int64),
+        converged=converged,
+    )
+    # What rounding leaves of a hard problem is not worth a word.
+    short = np.flatnonzero(report[:, GAP] > max(tol, 1e-6) * n)
+    if len(short):
+        worst = short[report[short, GAP].argmax()]
+        warnings.warn(
+            f"{len(short)} of {len(codes)} tensor sparse codes have a duality gap above the tolerance, "
+            f"query {worst} the largest: {report[worst, GAP]:.3g}. Their matrices may be too "
+            "ill-conditioned: spdatoms.geometry.shrink or regularise helps.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return certificate

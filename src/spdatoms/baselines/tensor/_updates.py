@@ -1,0 +1,162 @@
+"""Updates of the atoms of tensor sparse coding at fixed codes: the loss never increases.
+
+With M_i = Σ_j y_ij D_j the loss is Σ_i B(M_i, X_i) + λ Σ_ij y_ij tr(D_j)/τ, convex in all atoms. The last
+term is the price of the codes that atoms of trace τ would have, so that atoms cannot grow to make their
+codes cheap; afterwards they are given that trace and their codes the factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms.geometry.batched import inverse, log_determinant
+from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.geodesics import AffineGeodesics, congruence
+from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+
+#: Of a residual X − R, no eigenvalue relative to X is taken below this.
+_LEAST_RESIDUAL = 1e-2
+#: Halvings of a step before it is given up.
+_HALVINGS = 25
+
+
+@dataclass(frozen=True)
+class TensorData:
+    """Training matrices, prepared, and the terms of the loss."""
+
+    X: Floats
+    inverses: Floats
+    whitening: Floats
+    logdets: Floats
+    alpha: float
+    trace: float
+    bounded: bool
+
+    @classmethod
+    def of(cls, X: Floats, alpha: float, bounded: bool) -> TensorData:
+        """Prepare X (m, n, n); the atoms will have its mean trace."""
+        trace = float(np.einsum("mii->m", X).mean())
+        whitening = np.asarray(np.linalg.inv(cholesky(X)), np.float64)
+        return cls(X, inverse(X), whitening, log_determinant(X), alpha, trace, bounded)
+
+    def part(self, rows: Indices) -> TensorData:
+        """Return the same for some of the matrices."""
+        return TensorData(
+            self.X[rows], self.inverses[rows], self.whitening[rows], self.logdets[rows],
+            self.alpha, self.trace, self.bounded,
+        )  # fmt: skip
+
+    def losses(self, M: Floats, prices: Floats) -> tuple[Floats, Floats]:
+        """B(sM, X) + s·price of every matrix, and s: 1, or what brings sM under the bound."""
+        s = np.ones(len(M))
+        if self.bounded:
+            whitened = symmetric_part(self.whitening @ M @ transpose(self.whitening))
+            s = np.minimum(1.0, 1.0 / np.linalg.eigvalsh(whitened)[:, -1])
+        n = M.shape[-1]
+        linear = np.einsum("mij,mij->m", self.inverses, M) + prices
+        logdets = log_determinant(M) - self.logdets
+        return s * linear - logdets - n * np.log(s) - n, s
+
+    def prices(self, atoms: Floats, codes: Floats) -> Floats:
+        """λ Σ_j y_ij tr(D_j)/τ."""
+        return np.asarray(codes @ (np.einsum("jii->j", atoms) * (self.alpha / self.trace)))
+
+
+def combine(codes: Floats, atoms: Floats) -> Floats:
+    """M_i = Σ_j y_ij D_j."""
+    return np.asarray(codes @ atoms.reshape(len(atoms), -1)).reshape(-1, *atoms.shape[1:])
+
+
+def dictionary_loss(data: TensorData, atoms: Floats, codes: Floats) -> tuple[float, Floats]:
+    """Return the loss, and the codes scaled so that they keep the bound."""
+    losses, s = data.losses(combine(codes, atoms), data.prices(atoms, codes))
+    return float(losses.sum()), codes * s[:, None]
+
+
+def normalised(data: TensorData, atoms: Floats, codes: Floats) -> tuple[Floats, Floats]:
+    """Give every atom the trace τ and its codes the factor that it had."""
+    factors = np.einsum("jii->j", atoms) / data.trace
+    return atoms / factors[:, None, None], codes * factors
+
+
+def gradient(data: TensorData, atoms: Floats, codes: Floats, multipliers: Floats) -> Floats:
+    """∂/∂D_j = Σ_i y_ij (X_i⁻¹ − M_i⁻¹ + Z_i + λ/τ·I), with the multipliers Z of the bound."""
+    used = codes.any(axis=1)
+    slopes = data.inverses + multipliers + (data.alpha / data.trace) * np.eye(atoms.shape[-1])
+    slopes[used] -= inverse(combine(codes[used], atoms))
+    return combine(codes.T, slopes)
+
+
+def gradient_update(
+    data: TensorData, atoms: Floats, codes: Floats, multipliers: Floats, first_step: float
+) -> tuple[Floats, Floats, float, float]:
+    """Move all atoms along the geodesics of steepest descent; return atoms, codes, loss and step."""
+    L = cholesky(atoms)
+    G = gradient(data, atoms, codes, multipliers)
+    # The first-order part of the loss is the natural unit of an atom's gradient.
+    weights = np.einsum("jab,jab->j", combine(codes.T, data.inverses), atoms) / atoms.shape[-1]
+    directions = -congruence(L, G) / np.where(weights > 0, weights, 1.0)[:, None, None]
+    curve = AffineGeodesics.whitened(L, directions)
+    return _descend(lambda t: (curve.points(t), codes), data, atoms, codes, first_step)
+
+
+def atom_by_atom_update(
+    data: TensorData, atoms: Floats, codes: Floats
+) -> tuple[Floats, Floats, float]:
+    """Move one atom after the other towards (Σ_i y_ij E_i⁻¹ / |ω|)⁻¹, as K-SVD does for vectors.
+
+    E_i = X_i − Σ_{k≠j} y_ik D_k is what the other atoms leave to atom j of a matrix i ∈ ω that uses it;
+    the proposal minimises Σ_{i∈ω} B(y_ij D, E_i).
+    """
+    atoms, codes = atoms.copy(), codes.copy()
+    for j in range(len(atoms)):
+        users = np.flatnonzero(codes[:, j])
+        if len(users) == 0:
+            continue
+        share, y = data.part(users), codes[users]
+        proposal = _atom_of_residuals(share, atoms, y, j)
+
+        def trial(
+            t: float, atoms: Floats = atoms, y: Floats = y, j: int = j, target: Floats = proposal
+        ) -> tuple[Floats, Floats]:
+            moved = atoms.copy()
+            moved[j] = geodesic(atoms[j], target, t)
+            return moved, y
+
+        atoms, codes[users], _, _ = _descend(trial, share, atoms, y, 1.0)
+    return atoms, codes, dictionary_loss(data, atoms, codes)[0]
+
+
+def _atom_of_residuals(data: TensorData, atoms: Floats, codes: Floats, j: int) -> Floats:
+    others = codes.copy()
+    others[:, j] = 0.0
+    W = data.whitening
+    eigenvalues, U = np.linalg.eigh(
+        np.eye(atoms.shape[-1]) - symmetric_part(W @ combine(others, atoms) @ transpose(W))
+    )
+    F = transpose(U) @ W / np.sqrt(np.maximum(eigenvalues, _LEAST_RESIDUAL))[:, :, None]
+    P = np.einsum("m,mab,mac->bc", codes[:, j] / len(codes), F, F)
+    return np.asarray(inverse(symmetric_part(P)[None])[0])
+
+
+def _descend(
+    trial: Callable[[float], tuple[Floats, Floats]],
+    data: TensorData,
+    atoms: Floats,
+    codes: Floats,
+    first_step: float,
+) -> tuple[Floats, Floats, float, float]:
+    """Halve the step until the loss falls; without success everything stays."""
+    before, _ = dictionary_loss(data, atoms, codes)
+    t = first_step
+    for _ in range(_HALVINGS):
+        moved, y = normalised(data, *trial(t))
+        loss, y = dictionary_loss(data, moved, y)
+        if loss < before:
+            return moved, y, loss, t
+        t *= 0.5
+    return atoms, codes, before, t

@@ -1,0 +1,102 @@
+"""`SPDKNeighborsClassifier`: nearest neighbours under any divergence, the yardstick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.divergences import Divergence, get_divergence
+
+#: Divergences held at a time.
+_BLOCK_ENTRIES = 4_000_000
+
+
+class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
+    """The most frequent label among the k training matrices X_i with the least d(X, X_i).
+
+    Of classes with equally many votes the one whose matrix is nearest wins.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        The k.
+    metric : str or Divergence
+        Any divergence, as in `pairwise_divergence`.
+    n_jobs : int, optional
+        The number of threads.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDKNeighborsClassifier
+    >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
+    >>> SPDKNeighborsClassifier().fit(X, ["a", "a", "b", "b"]).predict(4.0 * X[:2])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        metric: str | Divergence = "riemann",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SPDKNeighborsClassifier:
+        """Remember the matrices X (m, n, n) and their labels y (m,)."""
+        X = self._check_training_matrices(X)
+        self.classes_, self._labels = check_labels(y, len(X))
+        if not 1 <= self.n_neighbors <= len(X):
+            raise ValueError(
+                f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
+                f"{self.n_neighbors}."
+            )
+        self._matrices = X
+        self._prepared = get_divergence(self.metric).prepare(X)
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the share of votes of each class for each of X, (m, n_classes)."""
+        return self._votes(self._check_queries(X))[0]
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each of the matrices X (m, n, n)."""
+        shares, nearest = self._votes(self._check_queries(X))
+        # A tie goes to the class of the nearest matrix: less than any vote, more than nothing.
+        shares = shares + (0.5 / self.n_neighbors) * (
+            (shares == shares.max(axis=1, keepdims=True)) * nearest
+        )
+        labels: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
+        return labels
+
+    def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:
+        """Return shares of votes, and for each class 1/(1 + rank of its nearest matrix)."""
+        divergence = get_divergence(self.metric)
+        shares = np.zeros((len(X), len(self.classes_)))
+        nearest = np.zeros_like(shares)
+        k = self.n_neighbors
+        for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._labels))):
+            queries = divergence.prepare(X[part].astype(self._matrices.dtype, copy=False))
+            values = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
+            neighbours = np.argsort(values, axis=1, kind="stable")[:, :k]
+            rows = np.arange(part.start, part.stop)
+            for rank in range(k - 1, -1, -1):
+                labels = self._labels[neighbours[:, rank]]
+                shares[rows, labels] += 1.0 / k
+                nearest[rows, labels] = 1.0 / (1.0 + rank)
+        return shares, nearest

@@ -1,0 +1,337 @@
+"""`SPDKMeans`: k-means of SPD matrices under any divergence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from spdatoms._utils.checks import check_size, check_weights
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import SPDEstimator, check_streamable
+from spdatoms.clustering._labelled import ClusteredSample, Sample, divergences_to
+from spdatoms.clustering._lloyd import Lloyd
+from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
+from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.geometry.validation import check_spd
+
+_SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {
+    "k-means++": plus_plus_seeds,
+    "random": random_seeds,
+}
+#: Seeds are drawn from so many matrices a cluster at most, evenly taken, or this number if that is more.
+_SEED_SAMPLES, _SEED_LEAST = 100, 20_000
+#: Starts for ``n_init="auto"`` where seeds are drawn without looking at the others.
+_RANDOM_STARTS = 10
+
+
+class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
+    """min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.
+
+    Lloyd's algorithm, and exchanges by Hartigan's rule where it stops. With the squared
+    affine-invariant distance, ``metric="riemann"``, it is the intrinsic k-means on the manifold. The
+    inertia never increases: a step of a centre that would raise it is shortened or not taken.
+
+    Parameters
+    ----------
+    n_clusters : int
+        The number k of clusters.
+    metric : str or Divergence
+        The divergence d, or squared distance: ``"riemann"``, ``"stein"``, ``"jeffrey"``,
+        ``"logeuclid"``, ``"euclid"`` or ``"burg"``, see `pairwise_divergence`.
+    init : {"k-means++", "random"} or array-like of shape (n_clusters, n, n)
+        The first centres: matrices drawn far apart (greedy k-means++, with divergences in place of
+        squared distances), matrices drawn at random, or given ones. They are drawn from 20,000
+        matrices, evenly taken, or 100 for every cluster if that is more.
+    n_init : int or "auto"
+        How many starts to make, of which the one with the least inertia is kept. ``"auto"`` is 10
+        for ``init="random"`` and else 1. Given centres are started from once.
+    max_iter : int
+        The most iterations of a start; if they do not suffice there is a `ConvergenceWarning`.
+    tol : float
+        It has converged when no matrix changes its cluster and no centre moves by more than this,
+        relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
+    random_state : int, RandomState, Generator or None
+        The source of randomness of the seeds. An int gives the same result every time.
+    verbose : int
+        1 shows a progress bar with the inertia.
+    n_jobs : int, optional
+        The number of threads, one if not given, all processors for -1. It does not change the
+        result.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n, n)
+        The centres, in the precision of the training matrices.
+    labels_ : ndarray of shape (m,)
+        The index of the cluster of each training matrix.
+    inertia_ : float
+        Σ_i w_i d(X_i, C) over the training matrices and their centres. Divergences are squared
+        distances, so this is a sum of squares.
+    inertia_history_ : ndarray of shape (n_iter_ + 1,)
+        The inertia at the start and after every iteration, which does not increase.
+    n_iter_ : int
+        The number of iterations of the best start.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Notes
+    -----
+    Where the centre of a cluster has no closed form (stein, riemann) an iteration takes one step to
+    it from the present one, and only divergences to centres that moved are computed again. A
+    cluster that becomes empty gets the worst represented matrix as its centre. Where nothing moves
+    any more, matrices for which another cluster would be better once its centre has followed them
+    are moved there together; the move is undone unless it lowers the inertia [1]_.
+
+    References
+    ----------
+    .. [1] M. Telgarsky and A. Vattani, Hartigan's method: k-means clustering without Voronoi, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.clustering import SPDKMeans
+    >>> scales = np.array([1.0, 1.1, 1.2, 9.0, 10.0])
+    >>> X = scales[:, None, None] * np.eye(2)
+    >>> kmeans = SPDKMeans(n_clusters=2, random_state=0).fit(X)
+    >>> kmeans.labels_ == kmeans.labels_[0]
+    array([ True,  True,  True, False, False])
+    >>> kmeans.predict([[[8.0, 0.0], [0.0, 12.0]]]) == kmeans.labels_[-1]
+    array([ True])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        metric: str | Divergence = "riemann",
+        init: str | ArrayLike = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> SPDKMeans:
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices, at least as many as clusters. It may be a Dask array, see `spdatoms.scale`.
+        y : object
+            Ignored.
+        sample_weight : array-like of shape (m,), optional
+            The weights w, not negative; a matrix with weight zero gets a label, but no say.
+
+        Returns
+        -------
+        SPDKMeans
+            The estimator itself.
+        """
+        self._check_parameters()
+        divergence = get_divergence(self.metric)
+        matrices: Any = check_streamable(X, self.n_jobs)
+        self.n_features_in_ = matrices.shape[-1]
+        # Normalised weights keep sums in range; the inertia is that of the weights as given.
+        weights = check_weights(sample_weight, len(matrices))
+        total = float(len(matrices) if sample_weight is None else np.sum(sample_weight))
+        used = np.flatnonzero(weights > 0)
+        self._check_number_of_samples(len(used), len(matrices))
+        data = self._data(divergence, matrices, weights, used)
+        starts = self._starts(divergence, matrices, weights, used)
+        best = min((self._run(data, centres) for centres in starts), key=lambda run: run.inertia)
+        self.cluster_centers_ = best.centres.astype(matrices.dtype)
+        self.n_iter_ = len(best.history) - 1
+        self.inertia_history_ = total * np.array(best.history)
+        if isinstance(data, ClusteredSample):
+            divergences = self._divergences(matrices)
+            self.labels_ = divergences.argmin(axis=0)
+            inertia = float(weights @ divergences.min(axis=0))
+        else:
+            self.labels_, inertia = data.nearest(self.cluster_centers_.astype(np.float64))
+        self.inertia_ = total * inertia
+        self._warn(best.converged)
+        return self
+
+    def predict(self, X: ArrayLike) -> Indices:
+        """Return the index of the nearest centre for each of X (m, n, n)."""
+        labels: Indices = self._divergences(self._check_queries(X)).argmin(axis=0)
+        return labels
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return d(X_i, C_j), the divergences of X (m, n, n) to the centres, shape (m, n_clusters)."""
+        X = self._check_queries(X)
+        dtype = np.result_type(X, self.cluster_centers_)
+        return np.ascontiguousarray(self._divergences(X).T, dtype=dtype)
+
+    def score(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return −Σ_i w_i min_j d(X_i, C_j) of X (m, n, n), the greater the better."""
+        nearest = self._losses(X)
+        if sample_weight is None:
+            return -float(nearest.sum())
+        check_weights(sample_weight, len(nearest))
+        return -float(nearest @ np.asarray(sample_weight, dtype=np.float64))
+
+    def _losses(self, X: ArrayLike) -> Floats:
+        """Return min_j d(X_i, C_j)."""
+        return np.asarray(self._divergences(self._check_queries(X)).min(axis=0))
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "max_iter"):
+            _check_count(name, getattr(self, name))
+        if self.n_init != "auto":
+            _check_count("n_init", self.n_init, " or 'auto'")
+        _check_tolerance(self.tol)
+        if isinstance(self.init, str) and self.init not in _SEEDS:
+            raise ValueError(
+                f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}."
+            )
+
+    def _check_number_of_samples(self, count: int, of: int) -> None:
+        if count < self.n_clusters:
+            which = "matrices" if count == of else "matrices with a positive weight"
+            raise ValueError(
+                f"X holds {count} {which}, fewer than n_clusters={self.n_clusters}: ask for at "
+                "most as many clusters as there are matrices."
+            )
+
+    def _data(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: Floats,
+        used: Indices,
+    ) -> Any:
+        """Return the matrices that have a weight, in memory or in a stream."""
+        if isinstance(X, np.ndarray):
+            return ClusteredSample(self._sample(divergence, X, weights, used))
+        from spdatoms.clustering._streamed import ClusteredStream
+
+        return ClusteredStream(X, divergence, weights, self.n_clusters)
+
+    def _sample(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: Floats,
+        chosen: Indices,
+    ) -> Sample:
+        """Prepare some of the matrices, in double precision."""
+        matrices = X[:] if len(chosen) == len(X) else X[chosen]
+        return Sample(
+            divergence, matrices.astype(np.float64, copy=False), weights[chosen], self.n_jobs
+        )
+
+    def _starts(
+        self,
+        divergence: Divergence,
+        X: Any,
+        weights: Floats,
+        used: Indices,
+    ) -> Iterator[Floats]:
+        """Yield the first centres of every start."""
+        if not isinstance(self.init, str):
+            yield self._given_centres()
+            return
+        random_state = self.random_state
+        generator = isinstance(random_state, np.random.Generator)
+        rng = random_state if generator else check_random_state(random_state)
+        starts: Any = self.n_init
+        if starts == "auto":
+            starts = _RANDOM_STARTS if self.init == "random" else 1
+        limit = max(_SEED_LEAST, _SEED_SAMPLES * self.n_clusters)
+        sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
+        for _ in range(starts):
+            yield sample.matrices[_SEEDS[self.init](sample, self.n_clusters, rng)]
+
+    def _given_centres(self) -> Floats:
+        centres = check_size(check_spd(self.init, name="init"), self.n_features_in_, name="init")
+        if len(centres) != self.n_clusters:
+            raise ValueError(
+                f"init holds {len(centres)} matrices, but n_clusters is {self.n_clusters}."
+            )
+        return centres.astype(np.float64)
+
+    def _run(self, data: Any, centres: Floats) -> Lloyd:
+        def run() -> Lloyd:
+            with _progress(self.max_iter, shown=bool(self.verbose)) as report:
+                return Lloyd(data, centres, self.tol).run(self.max_iter, report)
+
+        return run() if isinstance(data, ClusteredSample) else data.attempt(run)
+
+    def _divergences(self, X: FloatArray) -> Floats:
+        """d(X_i, C_j) at [j, i], in double precision whatever that of X is."""
+        divergence = get_divergence(self.metric)
+        prepared = divergence.prepare(X.astype(np.float64, copy=False))
+        centres = self.cluster_centers_.astype(np.float64)
+        return divergences_to(divergence, prepared, centres, self.n_jobs)
+
+    def _warn(self, converged: bool) -> None:
+        found = len(np.unique(self.labels_))
+        if not converged:
+            message = (
+                f"k-means did not converge in {self.max_iter} iterations: raise max_iter or tol."
+            )
+        elif found < self.n_clusters:
+            message = (
+                f"Only {found} of the {self.n_clusters} clusters have members: X has no more "
+                "matrices that differ."
+            )
+        else:
+            return
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+
+def _check_tolerance(tol: Any) -> None:
+    if not (isinstance(tol, Real) and np.isfinite(float(tol)) and float(tol) >= 0):
+        raise ValueError(f"tol must be a number ≥ 0, got {tol!r}.")
+
+
+def _check_count(name: str, value: Any, alternative: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name} must be an integer ≥ 1{alternative}, got {value!r}.")
+
+
+@contextmanager
+def _progress(max_iter: int, *, shown: bool) -> Iterator[Callable[[Lloyd], None]]:
+    """Give a function to call after every iteration, which moves a progress bar if it is shown."""
+    if not shown:
+        yield lambda run: None
+        return
+    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
+    with tqdm(total=max_iter, desc="k-means", unit="iteration") as bar:
+
+        def report(run: Lloyd) -> None:
+            bar.set_postfix(inertia=f"{run.inertia:.6g}", moving=int(run.moving.sum()))
+            bar.update()
+
+        yield report

@@ -1,0 +1,57 @@
+"""Covariances of feature vectors that are positive definite, also where nothing varies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spdatoms._compiled.regions import mean_and_variance
+from spdatoms._utils.typing import FloatArray, Floats
+
+#: A feature whose standard deviation is below a thousandth of its size counts as flat.
+_FLAT = 1e-6
+
+
+def sample_moments(samples: FloatArray) -> tuple[Floats, Floats]:
+    """Return the mean (F,) and the covariance Σ (f − μ)(f − μ)ᵀ / (N − 1) of samples (N, F).
+
+    The covariance of one sample is zero.
+    """
+    values = np.asarray(samples, dtype=np.float64)
+    mean = values.mean(axis=0)
+    centred = values - mean
+    return mean, centred.T @ centred / max(len(values) - 1, 1)
+
+
+def mean_and_scale(samples: FloatArray) -> tuple[Floats, Floats]:
+    """Return the mean of each feature of samples (N, F) and s_f = var(f) + 1e-6 · mean(f²).
+
+    s_f is the squared scale of a feature. One that is zero everywhere takes the mean of the others,
+    and 1 if all of them are zero.
+    """
+    values = np.ascontiguousarray(samples, dtype=np.float64)
+    mean, variance = np.empty((2, values.shape[1]))
+    mean_and_variance(values, mean, variance)
+    scale = variance + _FLAT * (variance + mean**2)
+    present = scale > 0.0
+    return mean, np.where(present, scale, scale[present].mean() if present.any() else 1.0)
+
+
+def definite(covariances: Floats, scale: Floats, ridge: float) -> Floats:
+    """Make C + ridge · diag(C_ff + s_f) of covariances C (..., F, F), in their place.
+
+    Each feature is judged in its own units, so the result does not depend on them: its correlation
+    matrix has no eigenvalue below ridge / (1 + ridge), whatever C is.
+    """
+    diagonal = np.einsum("...ii->...i", covariances)
+    diagonal += ridge * (diagonal + scale)
+    return covariances
+
+
+def with_mean(covariances: Floats, means: Floats) -> Floats:
+    """Return [[C + μμᵀ, μ], [μᵀ, 1]], which is definite with C (its Schur complement)."""
+    n = means.shape[-1]
+    out = np.empty((*means.shape[:-1], n + 1, n + 1))
+    out[..., :n, :n] = covariances + means[..., :, None] * means[..., None, :]
+    out[..., :n, n] = out[..., n, :n] = means
+    out[..., n, n] = 1.0
+    return out

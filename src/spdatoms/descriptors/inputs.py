@@ -1,0 +1,146 @@
+"""Is it an image, a stack of features, a video? If not: which one, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.typing import FloatArray
+
+
+def as_items(X: Any, what: str, ndim: int) -> Sequence[Any]:
+    """Return X as a sequence of images (or stacks, or sequences) of ``ndim`` axes or more."""
+    if isinstance(X, np.ndarray) and X.dtype != object and X.ndim <= ndim:
+        raise ValueError(
+            f"X must hold several {what}, got one array of shape {X.shape}: for a single one use [X]."
+        )
+    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+        raise TypeError(f"X must be a list or an array of {what}, got {type(X).__name__}.")
+    if len(X) == 0:
+        raise ValueError(f"X is empty: it holds no {what}.")
+    return X  # type: ignore[no-any-return]
+
+
+def as_real(array: ArrayLike, name: str) -> FloatArray:
+    """Return a finite, native float32 or float64 array."""
+    try:
+        values = np.asarray(array)
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be made an array: its rows differ in length.") from error
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got the dtype {values.dtype}.")
+    single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
+    values = np.asarray(values, dtype=np.float32 if single else np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(f"{name} is not finite: its entry {place} is {values[place]}.")
+    return values
+
+
+def grey_image(image: ArrayLike, name: str) -> FloatArray:
+    """Return a checked grey image (height, width)."""
+    values = as_real(image, name)
+    if values.ndim == 3 and values.shape[-1] in (3, 4):
+        raise ValueError(
+            f"{name} must be a grey image (height, width), got a colour image of shape "
+            f"{values.shape}: skimage.color.rgb2gray makes it grey."
+        )
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(
+            f"{name} must be a grey image (height, width), got the shape {values.shape}."
+        )
+    return values
+
+
+def colour_image(image: ArrayLike, name: str) -> FloatArray:
+    """Return a checked colour image (height, width, 3)."""
+    values = as_real(image, name)
+    if values.ndim == 2:
+        raise ValueError(
+            f"{name} must be a colour image (height, width, 3), got a grey one of shape "
+            f"{values.shape}: skimage.color.gray2rgb repeats it three times."
+        )
+    if values.ndim == 3 and values.shape[-1] == 4:
+        raise ValueError(
+            f"{name} has four channels, shape {values.shape}: leave out the transparency by "
+            "image[..., :3]."
+        )
+    if values.ndim != 3 or values.shape[-1] != 3 or 0 in values.shape:
+        raise ValueError(
+            f"{name} must be a colour image (height, width, 3), got the shape {values.shape}."
+        )
+    return values
+
+
+def feature_stack(features: ArrayLike, name: str) -> FloatArray:
+    """Return a checked stack (height, width, F) or (frames, height, width, F)."""
+    values = as_real(features, name)
+    if values.ndim not in (3, 4) or 0 in values.shape:
+        raise ValueError(
+            f"{name} must have the shape (height, width, F), or (frames, height, width, F) for a "
+            f"video, got {values.shape}."
+        )
+    return values
+
+
+def grey_video(video: ArrayLike, name: str, least_side: int) -> FloatArray:
+    """Return a checked grey video (frames, height, width) of two frames or more, not too small."""
+    values = as_real(video, name)
+    if values.ndim == 4 and values.shape[-1] in (3, 4):
+        raise ValueError(
+            f"{name} must be a grey video (frames, height, width), got a colour one of shape "
+            f"{values.shape}: skimage.color.rgb2gray makes it grey."
+        )
+    if values.ndim != 3 or 0 in values.shape:
+        raise ValueError(
+            f"{name} must be a grey video (frames, height, width), got the shape {values.shape}."
+        )
+    if len(values) < 2:
+        raise ValueError(f"{name} has one frame only: motion takes two or more.")
+    if min(values.shape[1:]) < least_side:
+        raise ValueError(
+            f"{name} has frames of {values.shape[1]}×{values.shape[2]} pixels, but optical flow takes "
+            f"at least {least_side}×{least_side}."
+        )
+    return values
+
+
+def joint_sequence(sequence: ArrayLike, name: str) -> FloatArray:
+    """Return a checked sequence (frames, joints, 3) of two frames or more."""
+    values = as_real(sequence, name)
+    if values.ndim != 3 or values.shape[-1] != 3 or 0 in values.shape[1:]:
+        raise ValueError(
+            f"{name} must be a sequence of joint positions (frames, joints, 3), got the shape "
+            f"{values.shape}."
+        )
+    if len(values) < 2:
+        raise ValueError(f"{name} has one frame or none: a covariance takes two or more.")
+    return values
+
+
+def times(shape: Sequence[int]) -> str:
+    """Return ``12×16``, as a size is written."""
+    return "×".join(map(str, shape))
+
+
+def lengths(value: Any, name: str, axes: int) -> tuple[int, ...]:
+    """Return a positive whole number, or one for each axis, as a tuple."""
+    values = (value,) * axes if isinstance(value, Integral) else tuple(np.atleast_1d(value))
+    whole = all(isinstance(v, Integral) and int(v) >= 1 for v in values)
+    if not whole or len(values) != axes:
+        raise ValueError(
+            f"{name} must be a positive whole number or {axes} of them, one for each axis; got "
+            f"{value!r}."
+        )
+    return tuple(int(v) for v in values)
+
+
+def check_ridge(ridge: float) -> None:
+    """Refuse a ridge that is negative or not finite."""
+    if not (np.isfinite(ridge) and ridge >= 0.0):
+        raise ValueError(f"ridge must be finite and not negative, got {ridge!r}.")

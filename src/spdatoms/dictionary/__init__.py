@@ -1,0 +1,6 @@
+"""Dictionaries of SPD atoms, learned so that the objective only falls."""
+
+from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.dictionary.per_class import class_dictionary
+
+__all__ = ["SPDDictionaryLearning", "class_dictionary"]

@@ -1,0 +1,106 @@
+"""Checkpoint files of dictionary learning: the state between two iterations, in a sealed container."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from spdatoms._utils.container import StorageError, read_container, write_container
+from spdatoms._utils.files import block_digest
+from spdatoms._utils.files import replace_file as replace_file
+from spdatoms._utils.threads import block_slices
+from spdatoms.dictionary._iterations import State
+from spdatoms.dictionary.problem import Problem
+from spdatoms.divergences import Divergence
+
+_FORMAT = "spdatoms dictionary checkpoint 1"
+_HASH_BYTES = 1 << 22
+
+
+def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
+    """Return a digest of the data and of the parameters that the learned atoms depend on.
+
+    It is a digest of digests of blocks, so that a `spdatoms.scale.Stream` finds them where its data is.
+    """
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
+    digest.update(repr((tuple(X.shape), X.dtype.str)).encode())
+    rows = max(1, _HASH_BYTES // (X.dtype.itemsize * X.shape[-1] ** 2))
+    blocks = list(block_slices(len(X), rows))
+    in_memory = isinstance(X, np.ndarray)
+    for block in map(block_digest, (X[b] for b in blocks)) if in_memory else X.digests(blocks):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """A file that holds the state of one problem, told by its fingerprint.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; its directory must exist.
+    mark : str
+        The `fingerprint` of the problem.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], mark: str) -> None:
+        self.path, self.mark = Path(path), mark
+        if not self.path.parent.is_dir():
+            raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
+
+    def write(self, state: State, problem: Problem) -> None:
+        """Replace the file by one with this state, all at once."""
+        header = {
+            "format": _FORMAT,
+            "fingerprint": self.mark,
+            "beta": problem.beta,
+            "alpha": problem.alpha,
+            "ridge": problem.ridge,
+            "margin": problem.margin,
+        }
+        arrays = {
+            "atoms": state.atoms,
+            "gram": state.gram,
+            "code_values": state.codes.data,
+            "code_atoms": state.codes.indices,
+            "code_starts": state.codes.indptr,
+            "objective": np.array(state.objective),
+        }
+        write_container(self.path, header, arrays)
+
+    def read(self, divergence: Divergence) -> tuple[State, Problem] | None:
+        """Return what the file holds, or None if there is none; ValueError if it is not of use."""
+        if not self.path.exists():
+            return None
+        try:
+            header, arrays = read_container(self.path, self._check)
+        except (StorageError, OSError) as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
+                "it is: move it away, or give another name, to learn from the start."
+            ) from error
+        return _state(arrays), Problem(
+            divergence, header["beta"], header["alpha"], header["ridge"], header["margin"]
+        )
+
+    def _check(self, header: dict[str, Any]) -> None:
+        if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} belongs to other data or other parameters. It is left "
+                "as it is: move it away, or give another name, to learn from the start."
+            )
+
+
+def _state(arrays: dict[str, Any]) -> State:
+    starts = arrays["code_starts"]
+    codes = scipy.sparse.csr_array(
+        (arrays["code_values"], arrays["code_atoms"], starts),
+        shape=(len(starts) - 1, len(arrays["atoms"])),
+    )
+    return State(arrays["atoms"], arrays["gram"], codes, tuple(arrays["objective"].tolist()))

@@ -1,0 +1,94 @@
+"""One dictionary a class: a few labelled atoms in the place of many labelled matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms._utils.checks import check_beta, check_integer
+from spdatoms._utils.sampling import distinct_samples, generator
+from spdatoms._utils.typing import FloatArray
+from spdatoms.base import check_labels
+from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.bandwidth import subsample_beta
+
+
+def class_dictionary(
+    X: ArrayLike,
+    y: ArrayLike,
+    n_atoms_per_class: int,
+    *,
+    metric: str | Divergence = "stein",
+    beta: float | str = "auto",
+    alpha: float | str = "auto",
+    init: str = "kmeans",
+    max_iter: int = 50,
+    tol: float = 1e-4,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[FloatArray, NDArray[Any]]:
+    """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n, n)
+        SPD matrices.
+    y : array-like of shape (m,)
+        Their labels.
+    n_atoms_per_class : int
+        The number of atoms for every class. A class with no more different matrices than that keeps
+        them all.
+    metric, alpha, init, max_iter, tol, n_jobs
+        As in `SPDDictionaryLearning`.
+    beta : float or "auto"
+        The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median
+        divergence between two matrices of X.
+    random_state : int, Generator, RandomState or None
+        The source of randomness for the first atoms.
+
+    Returns
+    -------
+    atoms : ndarray of shape (N, n, n)
+        The atoms, class after class.
+    labels : ndarray of shape (N,)
+        The label of every atom.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.class_dictionary import class_dictionary
+    >>> G = np.random.default_rng(0).standard_normal((60, 3, 12))
+    >>> G[:30, 0] *= 5.0
+    >>> atoms, labels = class_dictionary(
+    ...     G @ G.swapaxes(1, 2), ["wide"] * 30 + ["round"] * 30, 2, alpha=0.1, random_state=0
+    ... )
+    >>> atoms.shape, labels.tolist()
+    ((4, 3, 3), ['round', 'round', 'wide', 'wide'])
+    """
+    check_integer("n_atoms_per_class", n_atoms_per_class, 1)
+    X = check_spd(X)
+    classes, of = check_labels(y, len(X))
+    check_beta(beta)
+    learner = SPDDictionaryLearning(
+        n_atoms_per_class,
+        metric,
+        beta=subsample_beta(X, symmetric_divergence(metric), beta),
+        alpha=alpha,
+        init=init,
+        max_iter=max_iter,
+        tol=tol,
+        random_state=generator(random_state),
+        n_jobs=n_jobs,
+    )
+    atoms = []
+    for c in range(len(classes)):
+        members = X[of == c]
+        few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
+        enough = len(few) > n_atoms_per_class
+        atoms.append(learner.fit(members).atoms_ if enough else members[few])
+    return np.concatenate(atoms), np.repeat(classes, [len(part) for part in atoms])

@@ -1,0 +1,151 @@
+"""`mean`: the centre of SPD matrices under any divergence."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.checks import check_weights
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.jeffrey import Jeffrey
+from spdatoms.divergences.registry import get_divergence
+from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.spectral import cholesky
+from spdatoms.geometry.validation import check_spd
+
+
+def mean(
+    X: ArrayLike,
+    metric: str | Divergence = "stein",
+    sample_weight: ArrayLike | None = None,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 200,
+) -> FloatArray:
+    """Return the C that minimises Σ_i w_i d(X_i, C).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n, n)
+        SPD matrices.
+    metric : str or Divergence
+        As in `pairwise_divergence`. Of Burg's divergence it is the right-sided mean, which is the
+        arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
+    sample_weight : array-like of shape (m,), optional
+        The weights w, not negative and not all zero. They need not sum to 1.
+    tol : float
+        An iterative mean (stein, riemann) is found when a step changes it by less than this
+        relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
+    max_iter : int
+        The most steps; if they do not suffice there is a `ConvergenceWarning`.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import mean
+    >>> X = np.array([[[1.0, 0.0], [0.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]])
+    >>> mean(X, metric="jeffrey").round(6)
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    divergence = get_divergence(metric)
+    X = check_spd(X)
+    weights = check_weights(sample_weight, len(X))
+    used = weights > 0
+    Z = X[used].astype(np.float64)
+    with one_blas_thread():  # the matrices are small, and threads would only wait for each other
+        C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
+    if last_change > tol:
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"The {divergence.name} mean did not converge in {max_iter} steps: the last one changed "
+            f"it by {last_change:.1e}, tol is {tol:.1e}. Raise max_iter or tol.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return C.astype(X.dtype)
+
+
+def stationary_point(
+    divergence: Divergence,
+    Z: Floats,
+    weights: Floats,
+    tol: float,
+    max_iter: int,
+    start: Floats | None = None,
+) -> tuple[Floats, float]:
+    """Return the weighted centre of Z (weights sum to 1) and the size of the last step to it."""
+    if len(Z) == 1:
+        return Z[0], 0.0
+    if divergence.closed_form:
+        return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
+    if start is None:
+        jeffrey = Jeffrey()
+        start = jeffrey.centre(jeffrey.prepare(Z), weights, Z[0])
+    return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
+
+
+def _iterate(
+    divergence: Divergence,
+    Z: Any,
+    weights: Floats,
+    C: Floats,
+    tol: float,
+    max_iter: int,
+) -> tuple[Floats, float]:
+    """Repeat steps d towards `centre`, as long as the last two say they should be.
+
+    Near the stationary point d shrinks by a factor 1 − t·h from one step of length t to the next, so
+    t/(1 − r) with the observed factor r = ⟨d, d'⟩/⟨d', d'⟩ is the length that would end there
+    (Barzilai and Borwein). It is longer than 1 where `centre` creeps, shorter where it overshoots.
+    """
+    L = cholesky(C)
+    best, least, since = (C, C), np.inf, 0
+    step, longest, previous = 1.0, 10.0, np.zeros_like(C)
+    for _ in range(max_iter):
+        proposal = divergence.centre(Z, weights, C)
+        change = relative_change(C, proposal)
+        if change <= tol:
+            return proposal, change
+        since = 0 if change < 0.5 * least else since + 1
+        if since > 20 and least < _rounding(best[0]):
+            return best[0], 0.0  # as still as rounding lets it be
+        if change > 4.0 * least:  # gone astray: back to the best point, and more slowly from there
+            longest = step = 0.5 * step
+            C, proposal = best
+        else:
+            displacement = _whiten(L, proposal - C)
+            ratio = (displacement * previous).sum() / max((previous * previous).sum(), 1e-300)
+            step = min(step / max(1.0 - ratio, 0.05), longest)
+            previous = displacement
+        if change < least:
+            best, least, longest = (C, proposal), change, min(1.5 * longest, 10.0)
+        C = np.asarray(geodesic(C, proposal, step))
+    return best[0], least
+
+
+def _rounding(C: Floats) -> float:
+    """Return the relative change of C that rounding alone may make."""
+    return float(100.0 * np.finfo(np.float64).eps * np.linalg.cond(C))
+
+
+def _whiten(L: Floats, A: Floats) -> Floats:
+    """L⁻¹ A L⁻ᵀ for a symmetric A."""
+    half = np.linalg.solve(L, A)
+    return np.asarray(np.linalg.solve(L, half.T))
+
+
+def relative_change(old: Floats, new: Floats) -> float:
+    """Return ‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, which congruence does not change."""
+    whitened = _whiten(cholesky(old), new - old)
+    return float(np.linalg.norm(whitened) / np.sqrt(len(old)))

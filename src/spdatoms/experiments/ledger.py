@@ -1,0 +1,122 @@
+"""The rows of a run: computed when they are missing, kept when they are there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms.experiments.experiment import Experiment, Method, Setting, Task
+from spdatoms.experiments.results import ResultsFile, Row, SettingsError
+
+
+class Book:
+    """The rows so far, in memory and on file, and who had to stop.
+
+    Parameters
+    ----------
+    file : ResultsFile, optional
+        Where rows are written as they come; those of an earlier run are taken over.
+    total : int
+        How many repeats are wanted.
+    time_limit : float, optional
+        Seconds a method may take for all its repeats in a part.
+    """
+
+    def __init__(self, file: ResultsFile | None, total: int, time_limit: float | None) -> None:
+        self.file, self.total, self.time_limit = file, total, time_limit
+        self.rows = {row.key: row for row in (file.rows if file else ())}
+        self.problems: list[str] = []
+        self._stopped: set[tuple[str, str]] = set()
+
+    def begin(self, environment: dict[str, Any]) -> None:
+        """Note with what the run begins."""
+        if self.file:
+            self.file.begin(environment)
+
+    def complete(
+        self,
+        experiment: Experiment,
+        method: Method,
+        part: str,
+        repeat: int,
+        setting: Setting,
+        task: Callable[[], Task],
+    ) -> None:
+        """See to it that there is a row for this method in this repeat, unless it had to stop."""
+        if (part, method.name) in self._stopped:
+            return
+        key = (part, method.name, repeat)
+        try:
+            parameters = _parameters(method)
+            if key in self.rows:
+                _check_parameters(self.rows[key], parameters)
+                return
+            if self._spent(part, method.name):
+                self._stop(part, method.name, f"{repeat} of {self.total} repeats for want of time")
+                return
+            if method.view not in task().train.views:
+                self._stop(part, method.name, f"these data have no {method.view} to work on")
+                return
+            row = _row(experiment, method, task(), setting, key, parameters)
+        except ImportError as error:
+            self._stop(part, method.name, str(error))
+            return
+        self.rows[key] = row
+        if self.file:
+            self.file.append(row)
+
+    def _spent(self, part: str, method: str) -> bool:
+        """Tell whether a method has used up its time in a part."""
+        rows = [row for row in self.rows.values() if (row.part, row.method) == (part, method)]
+        seconds = sum(row.fit_seconds + row.predict_seconds for row in rows)
+        return self.time_limit is not None and seconds > self.time_limit
+
+    def _stop(self, part: str, method: str, reason: str) -> None:
+        self._stopped.add((part, method))
+        problem = f"{method}{f' ({part})' if part else ''}: {reason}"
+        self.problems.append(problem)
+        if self.file:
+            self.file.add_problem(problem)
+
+
+def _parameters(method: Method) -> str:
+    """Return the estimator in words, without what differs between repeats and machines."""
+    return " ".join(repr(method.make(Setting(seed=0))).split())
+
+
+def _check_parameters(row: Row, parameters: str) -> None:
+    if row.parameters != parameters:
+        raise SettingsError(
+            f"The results hold {row.method} with other parameters ({row.parameters}) than now "
+            f"({parameters}): give another --out, or begin anew with --fresh."
+        )
+
+
+def _row(
+    experiment: Experiment,
+    method: Method,
+    task: Task,
+    setting: Setting,
+    key: tuple[str, str, int],
+    parameters: str,
+) -> Row:
+    # One thread of BLAS, as everywhere in the package: seconds of methods can then be compared.
+    with warnings.catch_warnings(), one_blas_thread():
+        # Indefinite kernels and all-zero codes are part of what is being compared.
+        warnings.simplefilter("ignore")
+        outcome = experiment.evaluate(method, task, setting)
+    part, name, repeat = key
+    return Row(
+        part,
+        name,
+        repeat,
+        setting.seed,
+        parameters,
+        outcome.scores,
+        outcome.fit_seconds,
+        outcome.predict_seconds,
+        outcome.extra,
+        outcome.note,
+    )

@@ -1,0 +1,1 @@
+"""The protocols of the paper, one file per table or figure."""

@@ -1,0 +1,99 @@
+"""Face recognition: the paper's table on the subset b of FERET."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms.experiments.experiment import (
+    COVARIANCES,
+    Experiment,
+    Method,
+    Published,
+    Samples,
+    Task,
+)
+from spdatoms.experiments.methods.classifiers import classifiers, gabor_src, src
+
+TRAINING, TESTS = ("ba", "bj", "bk"), ("bd", "be", "bf", "bg")
+_SIDE = 64
+_POSES = "poses"
+
+
+def _row(method: str, *scores: float) -> Published:
+    return Published(method, dict(zip((*TESTS, "average"), scores, strict=True)))
+
+
+class Faces(Experiment):
+    """Three frontal images of each person are known; who is it, turned to the side?"""
+
+    name = "faces"
+    title = "Face recognition"
+    protocol = (
+        "Subset b of FERET, 200 people. An image of 64×64 pixels becomes the 43×43 covariance of intensity, "
+        "position and the magnitudes of 40 Gabor wavelets (8 orientations, 5 scales). The frontal images ba, bj and bk "
+        "train; bd, be, bf and bg, turned to either side, are recognised one pose at a time."
+    )
+    wants = (
+        "FERET's subset b: images by person and pose, ba.mat … bk.mat with ready covariances, or both, "
+        "perhaps inside a folder 'feret_b'"
+    )
+    subfolder = "feret_b"
+    caveat = (
+        "'ready covariances' are 43×43 matrices as they come with the data, of the same people and poses "
+        "as in the paper; 'from images' are ours, of images that were cut to 40×40 pixels by others and are "
+        "brought to the 64×64 of the paper, so that detail is missing. In the file of these images the order "
+        "of the poses was judged by eye. For SRC the paper reports the best dimension found on the test "
+        "data, here all components are kept."
+    )
+    repeats = 1
+    published = (
+        _row("SRC", 27.5, 55.5, 61.0, 26.0, 42.5),
+        _row("GSRC", 77.0, 93.5, 97.0, 79.0, 86.6),
+        _row("logEuc-SC", 74.0, 94.0, 97.5, 80.5, 86.5),
+        _row("TSC", 36.0, 73.0, 73.5, 44.5, 56.8),
+        _row("RSR-J", 82.5, 94.5, 98.0, 83.5, 89.6),
+        _row("RSR-S", 79.5, 96.5, 97.5, 86.0, 89.9),
+    )
+
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+        """Return the faces as ready covariances and as images, whatever is there."""
+        from spdatoms.datasets import load_feret
+
+        if folder is None:
+            raise self.no_embedded_data()
+        place, parts = self.place(folder), {}
+        if (place / f"{TRAINING[0]}.mat").exists():
+            ready = load_feret(place, kind="covariances", on_error=on_error)
+            parts["ready covariances"] = _samples(ready, {COVARIANCES: ready.data})
+        if not parts or any(place.glob("images*.mat")):
+            parts["from images"] = self._from_images(place, on_error)
+        return parts
+
+    def _from_images(self, place: Path, on_error: str) -> Samples:
+        from spdatoms.datasets import load_feret
+        from spdatoms.descriptors import FaceCovariance
+
+        faces = load_feret(place, kind="images", size=(_SIDE, _SIDE), on_error=on_error)
+        covariances = FaceCovariance().fit_transform(faces.data)
+        return _samples(faces, {COVARIANCES: covariances, "images": np.asarray(faces.data)})
+
+    def most_repeats(self, data: Any) -> int:
+        """Return 1: there is one division."""
+        return 1
+
+    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+        """Take the frontal images to train, each of the other poses as a test."""
+        poses = data.views[_POSES]
+        tests = {pose: data.take(poses == pose) for pose in TESTS}
+        return Task(data.take(np.isin(poses, TRAINING)), tests)
+
+    def methods(self) -> dict[str, Method]:
+        """Return the classifiers, and those on images."""
+        return classifiers(src(), gabor_src())
+
+
+def _samples(faces: Any, views: dict[str, Any]) -> Samples:
+    return Samples(faces.labels, {**views, _POSES: faces.groups})

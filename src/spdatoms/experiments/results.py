@@ -1,0 +1,285 @@
+"""Results of an experiment: rows in memory, and a file that grows by one line a repeat.
+
+The file is JSON Lines: the settings first, then for every run a line that says with what it ran, a row a
+line, and what could not run. Each line is appended in one write and synced to the disk. Whoever is
+killed meanwhile loses at most the row under way: a last line without its end is cut off when the file
+is opened again.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.files import replace_file
+
+FORMAT = "spdatoms results 1"
+
+
+class SettingsError(ValueError):
+    """A results file belongs to other settings."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method in one repeat.
+
+    Parameters
+    ----------
+    part, method : str
+        Which part of the experiment, and which method.
+    repeat : int
+        The number of the repeat.
+    seed : int
+        The seed from which its division of the data and the method's randomness come.
+    parameters : str
+        The estimator as it was made.
+    scores : dict of str to float
+        In per cent.
+    fit_seconds, predict_seconds : float
+        Wall-clock time.
+    extra : dict
+        Curves and predictions.
+    note : str
+        Anything a reader of the score must know.
+    """
+
+    part: str
+    method: str
+    repeat: int
+    seed: int
+    parameters: str
+    scores: dict[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    extra: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What makes a row one of a kind."""
+        return self.part, self.method, self.repeat
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One method in one part: means over the repeats.
+
+    Parameters
+    ----------
+    part, method : str
+        Which.
+    repeats : int
+        How many repeats there are.
+    scores, deviations : dict of str to float
+        Means and standard deviations in per cent.
+    fit_seconds, predict_seconds : float
+        Medians.
+    notes : tuple of str
+        The notes of the rows, each once.
+    """
+
+    part: str
+    method: str
+    repeats: int
+    scores: dict[str, float]
+    deviations: dict[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The rows of an experiment and the settings that they belong to.
+
+    Parameters
+    ----------
+    settings : dict
+        The experiment, its data and seed.
+    rows : sequence of Row
+        In the order in which they were computed.
+    problems : sequence of str
+        Methods that could not run, and why.
+    """
+
+    settings: dict[str, Any]
+    rows: Sequence[Row]
+    problems: Sequence[str] = ()
+
+    def parts(self) -> list[str]:
+        """Return the parts in order of appearance."""
+        return list(dict.fromkeys(row.part for row in self.rows))
+
+    def of(self, part: str, method: str) -> list[Row]:
+        """Return the rows of one ``method`` in one ``part``, by repeat."""
+        rows = [row for row in self.rows if (row.part, row.method) == (part, method)]
+        return sorted(rows, key=lambda row: row.repeat)
+
+    def summaries(self) -> list[Summary]:
+        """Return means and deviations for every part and method."""
+        keys = dict.fromkeys((row.part, row.method) for row in self.rows)
+        return [_summary(self.of(*key)) for key in keys]
+
+    def write_json(self, path: Path) -> None:
+        """Write settings, rows and summaries to ``path`` as one JSON file."""
+        document = {
+            "settings": self.settings,
+            "summaries": [asdict(summary) for summary in self.summaries()],
+            "rows": [asdict(row) for row in self.rows],
+            "problems": list(self.problems),
+        }
+        text = json.dumps(document, indent=1, ensure_ascii=False)
+        replace_file(path, memoryview(text.encode()))
+
+    def write_csv(self, path: Path) -> None:
+        """Write a line for every score of every row to ``path``."""
+        names = ("part", "method", "repeat", "seed", "score", "value")
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([*names, "fit_seconds", "predict_seconds", "note"])
+            for row in self.rows:
+                head = (row.part, row.method, row.repeat, row.seed)
+                tail = (f"{row.fit_seconds:.6g}", f"{row.predict_seconds:.6g}", row.note)
+                for score, value in row.scores.items():
+                    writer.writerow([*head, score, f"{value:.6g}", *tail])
+
+
+def _summary(rows: Sequence[Row]) -> Summary:
+    scores = {name: [row.scores[name] for row in rows] for name in rows[0].scores}
+    return Summary(
+        rows[0].part,
+        rows[0].method,
+        len(rows),
+        {name: float(np.mean(values)) for name, values in scores.items()},
+        {name: float(np.std(values)) for name, values in scores.items()},
+        float(np.median([row.fit_seconds for row in rows])),
+        float(np.median([row.predict_seconds for row in rows])),
+        tuple(dict.fromkeys(row.note for row in rows if row.note)),
+    )
+
+
+class ResultsFile:
+    """An append-only file of rows that belong to the same settings.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its directory must exist.
+    settings : dict
+        What the rows depend on. A file with other settings is refused.
+    fresh : bool
+        Begin anew whatever the file holds.
+    """
+
+    def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
+        self.path, self.settings = path, settings
+        self.rows: list[Row] = []
+        if fresh or not self._continue():
+            header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
+            replace_file(path, memoryview(f"{header}\n".encode()))
+
+    def begin(self, environment: dict[str, Any]) -> None:
+        """Note that a run begins, and with what."""
+        self._write({"run": environment})
+
+    def append(self, row: Row) -> None:
+        """Add a row; when this returns it is on the disk."""
+        self._write(asdict(row))
+        self.rows.append(row)
+
+    def add_problem(self, problem: str) -> None:
+        """Note what could not run."""
+        self._write({"problem": problem})
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        line = json.dumps(entry, ensure_ascii=False) + "\n"
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(descriptor, line.encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _continue(self) -> bool:
+        """Read what an earlier run left; False if there is nothing."""
+        if not self.path.exists():
+            return False
+        lines, torn = _entries(self.path)
+        if not lines:
+            return False
+        self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
+        self.rows = [Row(**line) for line in lines if "method" in line]
+        if torn:
+            whole = self.path.read_bytes()
+            replace_file(self.path, memoryview(whole[: whole.rfind(b"\n") + 1]))
+        return True
+
+    def _check(self, found: dict[str, Any] | None) -> None:
+        if found == self.settings:
+            return
+        differing = [
+            f"{name}: {(found or {}).get(name)!r} there, {value!r} now"
+            for name, value in self.settings.items()
+            if (found or {}).get(name) != value
+        ]
+        raise SettingsError(
+            f"{self.path} holds results with other settings ({'; '.join(differing)}). It is left as it "
+            "is: give another --out, or begin anew with --fresh."
+        )
+
+
+def read_results(path: Path) -> Results:
+    """Return what is in a file that `run` wrote: all rows, and the problems of the last run.
+
+    Parameters
+    ----------
+    path : Path
+        A file ``results.jsonl``.
+
+    Returns
+    -------
+    Results
+    """
+    lines, _ = _entries(path)
+    if not lines or lines[0].get("format") != FORMAT:
+        raise SettingsError(f"{path} is not a file of results.")
+    rows = [Row(**line) for line in lines if "method" in line]
+    runs = [i for i, line in enumerate(lines) if "run" in line]
+    environment = lines[runs[-1]]["run"] if runs else {}
+    last = lines[runs[-1] :] if runs else []
+    problems = [line["problem"] for line in last if "problem" in line]
+    return gathered({**lines[0]["settings"], **environment}, rows, problems)
+
+
+def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
+    """Return results whose repeats, methods and seconds are those of all rows, not of the last run."""
+    counted = {
+        "repeats": len({row.repeat for row in rows}),
+        "methods": list(dict.fromkeys(row.method for row in rows)),
+        "seconds": sum(row.fit_seconds + row.predict_seconds for row in rows),
+    }
+    return Results(settings | counted, rows, problems)
+
+
+def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """Return the lines of a file that are whole, and whether the last one is not."""
+    content = path.read_bytes()
+    end = content.rfind(b"\n") + 1
+    entries = []
+    for number, line in enumerate(content[:end].splitlines(), start=1):
+        try:
+            entries.append(json.loads(line))
+        except ValueError as error:
+            raise SettingsError(
+                f"{path}: line {number} is damaged. The file is left as it is: repair the line or "
+                "remove it, or begin anew with --fresh."
+            ) from error
+    return entries, end < len(content)

@@ -1,0 +1,199 @@
+"""Run an experiment: every method in every repeat of every part, going on from where it stopped."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib import metadata
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import hash as digest_of
+
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.version import __version__
+from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
+from spdatoms.experiments.ledger import Book
+from spdatoms.experiments.results import Results, ResultsFile, gathered
+
+RESULTS_FILE = "results.jsonl"
+
+
+def run(
+    experiment: Experiment,
+    data: Path | str | None = None,
+    *,
+    methods: Sequence[str] | None = None,
+    parts: Sequence[str] | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    on_error: str = "raise",
+    out: Path | str | None = None,
+    fresh: bool = False,
+    progress: bool = False,
+) -> Results:
+    """Return the results of an experiment, from earlier runs or computed now.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run, see `get_experiment`.
+    data : path-like, optional
+        The folder with the data; without it the embedded ones are used, where there are any.
+    methods : sequence of str, optional
+        Names of methods; upper and lower case do not matter.
+    parts : sequence of str, optional
+        Names of parts: mosaics, sequences, sizes of dictionaries.
+    repeats : int, optional
+        How many repeats, as many as the protocol asks for if not given.
+    seed : int
+        Every repeat gets a seed made of this one and its number.
+    n_jobs : int, optional
+        The number of threads.
+    time_limit : float, optional
+        Seconds that a method may take for the predictions of a repeat, and for all its repeats in a
+        part. What had to be left out is noted in the results.
+    on_error : {"raise", "warn"}
+        What to do about files that are missing or cannot be read: stop before anything is computed,
+        or go on without them.
+    out : path-like, optional
+        A folder for the file ``results.jsonl``, which a later run goes on from.
+    fresh : bool
+        Begin that file anew.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Results
+        Also the rows of earlier runs in the same file.
+    """
+    chosen = choose_methods(experiment, methods, embedded=data is None)
+    sources = experiment.load(None if data is None else Path(data), on_error)
+    wanted = choose_parts(list(sources), parts)
+    here = [sources[part] for part in wanted]
+    total = number_of_repeats(experiment, repeats, here, embedded=data is None)
+    settings = {
+        "experiment": experiment.name,
+        "data": "embedded" if data is None else "folder",
+        "fingerprint": digest_of(sources),
+        "seed": seed,
+        "version": __version__,
+    }
+    environment = {
+        "repeats": total,
+        "methods": [method.name for method in chosen],
+        "time_limit": time_limit,
+        "n_jobs": n_jobs,
+        **versions(),
+    }
+    book = Book(_open_file(out, settings, fresh), total, time_limit)
+    book.begin(environment)
+    with _progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as step:
+        for part, repeat in product(wanted, range(total)):
+            setting = Setting(seed_of(seed, repeat), n_jobs, time_limit)
+            task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
+            for method in chosen:
+                step(f"{part} {method.name}".strip())
+                book.complete(experiment, method, part, repeat, setting, task)
+    return gathered({**settings, **environment}, list(book.rows.values()), book.problems)
+
+
+def seed_of(seed: int, repeat: int) -> int:
+    """Return the seed of a repeat: independent for every pair of numbers, and easily written down."""
+    return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+
+
+def choose_methods(
+    experiment: Experiment, names: Sequence[str] | None, embedded: bool
+) -> list[Method]:
+    """Return the methods of these names, or the usual ones."""
+    known = experiment.methods()
+    if not names:
+        return [known[name] for name in experiment.default_methods(embedded)]
+    by_name = {name.casefold(): method for name, method in known.items()}
+    unknown = [name for name in names if name.casefold() not in by_name]
+    if unknown:
+        raise UnknownNameError(
+            f"The experiment '{experiment.name}' has no method {', '.join(map(repr, unknown))}; there "
+            f"are {', '.join(known)}."
+        )
+    return [by_name[name.casefold()] for name in dict.fromkeys(names)]
+
+
+def choose_parts(known: Sequence[str], names: Sequence[str] | None) -> list[str]:
+    """Return the parts of these names, or all."""
+    if not names:
+        return list(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UnknownNameError(
+            f"There is no part {', '.join(map(repr, unknown))} in these data; there are "
+            f"{', '.join(map(repr, known))}."
+        )
+    return list(dict.fromkeys(names))
+
+
+def number_of_repeats(
+    experiment: Experiment, repeats: int | None, sources: Sequence[Any], embedded: bool
+) -> int:
+    """Return the number of repeats: what was asked for, or what the protocol says."""
+    limits = [limit for limit in map(experiment.most_repeats, sources) if limit is not None]
+    most = min(limits, default=None)
+    if repeats is None:
+        usual = (experiment.repeats_embedded if embedded else None) or experiment.repeats
+        return usual if most is None else min(usual, most)
+    if repeats < 1 or (most is not None and repeats > most):
+        between = "at least 1" if most is None else f"between 1 and {most}"
+        raise ValueError(
+            f"The number of repeats of '{experiment.name}' must be {between}, got {repeats}."
+        )
+    return repeats
+
+
+def versions() -> dict[str, Any]:
+    """Return what the numbers were computed with, and when."""
+    names = ("numpy", "scipy", "scikit-learn", "numba")
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        **{name: metadata.version(name) for name in names},
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) -> ResultsFile | None:
+    if out is None:
+        return None
+    Path(out).mkdir(parents=True, exist_ok=True)
+    return ResultsFile(Path(out) / RESULTS_FILE, settings, fresh)
+
+
+def _task(experiment: Experiment, source: Any, repeat: int, seed: int) -> Task:
+    return experiment.task(source, repeat, np.random.default_rng(seed))
+
+
+@contextmanager
+def _progress_bar(total: int, name: str, shown: bool) -> Iterator[Callable[[str], None]]:
+    if not shown:
+        yield lambda label: None
+        return
+    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
+    with tqdm(total=total, desc=name) as bar:
+        started = False
+
+        def step(label: str) -> None:
+            nonlocal started
+            bar.update(int(started))
+            bar.set_postfix_str(label, refresh=False)
+            started = True
+
+        yield step
+        bar.update(int(started))

@@ -1,0 +1,234 @@
+"""Log-determinants and inverses of many SPD matrices: the typed front of the lane kernels."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from spdatoms._compiled import inverse as _inverse
+from spdatoms._compiled import logdet as _logdet
+from spdatoms._compiled.elementwise import mirror
+from spdatoms._compiled.interleave import (
+    aligned_empty,
+    pack_lanes,
+    pack_scalars,
+    read_lanes,
+    tile_order,
+)
+from spdatoms._compiled.lanes import size_tag
+from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+
+#: So many bytes of packed matrices serve many others before the next come in: a part of the
+#: second-level cache.
+_CHUNK_BYTES = 128 << 10
+#: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
+#: matrices that come in from memory serve many others.
+_BLOCK_FLOPS = 1e9
+
+
+class Lanes:
+    """Matrices ``factor·X`` packed for the lane kernels."""
+
+    def __init__(self, X: FloatArray, factor: float) -> None:
+        self.count, self.n = len(X), X.shape[-1]
+        self.packed = pack_lanes(X, tile_order(self.n), factor)
+
+
+def log_determinants(
+    X: FloatArray,
+    Y: Lanes,
+    factor: float,
+    shifts_x: FloatArray,
+    shifts_y: FloatArray,
+    *,
+    floor: float,
+    triangle: bool = False,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Return max(floor, log det(factor·X_i + Y_j) − shifts_x[i] − shifts_y[j]), shape (m, N).
+
+    With ``triangle`` only the entries with j ≥ i are computed, and mirrored. A sum that is not
+    positive definite is an error.
+    """
+    m, n, dtype = len(X), X.shape[-1], X.dtype
+    selected, pairs = _logdet.program(n)
+    batches, slots, lanes = Y.packed.shape
+    chunk = max(1, _CHUNK_BYTES // (slots * lanes * dtype.itemsize))
+    padded = np.zeros(batches * lanes, dtype)
+    padded[: Y.count] = shifts_y
+    out = np.empty((m, Y.count), dtype)
+    least = np.array([floor], dtype)
+    by_rows = m >= batches or triangle
+
+    def compute(part: slice) -> None:
+        rows = part if by_rows else slice(0, m)
+        columns = (0, batches) if by_rows else (part.start, part.stop)
+        scratch = aligned_empty((_logdet.scratch_size(n, slots, lanes),), dtype)
+        if not _logdet.logdets(
+            size_tag(selected),
+            dtype.type(0),
+            pairs,
+            pack_scalars(X[rows], tile_order(n), factor),
+            Y.packed,
+            np.ascontiguousarray(shifts_x[rows], dtype),
+            padded,
+            least,
+            rows.start if triangle else -m,
+            columns,
+            min(chunk, batches),
+            scratch,
+            out[rows],
+        ):
+            raise _not_definite(out, rows)
+        if triangle:
+            mirror(out, rows.start, rows.stop)
+
+    pair_flops = n**3 / 3 + n**2 + 50
+    items, flops = (m, pair_flops * Y.count) if by_rows else (batches, pair_flops * m * lanes)
+    run_blocks(compute, items, _block_size(items, flops, n_jobs), n_jobs, uses_blas=False)
+    return out
+
+
+def scaled_log_determinant(X: FloatArray, factor: float) -> FloatArray:
+    """Return log det(factor·X_i), where the factor brings X to an exponent that `common_exponent` gave."""
+    zero = np.zeros((1, *X.shape[1:]), X.dtype)
+    shifts = np.zeros(len(X), X.dtype)
+    packed = Lanes(X, factor)
+    (logdets,) = log_determinants(zero, packed, 1.0, shifts[:1], shifts, floor=-np.inf)
+    return np.asarray(logdets)
+
+
+def log_determinant(X: FloatArray) -> Floats:
+    """Return log det X_i of SPD matrices at any scales, in double precision."""
+    X = np.asarray(X, np.float64)
+    exponent = common_exponent(exponent_range(X), X.dtype)
+    if exponent is None:
+        return np.array([careful_log_determinant(A, A) for A in X])
+    scaled = scaled_log_determinant(X, float(np.ldexp(1.0, -exponent)))
+    return np.asarray(scaled + X.shape[-1] * exponent * np.log(2.0))
+
+
+def careful_log_determinant(A: Floats, B: Floats) -> float:
+    """Return log det((A + B)/2) of two matrices at any scales."""
+    A, B = (np.require(Z, None, ["C", "W"]) for Z in (A, B))
+    logdet = float(_logdet.careful_logdet(A, B))
+    if np.isnan(logdet):
+        raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
+    return logdet
+
+
+def exponent_range(X: FloatArray) -> tuple[int, int]:
+    """Return the binary exponents between which all pivots of sums of two of the matrices lie."""
+    diagonals = np.einsum("mii->mi", X)
+    # check_spd has seen to it that no pivot is below eps times its diagonal entry, and no pivot of a
+    # sum is above the sum of the diagonal entries.
+    lowest = np.frexp(diagonals.min())[1] - np.finfo(X.dtype).nmant - 1
+    return int(lowest), int(np.frexp(diagonals.max())[1]) + 1
+
+
+def common_exponent(within: tuple[int, int], dtype: np.dtype[np.floating]) -> int | None:
+    """Return an e such that the kernels' products of pivots of 2^-e·X do not overflow, if there is one."""
+    lowest, highest = within
+    room = 160 if dtype == np.float64 else 28
+    # 2^-e itself must not overflow, either.
+    exponent = max((lowest + highest) // 2, int(np.finfo(dtype).minexp))
+    return exponent if max(exponent - lowest, highest - exponent) <= room else None
+
+
+@cache
+def half_vector(n: int, weighted: bool) -> tuple[Indices, Floats]:
+    """Return where the half-vector of an n×n matrix finds its entries in tile order, and their weights.
+
+    The entries are those on and below the diagonal, in tile order. With weight √2 off the diagonal
+    inner products of half-vectors are those of the matrices.
+    """
+    rows, columns = tile_order(n)
+    slots = np.flatnonzero(rows >= columns)
+    off_diagonal = rows[slots] > columns[slots]
+    return slots, np.where(off_diagonal & weighted, np.sqrt(2.0), 1.0)
+
+
+def half_vectors(X: FloatArray, out: Floats) -> None:
+    """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
+    rows, columns = tile_order(X.shape[-1])
+    slots, weights = half_vector(X.shape[-1], True)
+    flat = rows[slots] * X.shape[-1] + columns[slots]
+    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), weights, out=out)
+
+
+def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -> None:
+    """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``.
+
+    A matrix that is not positive definite is an error.
+    """
+    n = X.shape[-1]
+    selected, blocks = _inverse.program(n)
+    packed = pack_lanes(np.asarray(X, np.float64), tile_order(n), 1.0)
+    panels = aligned_empty((_inverse.panels_size(n, packed.shape[2]),), np.float64)
+    _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
+    slots, weights = half_vector(n, weighted)
+    read_lanes(packed, slots, -weights, out)
+    bad = np.flatnonzero(np.isnan(out).any(axis=1))
+    if len(bad):
+        raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
+
+
+def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
+    """Return the symmetric matrices (m, n, n) of half-vectors."""
+    rows, columns = tile_order(n)
+    slots, weights = half_vector(n, weighted)
+    X = np.empty((len(half), n, n))
+    X[:, rows[slots], columns[slots]] = half / weights
+    X[:, columns[slots], rows[slots]] = half / weights
+    return X
+
+
+def inverse(X: FloatArray) -> Floats:
+    """Return X_i⁻¹ of SPD matrices (m, n, n), in double precision."""
+    n = X.shape[-1]
+    half = np.empty((len(X), n * (n + 1) // 2))
+    inverse_half_vectors(X, half, weighted=False)
+    return from_half_vectors(half, n, weighted=False)
+
+
+def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor: float) -> Floats:
+    """Return Σ_i w_i (factor·(Z_i + current))⁻¹, shape (n, n)."""
+    n = Z.shape[-1]
+    selected, blocks = _inverse.program(n)
+    order = tile_order(n)
+    packed = pack_lanes(np.asarray(Z, np.float64), order, factor)
+    slots, lanes = packed.shape[1:]
+    padded = np.zeros(len(packed) * lanes)
+    padded[: len(Z)] = weights
+    total = np.zeros(slots)
+    _inverse.add_weighted_inverses(
+        size_tag(selected),
+        np.float64(0),
+        blocks,
+        pack_scalars(current[None], order, factor)[0],
+        packed,
+        padded,
+        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
+        aligned_empty((slots, lanes), np.float64),
+        total,
+    )
+    half = total[half_vector(n, False)[0]]
+    if np.isnan(half).any():
+        raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
+    (P,) = from_half_vectors(half[None], n, weighted=False)
+    return np.asarray(P)
+
+
+def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
+    """Return how many items, of so many flops each, to hand out at a time."""
+    jobs = effective_n_jobs(n_jobs)
+    shares = 1 if jobs == 1 else 4 * jobs
+    return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))
+
+
+def _not_definite(out: FloatArray, rows: slice) -> ValueError:
+    bad = np.argwhere(np.isnan(out[rows]))
+    where = f" (the first is {rows.start + bad[0, 0]}, {bad[0, 1]})" if len(bad) else ""
+    return ValueError(f"A sum X_i + Y_j is not positive definite{where}: ask check_spd about both.")

@@ -1,0 +1,94 @@
+"""Geodesics from many SPD matrices at once: found by one decomposition, evaluated at any step length."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms._utils.typing import Floats
+from spdatoms.geometry.functions import expm
+from spdatoms.geometry.spectral import gram, symmetric_part, transpose
+
+#: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
+#: matrices of both signs may lie at the edge of the cone, where nothing can be computed any more.
+_GREATEST_RATIO = 100.0
+
+
+class Geodesics(ABC):
+    """Curves D_r(t), r = 1 … B, with D_r(0) = D_r."""
+
+    @abstractmethod
+    def points(self, t: float) -> Floats:
+        """Return D_r(t), shape (B, n, n)."""
+
+
+@dataclass(frozen=True)
+class AffineGeodesics(Geodesics):
+    """D(t) = F exp(t·u) Fᵀ with D = F Fᵀ: geodesics of the affine-invariant metric."""
+
+    frames: Floats
+    speeds: Floats
+
+    @classmethod
+    def whitened(cls, L: Floats, directions: Floats) -> AffineGeodesics:
+        """Return L exp(t·V) Lᵀ, where D = L Lᵀ, for symmetric V."""
+        u, U = np.linalg.eigh(directions)
+        return cls.of_spectrum(L, u, U)
+
+    @classmethod
+    def of_spectrum(cls, L: Floats, u: Floats, U: Floats) -> AffineGeodesics:
+        """Return L U exp(t·u) Uᵀ Lᵀ, where D = L Lᵀ, for orthogonal U."""
+        limit = np.log(_GREATEST_RATIO)
+        return cls(L @ U, np.clip(u, -limit, limit))
+
+    def points(self, t: float) -> Floats:
+        """Return F exp(t·u) Fᵀ."""
+        return gram(self.frames * np.exp(0.5 * t * self.speeds)[:, None, :])
+
+
+@dataclass(frozen=True)
+class LogGeodesics(Geodesics):
+    """D(t) = exp(log D + t·V): geodesics of the log-Euclidean metric."""
+
+    logarithms: Floats
+    directions: Floats
+
+    @classmethod
+    def bounded(cls, logarithms: Floats, V: Floats) -> LogGeodesics:
+        """Return exp(log D + t·V) with V shortened where it is too long."""
+        length = np.abs(np.linalg.eigvalsh(V)).max(axis=-1)
+        shortened = np.minimum(1.0, np.log(_GREATEST_RATIO) / np.maximum(length, 1e-300))
+        return cls(logarithms, V * shortened[:, None, None])
+
+    def points(self, t: float) -> Floats:
+        """Return exp(log D + t·V)."""
+        return np.asarray(expm(self.logarithms + t * self.directions))
+
+
+def congruence(L: Floats, A: Floats) -> Floats:
+    """Lᵀ A L, exactly symmetric."""
+    return symmetric_part(transpose(L) @ A @ L)
+
+
+def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
+    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
+    scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
+    shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])
+    finite[finite] = _have_cholesky_factors(shifted)
+    return np.asarray(finite)
+
+
+def _have_cholesky_factors(stack: Floats) -> NDArray[np.bool_]:
+    try:
+        np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        if len(stack) == 1:
+            return np.zeros(1, dtype=bool)
+        middle = len(stack) // 2
+        halves = [_have_cholesky_factors(half) for half in (stack[:middle], stack[middle:])]
+        return np.concatenate(halves)
+    return np.ones(len(stack), dtype=bool)

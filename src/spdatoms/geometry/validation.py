@@ -1,0 +1,261 @@
+"""Is it a stack of symmetric positive definite matrices? If not: which one, why, and what to do.
+
+Every judgement is made on the unit-diagonal matrix ``C = a_ij / √(a_ii a_jj)``, the correlation
+matrix of a covariance. The units of the variables therefore do not matter: ``diag(1e-20, 1)`` is as
+good as the identity, while a covariance estimated from too few samples is refused at any scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
+
+# Blocks stay in the second-level cache while they are converted and inspected.
+_BLOCK_BYTES = 1 << 20
+_REPAIR = (
+    "spdatoms.nearest_spd projects it, spdatoms.geometry.regularise or shrink makes it definite"
+)
+
+
+def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
+    """Check ``X_i = X_iᵀ`` and ``X_i ≻ 0`` for every i and return X as a float array (m, n, n).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n, n)
+        The matrices. float32 and float64 arrays, memory maps, read-only and strided ones included,
+        are returned without a copy; float16 becomes float32, everything else that is real float64.
+    name : str
+        What to call X in an error.
+
+    Returns
+    -------
+    ndarray of shape (m, n, n), float32 or float64
+        X itself where possible; it is never modified.
+
+    Raises
+    ------
+    TypeError
+        For complex entries and for anything that is not a number.
+    ValueError
+        For a wrong shape, and for a matrix that is one of
+
+        - not finite;
+        - asymmetric: ``|a_ij − a_ji| > √eps · √(a_ii a_jj)`` somewhere, eps being that of X's type
+          (what is below is rounding and is accepted);
+        - not positive definite: a pivot of ``A = L D Lᵀ`` is not positive;
+        - singular to working precision: the least eigenvalue of its unit-diagonal scaling is at
+          most ``n · eps``, so that rounding alone may have made it positive.
+
+        The message names the first such matrix and counts the others.
+
+    Notes
+    -----
+    The extra memory is about a megabyte, also for a memory map larger than the memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import check_spd
+    >>> check_spd([[[2, 1], [1, 2]]]).dtype
+    dtype('float64')
+    >>> check_spd([[[1.0, 2.0], [2.0, 1.0]]])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: X[0] is not positive definite: ... is -1; ...
+    """
+    X = as_float(X, name)
+    check_stack(X, name)
+    raise_unless_spd(X, name, batch=X.shape[:1])
+    return X
+
+
+def as_float(X: ArrayLike, name: str) -> FloatArray:
+    """Return X as a native float32 or float64 array, without a copy where it is one already."""
+    try:
+        array = np.asarray(X)
+    except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
+        raise ValueError(
+            f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
+        ) from error
+    return np.asarray(array, dtype=float_type(array.dtype, name))
+
+
+def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
+    """Return the type that numbers of another type are computed with: float32 or float64."""
+    if dtype.kind == "c":
+        raise TypeError(
+            f"{name} is complex ({dtype}): only real matrices are handled; pass the real part, or "
+            "the real embedding [[Re, −Im], [Im, Re]] of Hermitian matrices."
+        )
+    if dtype.kind not in "fiub":
+        raise TypeError(
+            f"{name} must hold real numbers, got the dtype {dtype}: convert it to a float "
+            "array first (np.stack makes one of a sequence of matrices)."
+        )
+    single = dtype.kind == "f" and dtype.itemsize <= 4
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def check_stack(X: Any, name: str) -> None:
+    """Refuse anything that has not the shape (m, n, n) of at least one matrix."""
+    if X.ndim == 2:
+        raise ValueError(
+            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}: "
+            f"for a single matrix use {name}[None]."
+        )
+    if X.ndim != 3:
+        raise ValueError(
+            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}."
+        )
+    check_square(X, name)
+    if X.shape[0] == 0:
+        raise ValueError(f"{name} is empty: it holds no matrix (its shape is {X.shape}).")
+
+
+def check_square(X: Any, name: str) -> None:
+    """Refuse an array whose last two axes are not those of n×n matrices, n ≥ 1."""
+    if X.ndim < 2 or X.shape[-1] != X.shape[-2]:
+        raise ValueError(f"The matrices of {name} must be square, got the shape {X.shape}.")
+    if X.shape[-1] == 0:
+        raise ValueError(f"{name} is empty: its matrices are 0×0 (its shape is {X.shape}).")
+
+
+def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+    """Raise the error that `check_spd` describes; X has shape (m, n, n) and m is prod(batch)."""
+    find_unfit(X).raise_if_any(name, batch)
+
+
+@dataclass(frozen=True)
+class Unfit:
+    """The matrices of a stack that are not SPD: where the first is, what it has, and how many."""
+
+    first: int = 0
+    complaint: str = ""
+    count: int = 0
+
+    def moved(self, offset: int) -> Unfit:
+        """Return the findings on a stack that begins at the offset."""
+        return replace(self, first=self.first + offset)
+
+    def __add__(self, later: Unfit) -> Unfit:
+        return replace(self, count=self.count + later.count) if self.count else later
+
+    def raise_if_any(self, name: str, batch: tuple[int, ...]) -> None:
+        """Raise the error that `check_spd` describes."""
+        if self.count:
+            self._raise(name, batch, f"of the {int(np.prod(batch))} matrices")
+
+    def raise_in_block(self, name: str, start: int, stop: int) -> None:
+        """Raise that error for matrices that are a block of more."""
+        if self.count:
+            self._raise(name, (stop,), f"of {name}[{start}:{stop}]")
+
+    def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
+        first = matrix_name(name, self.first, batch)
+        others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
+        raise ValueError(f"{first} {self.complaint}{others}.")
+
+
+def find_unfit(X: FloatArray) -> Unfit:
+    """Return which of the matrices X (m, n, n) are not SPD."""
+    eps = float(np.finfo(X.dtype).eps)
+    first, complaint, unfit = 0, "", 0
+    for part in _blocks(X):
+        # One type, hence one compilation, serves all: anything else is copied block by block.
+        block = np.require(X[part], np.float64, ["C", "A", "W"])
+        findings = np.empty(len(block), dtype=np.int8)
+        inspect(block, np.sqrt(eps), np.sqrt(eps), X.shape[-1] * eps, findings)
+        for i in np.flatnonzero(findings):
+            if unfit and findings[i] & NOT_POSITIVE:
+                unfit += 1  # certain, and only the first is described
+                continue
+            problem = _problem(block[i], int(findings[i]), eps)
+            if problem and not unfit:
+                first, complaint = part.start + int(i), problem
+            unfit += bool(problem)
+    return Unfit(first, complaint, unfit)
+
+
+def raise_unless_finite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+    """Refuse a stack (m, n, n) with an entry that is NaN or infinite."""
+    for part in _blocks(X):
+        finite = np.isfinite(X[part])
+        if not finite.all():
+            index, i, j = np.argwhere(~finite)[0]
+            raise ValueError(
+                f"{matrix_name(name, part.start + index, batch)} is not finite: its entry "
+                f"({i}, {j}) is {X[part.start + index, i, j]}."
+            )
+
+
+def raise_unless_symmetric(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+    """Refuse a stack with a matrix that is not finite or has ``|x_ij − x_ji| > √eps · max|x|``.
+
+    Here the largest entry sets the scale: a symmetric matrix may well have zeros on its diagonal.
+    """
+    raise_unless_finite(X, name, batch)
+    tolerance = np.sqrt(np.finfo(X.dtype).eps)
+    for part in _blocks(X):
+        asymmetry = abs(X[part] - X[part].swapaxes(-1, -2)).max(axis=(-1, -2))
+        asymmetric = asymmetry > tolerance * abs(X[part]).max(axis=(-1, -2))
+        if asymmetric.any():
+            first = int(np.argmax(asymmetric))
+            raise ValueError(
+                f"{matrix_name(name, part.start + first, batch)} is not symmetric: it differs from "
+                f"its transpose by {asymmetry[first]:.3g}."
+            )
+
+
+def matrix_name(name: str, index: int, batch: tuple[int, ...]) -> str:
+    """Return ``X``, ``X[3]`` or ``X[3, 1]``: how to write the matrix of that flat index."""
+    if not batch:
+        return name
+    return f"{name}[{', '.join(str(int(i)) for i in np.unravel_index(index, batch))}]"
+
+
+def _blocks(X: FloatArray) -> Iterator[slice]:
+    return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] * X.shape[2])))
+
+
+def _least_eigenvalue(A: Floats) -> float:
+    """Return λ_min of the unit-diagonal scaling of A."""
+    scale = 1.0 / np.sqrt(A.diagonal())
+    # Row scale first, then column scale: the product of both may overflow where this does not.
+    C = (A * scale[:, None]) * scale
+    return float(np.linalg.eigvalsh(0.5 * (C + C.T))[0])
+
+
+def _problem(A: Floats, findings: int, eps: float) -> str:
+    """Say what is wrong with the matrix A and what to do, or nothing if it is only in doubt."""
+    if not np.isfinite(A).all():
+        i, j = np.argwhere(~np.isfinite(A))[0]
+        return f"is not finite: its entry ({i}, {j}) is {A[i, j]}; leave it out or estimate it anew"
+    i = int(np.argmin(A.diagonal()))
+    if A[i, i] <= 0.0:
+        return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"
+    if findings & CHECK_SYMMETRY:
+        root = np.sqrt(A.diagonal())
+        asymmetry = abs(A - A.T) / root / root[:, None]
+        i, j = divmod(int(np.argmax(asymmetry)), len(A))
+        if asymmetry[i, j] > np.sqrt(eps):
+            return (
+                f"is not symmetric: its entries ({i}, {j}) and ({j}, {i}) are {A[i, j]:.9g} and "
+                f"{A[j, i]:.9g}; symmetrise it by (X + X.swapaxes(-1, -2)) / 2 if that is meant"
+            )
+    if findings & (CHECK_EIGENVALUE | NOT_POSITIVE):
+        least = _least_eigenvalue(A)
+        reason = f"the least eigenvalue of its unit-diagonal scaling is {least:.3g}"
+        if least < -len(A) * eps:
+            return f"is not positive definite: {reason}; {_REPAIR}"
+        if least <= len(A) * eps or findings & NOT_POSITIVE:
+            return f"is singular to working precision: {reason}; {_REPAIR}"
+    return ""

@@ -1,0 +1,6 @@
+"""Kernels exp(−β·divergence) on SPD matrices: β, the Gram matrix, and its corrections."""
+
+from spdatoms.kernels.correction import CorrectedGram, correct_gram
+from spdatoms.kernels.kernel import DivergenceKernel
+
+__all__ = ["CorrectedGram", "DivergenceKernel", "correct_gram"]

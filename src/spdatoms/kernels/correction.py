@@ -1,0 +1,103 @@
+"""Is the Gram a Gram? And if not: the nearest things to it that are.
+
+``exp(−β·divergence)`` need not be positive definite (Jeffrey's is not, at any β; Stein's at most β).
+A Gram matrix with negative eigenvalues makes the coding problem non-convex, so it is corrected, and
+the kernel values between queries and atoms are transformed consistently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from spdatoms._utils.typing import FloatArray, Floats
+
+Correction = Literal["clip", "flip", "shift", "none"]
+CORRECTIONS: tuple[str, ...] = get_args(Correction)
+
+
+@dataclass(frozen=True)
+class CorrectedGram:
+    """A positive semidefinite Gram matrix and how to treat kernel values between queries and atoms.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (N, N)
+        The corrected Gram matrix; the given one, but for rounding, if it needed no correction.
+    min_eigenvalue, max_eigenvalue : float
+        The extreme eigenvalues of the given Gram matrix.
+    indefinite : bool
+        Whether a correction was needed.
+    projection : ndarray of shape (N, N) or None
+        What cross values are multiplied by; None leaves them as they are.
+    """
+
+    gram: FloatArray
+    min_eigenvalue: float
+    max_eigenvalue: float
+    indefinite: bool
+    projection: Floats | None = None
+
+    def transform(self, cross: FloatArray) -> FloatArray:
+        """Return the cross values (m, N) that belong to the corrected Gram matrix."""
+        if self.projection is None:
+            return cross
+        return (cross @ self.projection).astype(cross.dtype, copy=False)
+
+
+def eigenvalue_tolerance(gram: FloatArray) -> float:
+    """Return how negative, relative to the largest, an eigenvalue may be by rounding alone."""
+    return 8.0 * len(gram) * float(np.finfo(gram.dtype).eps)
+
+
+def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
+    """Return K itself if λ_min ≥ −ε·λ_max (a λ_min < 0 lifted to |λ_min|), else K made semidefinite.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (N, N)
+        A symmetric matrix of kernel values.
+    correction : {"clip", "flip", "shift", "none"}
+        With K = U Λ Uᵀ,
+
+        - clip: U max(Λ, 0) Uᵀ, cross values k → U₊U₊ᵀ k (projection on the positive part);
+        - flip: U |Λ| Uᵀ, cross values k → U sign(Λ) Uᵀ k;
+        - shift: K − λ_min·I, cross values unchanged, which adds a ridge |λ_min|·‖y‖² (elastic net);
+        - none: an indefinite K is an error.
+
+    Returns
+    -------
+    CorrectedGram
+    """
+    if correction not in CORRECTIONS:
+        raise ValueError(f"correction must be one of {', '.join(CORRECTIONS)}; got {correction!r}.")
+    eigenvalues, U = np.linalg.eigh(gram.astype(np.float64))
+    least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
+    negligible = eigenvalue_tolerance(gram) * greatest
+    if least >= -negligible:
+        # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
+        lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
+        return CorrectedGram(lifted, least, greatest, indefinite=False)
+    if correction == "none":
+        raise ValueError(
+            f"The Gram matrix is indefinite: its least eigenvalue is {least:.3g}, its greatest "
+            f"{greatest:.3g}. Use correction='clip', 'flip' or 'shift', or another beta."
+        )
+    if correction == "shift":
+        # The tolerance on top keeps rounding from leaving it negative again.
+        shifted = gram + _scaled_identity(gram, negligible - least)
+        return CorrectedGram(shifted, least, greatest, indefinite=True)
+    keep = eigenvalues > negligible
+    signs = keep.astype(np.float64) if correction == "clip" else np.sign(eigenvalues)
+    projection = (U * signs) @ U.T
+    corrected = (U * (signs * eigenvalues)) @ U.T
+    corrected = 0.5 * (corrected + corrected.T)
+    return CorrectedGram(
+        corrected.astype(gram.dtype), least, greatest, indefinite=True, projection=projection
+    )
+
+
+def _scaled_identity(gram: FloatArray, scale: float) -> FloatArray:
+    return np.diag(np.full(len(gram), scale, gram.dtype))

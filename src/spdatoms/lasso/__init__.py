@@ -1,0 +1,6 @@
+"""Sparse codes over a Gram matrix: min_y yᵀKy − 2 yᵀk + α‖y‖₁, exact and certified."""
+
+from spdatoms.lasso.certificate import Certificate
+from spdatoms.lasso.solve import sparse_code, sparse_code_path
+
+__all__ = ["Certificate", "sparse_code", "sparse_code_path"]

@@ -1,0 +1,170 @@
+"""What the kernel Lasso accepts: checks of its arrays, each with one clear error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import Floats
+
+# The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
+# costs more than coding, and a principal block of this size is looked at instead.
+LARGEST_DEFINITENESS_CHECK = 1024
+
+
+def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:
+    """Return ``values`` as a real array with ``ndim`` dimensions, not copied if possible."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiub":
+            array = array.astype(np.float64, casting="safe")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of real numbers.") from error
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimensions, but its shape is {array.shape}.")
+    return array
+
+
+def code_dtype(*arrays: NDArray[Any]) -> type[np.floating[Any]]:
+    """Return float32 when all the arrays are of that type, float64 otherwise."""
+    return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
+
+
+def precision(*arrays: NDArray[Any]) -> float:
+    """Return the relative rounding error of the coarsest type among the arrays."""
+    types = [a.dtype for a in arrays if a.dtype.kind == "f"] or [np.dtype(np.float64)]
+    return max(float(np.finfo(t).eps) for t in types)
+
+
+def as_double(array: NDArray[Any]) -> Floats:
+    """Return a read-only, C-contiguous float64 view, or such a copy if there is none.
+
+    Always read-only, because numba compiles once more for arrays that can be written to.
+    """
+    view = np.ascontiguousarray(array, dtype=np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
+def checked_gram(gram: ArrayLike, thoroughly: bool) -> Floats:
+    """Return K; ValueError if not square and finite, or ``thoroughly`` not a Gram matrix."""
+    given = real_array("gram", gram, ndim=2)
+    n_rows, n_columns = given.shape
+    if n_rows != n_columns or n_rows == 0:
+        raise ValueError(
+            f"gram must be a square matrix of kernel values between the atoms, got {given.shape}."
+        )
+    matrix = as_double(given)
+    finite_block("gram", matrix, slice(0, n_rows))
+    if thoroughly:
+        _check_symmetric(matrix, 100 * precision(given))
+        _check_definite(matrix, 10 * precision(given) * float(np.abs(matrix.diagonal()).sum()))
+    return matrix
+
+
+def _check_symmetric(gram: Floats, tolerance: float) -> None:
+    asymmetry, size = 0.0, 0.0
+    for rows in block_slices(len(gram), 128):  # so that the transposed reads stay in the cache
+        asymmetry += float(np.abs(gram[rows] - gram[:, rows].T).sum())
+        size += float(np.abs(gram[rows]).sum())
+    if asymmetry > tolerance * size:
+        raise ValueError(
+            f"gram must be symmetric, but |gram - gram.T| is {asymmetry / size:.3g} of |gram|. "
+            "If that is rounding error, pass (gram + gram.T) / 2."
+        )
+
+
+def _check_definite(gram: Floats, uncertainty: float) -> None:
+    n_atoms = gram.shape[0]
+    if n_atoms > LARGEST_DEFINITENESS_CHECK:
+        some = np.linspace(0, n_atoms - 1, LARGEST_DEFINITENESS_CHECK).astype(np.intp)
+        gram = gram[np.ix_(some, some)]
+    # K + uncertainty·I has a Cholesky factor if and only if no eigenvalue is below −uncertainty,
+    # which is what rounding makes of a zero eigenvalue.
+    shifted = gram.copy()
+    shifted.flat[:: len(shifted) + 1] += max(uncertainty, float(np.finfo(np.float64).tiny))
+    try:
+        scipy.linalg.cholesky(shifted, overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        least = scipy.linalg.eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0]
+        raise ValueError(indefinite_message(f" (its least eigenvalue is {least:.3g})")) from None
+
+
+def indefinite_message(detail: str) -> str:
+    """Say what an indefinite Gram matrix means, and what to do."""
+    return (
+        f"gram is not positive semidefinite{detail}, so the coding problem is not convex and may "
+        "have no minimum. Correct the kernel first: DivergenceKernel with correction 'clip', 'flip' "
+        "or 'shift' gives a Gram matrix and the cross values that go with it."
+    )
+
+
+def checked_cross(cross: ArrayLike, n_atoms: int) -> NDArray[Any]:
+    """Return k, one row a query, still in its own type and strides. Values are checked by block."""
+    array = real_array("cross", cross, ndim=2)
+    if array.shape[1] != n_atoms:
+        raise ValueError(
+            f"cross must have one row per query and one column per atom: gram has {n_atoms} atoms, "
+            f"but cross has the shape {array.shape}."
+        )
+    return array
+
+
+def finite_block(name: str, array: NDArray[Any], part: slice) -> Floats:
+    """Return the rows ``part`` as float64; ValueError with the first row that is not finite."""
+    block = as_double(array[part])
+    if not np.isfinite(block.sum()):  # a sum is cheaper than N tests, and as good when it is finite
+        bad = ~np.isfinite(block).all(axis=1)
+        if bad.any():
+            row = part.start + int(bad.argmax())
+            raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
+    return block
+
+
+def per_query(name: str, values: ArrayLike, n_queries: int) -> Floats:
+    """Return one finite, non-negative number per query from a scalar or a vector."""
+    array = np.asarray(values)
+    array = real_array(name, array, ndim=min(array.ndim, 1)).astype(np.float64)
+    if array.ndim == 1 and len(array) != n_queries:
+        raise ValueError(
+            f"{name} must be a number or have one entry per query: there are {n_queries} queries, "
+            f"but {len(array)} entries."
+        )
+    if not (np.isfinite(array).all() and (array >= 0).all()):
+        raise ValueError(f"{name} must be finite and not negative.")
+    return np.array(np.broadcast_to(array, n_queries))
+
+
+def checked_init(init: Any, shape: tuple[int, int]) -> Any:
+    """Return starting codes, dense or CSR, of the given shape."""
+    sparse = scipy.sparse.issparse(init)
+    codes: Any = scipy.sparse.csr_array(init) if sparse else real_array("init", init, ndim=2)
+    if codes.shape != shape:
+        raise ValueError(f"init must have the shape of the codes, {shape}, got {codes.shape}.")
+    return codes
+
+
+def init_block(init: Any, part: slice) -> NDArray[Any]:
+    """Return the rows ``part`` of starting codes, dense; ValueError if they are not finite."""
+    rows = init[part]
+    block: NDArray[Any] = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows
+    if not np.isfinite(block).all():
+        raise ValueError("init contains NaN or infinity.")
+    return block
+
+
+def excluded_atoms(exclude: ArrayLike | None, n_queries: int, n_atoms: int) -> NDArray[np.int64]:
+    """Return for each query the atom it must not use, −1 for none."""
+    if exclude is None:
+        return np.full(n_queries, -1)
+    atoms = np.asarray(exclude)
+    if atoms.shape != (n_queries,) or atoms.dtype.kind not in "iu":
+        raise ValueError(f"exclude must hold one integer for each of the {n_queries} queries.")
+    if n_queries and not -1 <= atoms.min() <= atoms.max() < n_atoms:
+        raise ValueError(f"exclude must hold atoms between 0 and {n_atoms - 1}, or -1.")
+    return atoms.astype(np.int64)

@@ -1,0 +1,282 @@
+"""min_y  k(X,X) − 2 yᵀk + yᵀKy + λ‖y‖₁ : sparse codes over a Gram matrix, exact and certified.
+
+K holds the kernel values between atoms, k those between a query and the atoms; nothing here knows
+what the atoms are. With the gradient g = 2(Ky − k) of the smooth part, y is optimal if and only if
+g_j = −λ sign(y_j) where y_j ≠ 0 and |g_j| ≤ λ where y_j = 0 (g_j ≥ −λ there if y ≥ 0 is asked for).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
+
+from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.typing import Floats
+from spdatoms.lasso import _input as check
+from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
+
+Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
+
+# Squared pivots of blocks of K, against its largest diagonal entry: less than so many rounding errors
+# says that an atom depends on the others, less than minus the second that the block is indefinite.
+# (Errors of a small pivot are magnified in those after it, so that limit is wide.)
+_DEPENDENT, _INDEFINITE = 40, 0.01
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Checked input that all the values of alpha share."""
+
+    gram: Floats
+    cross: NDArray[Any]
+    query_norm: Floats
+    dtype: type[np.floating[Any]]
+    limits: tuple[float, float]
+    positive: bool
+    tol: float
+    max_rounds: int
+    sparse: bool
+    progress: bool
+    n_jobs: int | None
+
+
+def sparse_code(
+    gram: ArrayLike,
+    cross: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    query_norm: ArrayLike = 1.0,
+    positive: bool = False,
+    init: Any = None,
+    exclude: ArrayLike | None = None,
+    tol: float = 1e-8,
+    max_rounds: int = 500,
+    return_certificate: bool = False,
+    sparse: bool = False,
+    check_gram: bool = True,
+    progress: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    """min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁, for every query k, by feature-sign search.
+
+    Parameters
+    ----------
+    gram : array-like of shape (n_atoms, n_atoms)
+        K, the kernel between the atoms: symmetric, positive semidefinite (it may be singular).
+    cross : array-like of shape (n_queries, n_atoms)
+        k, the kernel between each query and the atoms.
+    alpha : float or array-like of shape (n_queries,)
+        λ, the price of ‖y‖₁, for all queries or for each. From 2·max|k| on the code is zero.
+    query_norm : float or array-like of shape (n_queries,), default=1.0
+        k(X,X). It moves the objective and the duality gap, not the code.
+    positive : bool, default=False
+        Ask for y ≥ 0.
+    init : array-like or sparse matrix of shape (n_queries, n_atoms), default=None
+        Codes to start from, such as those of a slightly different problem. With ``positive``,
+        negative entries are ignored.
+    exclude : array-like of int of shape (n_queries,), default=None
+        For each query an atom that it must not use, or −1. Where the queries are the atoms
+        themselves, ``exclude=range(n_atoms)`` codes each over all the others (leave-one-out).
+    tol : float, default=1e-8
+        Violation of the optimality conditions that is allowed, in the units of the gradient, as a
+        fraction of max|k| of the query (at most 1 for a kernel with k(X,X) = 1). So a code does
+        not depend on the scale of the kernel. For float32 input 1.2e-6 is the least.
+    max_rounds : int, default=500
+        Rounds after which a query is given up. The objective falls in every round, and a few tens
+        are the rule.
+    return_certificate : bool, default=False
+        Return a :class:`Certificate` too.
+    sparse : bool, default=False
+        Return the codes as a CSR array.
+    check_gram : bool, default=True
+        Test that K is symmetric and positive semidefinite (n_atoms³/3 operations; of more than 1024
+        atoms a principal block of that size is tested). Without the test an indefinite K is noticed
+        only if the search meets a block of it that clearly is. With ``positive`` and K ≥ 0
+        elementwise the objective is bounded below even for an indefinite K, but not convex: such a
+        K is refused too, and passes untested only. The code is then a stationary point, not always
+        the minimum, and its duality gap means nothing.
+    progress : bool, default=False
+        Show a progress bar (needs tqdm).
+    n_jobs : int, default=None
+        Threads over blocks of queries; None is 1, -1 all processors. The codes do not depend on it.
+
+    Returns
+    -------
+    codes : ndarray or csr_array of shape (n_queries, n_atoms)
+        One code per row; float32 if gram and cross both are (all computing is in float64).
+    certificate : Certificate
+        Only if ``return_certificate``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If some codes violate the optimality conditions by more than the tolerance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import sparse_code
+    >>> gram = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> sparse_code(gram, [[0.9, 0.5]], alpha=0.2)
+    array([[0.8, 0. ]])
+    """
+    problem = _problem(
+        gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+    )
+    if init is not None:
+        init = check.checked_init(init, problem.cross.shape)
+    codes, certificate = _solve(problem, alpha, init, exclude)
+    return (codes, certificate) if return_certificate else codes
+
+
+def sparse_code_path(
+    gram: ArrayLike,
+    cross: ArrayLike,
+    alphas: Iterable[float],
+    *,
+    query_norm: ArrayLike = 1.0,
+    positive: bool = False,
+    tol: float = 1e-8,
+    max_rounds: int = 500,
+    return_certificate: bool = False,
+    sparse: bool = False,
+    check_gram: bool = True,
+    progress: bool = False,
+    n_jobs: int | None = None,
+) -> Any:
+    """y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ for decreasing α, each from the one before.
+
+    Parameters
+    ----------
+    gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+        As in :func:`sparse_code`.
+    alphas : iterable of float
+        The values of α, decreasing.
+    return_certificate : bool, default=False
+        Return one :class:`Certificate` per α too.
+
+    Returns
+    -------
+    codes : list of ndarray or csr_array of shape (n_queries, n_atoms)
+        The codes for each α.
+    certificates : list of Certificate
+        Only if ``return_certificate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import sparse_code_path
+    >>> gram = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> [code.round(6) for code in sparse_code_path(gram, [[0.9, 0.5]], [0.2, 0.0])]
+    [array([[0.8, 0. ]]), array([[0.866667, 0.066667]])]
+    """
+    values = check.real_array("alphas", list(alphas), ndim=1)
+    if (np.diff(values) > 0).any():
+        raise ValueError("alphas must decrease: each solution is the start of the next.")
+    problem = _problem(
+        gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+    )
+    path: list[Codes] = []
+    certificates: list[Certificate] = []
+    for alpha in values:
+        codes, certificate = _solve(problem, alpha, path[-1] if path else None)
+        path.append(codes)
+        certificates.append(certificate)
+    return (path, certificates) if return_certificate else path
+
+
+def _problem(
+    gram: ArrayLike,
+    cross: ArrayLike,
+    query_norm: ArrayLike,
+    positive: bool,
+    tol: float,
+    max_rounds: int,
+    sparse: bool,
+    check_gram: bool,
+    progress: bool,
+    n_jobs: int | None,
+) -> _Problem:
+    matrix = check.checked_gram(gram, thoroughly=check_gram)
+    queries = check.checked_cross(cross, n_atoms=len(matrix))
+    if not (np.isfinite(tol) and tol > 0):
+        raise ValueError(f"tol must be positive and finite, got {tol}.")
+    if max_rounds < 0:
+        raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
+    precision = check.precision(np.asarray(gram), queries)
+    largest = float(matrix.diagonal().max())
+    if largest <= 0:
+        raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
+    surely_definite = check_gram and len(matrix) <= check.LARGEST_DEFINITENESS_CHECK
+    return _Problem(
+        gram=matrix,
+        cross=queries,
+        query_norm=check.per_query("query_norm", query_norm, len(queries)),
+        dtype=check.code_dtype(np.asarray(gram), queries),
+        limits=(
+            _DEPENDENT * precision * largest,
+            -np.inf if surely_definite else -_INDEFINITE * largest,
+        ),
+        positive=bool(positive),
+        tol=max(float(tol), 10 * precision),
+        max_rounds=int(max_rounds),
+        sparse=sparse,
+        progress=progress,
+        n_jobs=n_jobs,
+    )
+
+
+def _solve(
+    problem: _Problem, alpha: ArrayLike, init: Any, exclude: ArrayLike | None = None
+) -> tuple[Codes, Certificate]:
+    n_queries, n_atoms = problem.cross.shape
+    excluded = check.excluded_atoms(exclude, n_queries, n_atoms)
+    alphas = check.per_query("alpha", alpha, n_queries)
+    allowed = np.zeros(n_queries)
+    report = np.zeros((n_queries, 6))
+    dense = np.zeros((0 if problem.sparse else n_queries, n_atoms), problem.dtype)
+    rows: dict[int, scipy.sparse.csr_array] = {}
+
+    def code_queries(part: slice) -> None:
+        cross = check.finite_block("cross", problem.cross, part)
+        allowed[part] = problem.tol * np.abs(cross).max(axis=1)
+        in_place = dense.dtype == np.float64 and not problem.sparse
+        codes = dense[part] if in_place else np.zeros(cross.shape)
+        if init is not None:
+            codes[:] = check.init_block(init, part)
+        # The compiled code works with h, half the gradient.
+        failed = code_block(
+            problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
+            problem.max_rounds, problem.limits, excluded[part], codes, report[part],
+        )  # fmt: skip
+        if failed != SOLVED:
+            raise ValueError(check.indefinite_message(f", met at query {part.start + failed}"))
+        if problem.sparse:
+            rows[part.start] = scipy.sparse.csr_array(codes.astype(problem.dtype, copy=False))
+        elif not in_place:
+            dense[part] = codes
+
+    block = _block_length(n_queries, n_atoms, problem.n_jobs)
+    run_blocks(code_queries, n_queries, block, problem.n_jobs, problem.progress, "sparse coding")
+    if rows:
+        codes = scipy.sparse.vstack([rows[start] for start in sorted(rows)], format="csr")
+        n_nonzero = np.diff(codes.indptr)
+    else:
+        codes = scipy.sparse.csr_array(dense) if problem.sparse else dense
+        n_nonzero = np.count_nonzero(dense, axis=1)
+    certificate = certify(report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed)
+    warn_if_short(certificate, allowed, problem.max_rounds, stacklevel=3)
+    return codes, certificate
+
+
+def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
+    """Blocks of a few megabytes at most, and some for every thread."""
+    for_memory = max(16, 2**18 // n_atoms)
+    for_threads = -(-n_queries // (4 * effective_n_jobs(n_jobs)))
+    return max(1, min(512, for_memory, for_threads))

@@ -1,0 +1,58 @@
+"""Parts of the data, the reproducible unit of work, and the tree along which their terms are added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.threads import block_slices
+
+#: Entries of the matrix of kernel values that a part needs at a time, and floating point operations
+#: to compute them: small enough for caches and threads, large enough to fill the lanes of sparse columns.
+_PART_ENTRIES = 1 << 18
+
+
+_PART_FLOPS = 3e10
+
+
+#: Samples for each atom at least, so that the N² entries of YᵀY are worth their while.
+_PART_SAMPLES_AN_ATOM = 2
+
+
+#: Bytes of its samples at most.
+_PART_BYTES = 1 << 25
+
+
+#: Up to so many parts they are of equal size. A power of two.
+_FEW_PARTS = 8
+
+
+def part_slices(m: int, n: int, n_atoms: int) -> list[slice]:
+    """Cut m samples of size n into parts for work with so many atoms.
+
+    A few parts are 2^k of equal size, so that threads have equal shares. Many are of 2^k samples, as the
+    chunks of files mostly are, too, which are then read once.
+    """
+    by_flops, by_bytes = _PART_FLOPS / (n_atoms * n**3 / 3), _PART_BYTES / (8 * n**2)
+    by_entries = max(_PART_ENTRIES / n_atoms, _PART_SAMPLES_AN_ATOM * n_atoms)
+    size = max(1, int(min(by_entries, by_flops, by_bytes)))
+    count = -(-m // size)
+    if count > _FEW_PARTS:
+        return list(block_slices(m, 1 << (size.bit_length() - 1)))
+    edges = np.linspace(0, m, min(m, 1 << (count - 1).bit_length()) + 1).astype(np.intp).tolist()
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def added(terms: Sequence[Any]) -> Any:
+    """Return the sum of arrays or numbers, neighbours first, then neighbours among these sums.
+
+    Any 2^k neighbours that begin at a multiple of 2^k may so be added elsewhere, and the sum stays
+    the same to the last bit. Rounding grows with the logarithm of their number only.
+    """
+    while len(terms) > 1:
+        pairs = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + list(terms[len(pairs) * 2 :])
+    return terms[0]

@@ -1,0 +1,178 @@
+"""Which classes a file may name, and how their objects are taken apart and put together."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from spdatoms.divergences import Divergence
+from spdatoms.storage._checks import check_sizes
+
+#: Every estimator in the ``__all__`` of one of these can be stored.
+_PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
+#: What they are made of.
+_PARTS = {
+    "spdatoms.dictionary.problem": ("Problem",),
+    "spdatoms.dictionary.online": ("Memory",),
+    "spdatoms.kernels.kernel": ("RidgeKernel",),
+    "spdatoms.baselines.log_euclidean.coding": ("LogCosineKernel",),
+    "spdatoms.kernels.correction": ("CorrectedGram",),
+    "spdatoms.divergences": (
+        "AffineInvariant",
+        "Burg",
+        "Euclidean",
+        "Jeffrey",
+        "LogEuclidean",
+        "Stein",
+    ),
+}
+#: Functions in the ``__all__`` of one of these can be the features of a descriptor.
+_FEATURES = ("spdatoms.descriptors",)
+#: Of scikit-learn: what stands after features in a pipeline and consists of arrays that NumPy alone
+#: computes with, and splitters. (A support vector machine with a kernel hands its arrays to C code that
+#: trusts their lengths.)
+_SCIKIT_LEARN = {
+    "sklearn.decomposition": ("PCA",),
+    "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis",),
+    "sklearn.linear_model": ("LogisticRegression",),
+    "sklearn.model_selection": (
+        "GroupKFold",
+        "GroupShuffleSplit",
+        "KFold",
+        "LeaveOneGroupOut",
+        "LeaveOneOut",
+        "ShuffleSplit",
+        "StratifiedGroupKFold",
+        "StratifiedKFold",
+        "StratifiedShuffleSplit",
+    ),
+    "sklearn.pipeline": ("Pipeline",),
+    "sklearn.preprocessing": ("StandardScaler",),
+    "sklearn.svm": ("LinearSVC",),
+}
+#: Attributes that an estimator's divergence has prepared from another attribute.
+_PREPARED = {"_atoms": "_dictionary", "_prepared": "_matrices"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """``metric.prepare(matrices)``, to be computed again: its layout may depend on the processor.
+
+    Attributes
+    ----------
+    metric : str or Divergence
+        The divergence.
+    matrices : ndarray of shape (m, n, n)
+        The matrices.
+    """
+
+    metric: str | Divergence
+    matrices: Any
+
+
+@dataclass(frozen=True)
+class StoredClass:
+    """A class whose objects are kept as the arguments of its constructor and attributes set later.
+
+    Attributes
+    ----------
+    name : str
+        What a file calls it.
+    cls : type
+        The class.
+    """
+
+    name: str
+    cls: type
+
+    def state(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the arguments, and the attributes beyond them (only estimators have such)."""
+        parameters = {name: getattr(value, name) for name in self._parameters()}
+        if not isinstance(value, BaseEstimator):
+            return parameters, {}
+        attributes = {k: v for k, v in vars(value).items() if k not in parameters}
+        for name, source in _PREPARED.items():
+            if name in attributes and source in attributes:
+                attributes[name] = Prepared(value.metric, attributes[source])
+        return parameters, attributes
+
+    def make(self, parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
+        """Return the object; ValueError if it could not have come from `state`."""
+        unknown = set(parameters) - set(self._parameters())
+        unknown |= {name for name in attributes if not self._may_set(name)}
+        if unknown:
+            raise ValueError(f"{self.name} has no {', '.join(sorted(unknown))}")
+        value = self.cls(**parameters)
+        vars(value).update(attributes)
+        check_sizes(value)
+        return value
+
+    @property
+    def of_another_library(self) -> bool:
+        """Whether the attributes are what scikit-learn, and its version, make them."""
+        return self.name.startswith("sklearn.") and issubclass(self.cls, BaseEstimator)
+
+    def _parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.cls).parameters)
+
+    def _may_set(self, name: str) -> bool:
+        """Say whether it is the name of data, and not that of a method or a property."""
+        estimator = issubclass(self.cls, BaseEstimator)
+        inherited = getattr(self.cls, name, None)
+        return (
+            estimator
+            and name.isidentifier()
+            and not name.startswith("__")
+            and not callable(inherited)
+            and not hasattr(inherited, "__get__")
+        )
+
+
+def stored_class(cls: type) -> StoredClass | None:
+    """Return how the objects of a class are stored, None if they are not."""
+    name = f"sklearn.{cls.__name__}" if cls.__module__.startswith("sklearn.") else cls.__name__
+    try:
+        stored = class_named(name)
+    except ValueError:
+        return None
+    return stored if stored.cls is cls else None
+
+
+@cache
+def class_named(name: str) -> StoredClass:
+    """Return the class that a file calls so; ValueError if it is none of those listed here."""
+    for module, names in (_PARTS | _SCIKIT_LEARN).items():
+        prefix = "sklearn." if module in _SCIKIT_LEARN else ""
+        if name.startswith(prefix) and name.removeprefix(prefix) in names:
+            return StoredClass(name, getattr(import_module(module), name.removeprefix(prefix)))
+    cls = _public(name, _PUBLIC)
+    if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
+        return StoredClass(name, cls)
+    raise ValueError(f"spdatoms stores no class {name!r}")
+
+
+def function_named(name: str) -> Any:
+    """Return the function of features that a file calls so; ValueError if there is none."""
+    function = _public(name, _FEATURES)
+    if not inspect.isfunction(function):
+        raise ValueError(f"spdatoms stores no function {name!r}")
+    return function
+
+
+def is_stored_function(value: Any) -> bool:
+    """Say whether `function_named` gives this very function."""
+    return inspect.isfunction(value) and _public(value.__name__, _FEATURES) is value
+
+
+def _public(name: str, modules: tuple[str, ...]) -> Any:
+    """Return what one of the package's own modules has in its ``__all__`` under this name, or None."""
+    for module in modules:
+        if find_spec(module) is not None and name in import_module(module).__all__:
+            return getattr(import_module(module), name)
+    return None

@@ -19,18 +19,22 @@ from test_estimators import ESTIMATORS, data, every_estimator  # noqa: F401
 PUBLIC_MODULES = [
     "spdatoms",
     "spdatoms.baselines",
-    "spdatoms.class_dictionary",
+    "spdatoms.classification",
+    "spdatoms.clustering",
+    "spdatoms.coding",
     "spdatoms.datasets",
     "spdatoms.descriptors",
+    "spdatoms.dictionary",
     "spdatoms.divergences",
     "spdatoms.exceptions",
     "spdatoms.experiments",
     "spdatoms.geometry",
     "spdatoms.interop",
+    "spdatoms.kernels",
+    "spdatoms.lasso",
     "spdatoms.plotting",
-    "spdatoms.repair",
+    "spdatoms.scale",
     "spdatoms.storage",
-    "spdatoms.vectorisation",
 ]
 
 

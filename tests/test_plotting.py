@@ -17,10 +17,7 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from spdatoms import (
-    SPDKMeans,  # noqa: E402
-    SPDSparseCoder,  # noqa: E402
-)
+from spdatoms import SPDKMeans, SPDSparseCoder  # noqa: E402
 from spdatoms.plotting import AtomsDisplay, AtomUsageDisplay, CodesDisplay, LearningCurveDisplay  # noqa: E402
 from spdatoms.plotting._atoms import ellipse  # noqa: E402
 

@@ -23,9 +23,8 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._iterations import State, first_state, iterations
 from spdatoms.dictionary.initial import first_atoms
-from spdatoms.dictionary.problem import Problem, settle
+from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import get_divergence
-from spdatoms.divergences.atom_sums import atom_sums
 
 Floats = NDArray[np.float64]
 
@@ -60,8 +59,8 @@ class Learner:
         atoms = first_atoms(X, "random", n_atoms, divergence, np.random.default_rng(0), None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.problem: Problem = settle(X, atoms, divergence, "auto", ALPHA)
-        self.data = CodedData(X, atom_sums(divergence), self.problem.beta, n_atoms, None)
+            self.problem: Problem = fix_problem(X, atoms, divergence, "auto", ALPHA)
+        self.data = CodedData(X, divergence.atom_sums(), self.problem.beta, n_atoms, None)
         self.rule = self.problem.rule(update, None, X)
         self.state: State = first_state(self.problem, atoms, len(X))
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from spdatoms.divergences.centres import centre_from_sum, centre_term
 
 from _matrices import random_spd
 from spdatoms import (
@@ -18,7 +19,6 @@ from spdatoms import (
 )
 from spdatoms.dictionary import _coded_data as coded_data
 from spdatoms.divergences import get_divergence
-from spdatoms.divergences.centres import centre_from_sum, centre_term
 from spdatoms.scale import Stream, block_budget, is_streamed, open_stream
 
 da = pytest.importorskip("dask.array")

@@ -12,7 +12,7 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.base import SPDEstimator
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.lasso.solve import sparse_code
 
@@ -94,7 +94,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
     def transform(self, X: ArrayLike) -> FloatArray:

@@ -20,7 +20,7 @@ from spdatoms.base import SPDEstimator, check_labels
 from spdatoms.classification.scores import check_rule, class_scores, nearest_atom_scores
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.exceptions import ZeroCodeWarning
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.lasso.solve import sparse_code
 
@@ -115,7 +115,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
     def _divergence(self) -> Divergence:

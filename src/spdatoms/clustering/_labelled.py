@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.divergences import Burg, Divergence
+from spdatoms.divergences import Divergence
 
 #: Flops in a block of clusters, far more than it takes to hand it to a thread.
 _BLOCK_FLOPS = 5e6
@@ -38,18 +38,7 @@ class Sample:
 
     def divergences(self, centres: Floats) -> Floats:
         """Return d(X_i, C_j) at [j, i]: a row a centre, so that one of them is replaced quickly."""
-        return divergences_to(self.divergence, self.prepared, centres, self.n_jobs)
-
-
-def divergences_to(
-    divergence: Divergence, prepared: Any, centres: Floats, n_jobs: int | None
-) -> Floats:
-    """Return d(X_i, C_j) at [j, i]; where the order counts, the centre is where `centre` seeks it."""
-    C = divergence.prepare(centres)
-    left = isinstance(divergence, Burg) and divergence.side == "left"
-    if divergence.symmetric or left:
-        return divergence.pairwise(C, prepared, n_jobs=n_jobs)
-    return np.ascontiguousarray(divergence.pairwise(prepared, C, n_jobs=n_jobs).T)
+        return self.divergence.to_centres(self.prepared, centres, self.n_jobs)
 
 
 @dataclass(frozen=True)

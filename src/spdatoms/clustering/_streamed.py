@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.clustering._labelled import Costliest, Tally, divergences_to, exchange_goals, tally
+from spdatoms.clustering._labelled import Costliest, Tally, exchange_goals, tally
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.centres import centre_from_sum, centre_term, check_centres_add_up
 from spdatoms.scale.faults import fewer_parts
 from spdatoms.scale.parts import added, part_slices
 from spdatoms.scale.passes import Piece
@@ -120,7 +119,6 @@ class ClusteredStream:
     def __init__(
         self, stream: Stream, divergence: Divergence, weights: Floats, n_clusters: int
     ) -> None:
-        check_centres_add_up(divergence)
         self.stream, self.divergence, self.weights = stream, divergence, weights
         self.parts = part_slices(len(stream), stream.shape[-1], n_clusters)
         self.sweeps = stream.sweeps(self.parts)
@@ -175,7 +173,7 @@ class ClusteredStream:
         terms, weights = self.survey.centre_terms, self.survey.tally.weights
         return np.array(
             [
-                centre_from_sum(self.divergence, terms[j], weights[j], self.centres[j])
+                self.divergence.centre_from_terms(terms[j], weights[j], self.centres[j])
                 for j in clusters
             ]
         )
@@ -252,7 +250,7 @@ def _survey_part(
     if len(weights) < len(X):
         X = X[part.samples - rows.start]
     prepared = divergence.prepare(X)
-    divergences = divergences_to(divergence, prepared, centres, None)
+    divergences = divergence.to_centres(prepared, centres)
     for cluster, sample in zip(*question.occupied, strict=True):
         divergences[cluster, part.samples == sample] = 0.0
     costs = [
@@ -263,7 +261,7 @@ def _survey_part(
     labelled = replace(part, labels=labels, own=divergences[labels, every])
     terms = np.array(
         [
-            centre_term(divergence, prepared, np.where(labels == j, weights, 0.0), centres[j])
+            divergence.centre_term(prepared, np.where(labels == j, weights, 0.0), centres[j])
             for j in range(count)
         ]
     )
@@ -298,7 +296,7 @@ def _nearest(
     """Label the matrices of a piece."""
     labels, costs = [], []
     for X in piece.split(matrices):
-        divergences = divergences_to(divergence, divergence.prepare(X), centres, None)
+        divergences = divergence.to_centres(divergence.prepare(X), centres)
         labels.append(divergences.argmin(axis=0))
         costs.append(divergences.min(axis=0))
     return np.concatenate(labels), float(weights @ np.concatenate(costs))

@@ -19,7 +19,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable
-from spdatoms.clustering._labelled import ClusteredSample, Sample, divergences_to
+from spdatoms.clustering._labelled import ClusteredSample, Sample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
 from spdatoms.divergences import Divergence, get_divergence
@@ -289,7 +289,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         divergence = get_divergence(self.metric)
         prepared = divergence.prepare(X.astype(np.float64, copy=False))
         centres = self.cluster_centers_.astype(np.float64)
-        return divergences_to(divergence, prepared, centres, self.n_jobs)
+        return divergence.to_centres(prepared, centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))

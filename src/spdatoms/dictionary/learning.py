@@ -28,9 +28,8 @@ from spdatoms.dictionary._iterations import CodingPasses, State, first_state, it
 from spdatoms.dictionary._update import UpdateRule
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.online import Memory, learn_batch
-from spdatoms.dictionary.problem import Problem, settle
+from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.atom_sums import atom_sums
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.kernel import RidgeKernel
@@ -197,7 +196,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def partial_fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
         """Learn from one more batch X (m, n, n).
 
-        The first batch, unless `fit` came before, settles the first atoms, β, α and the ridge, so it
+        The first batch, unless `fit` came before, fixes the first atoms, β, α and the ridge, so it
         must hold at least ``n_atoms`` matrices. If anything is wrong with a batch the estimator
         stays as it was.
         """
@@ -270,7 +269,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         divergence = self._divergence()
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
-        return atoms, settle(X, atoms, divergence, self.beta, self.alpha)
+        return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha)
 
     def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, Memory, float]:
         """Return atoms, problem and memory after a batch, and its mean loss before."""
@@ -315,11 +314,11 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         )
 
     def _coded_data(self, X: FloatArray, problem: Problem) -> CodedData:
-        sums = atom_sums(problem.divergence)
+        sums = problem.divergence.atom_sums()
         return CodedData(X, sums, problem.beta, self.n_atoms, self.n_jobs)
 
     def _divergence(self) -> Divergence:
-        return atom_sums(symmetric_divergence(self.metric)).divergence
+        return symmetric_divergence(self.metric)
 
     def _checkpoint_of(self, X: Any) -> Checkpoint | None:
         if self.checkpoint is None:

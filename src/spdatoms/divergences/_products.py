@@ -11,7 +11,8 @@ import numpy as np
 from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.geometry import batched
+from spdatoms.divergences.base import PreparedSet
+from spdatoms.geometry.half_vectors import from_half_vectors
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
@@ -24,17 +25,15 @@ PREPARE_BYTES = 4 << 20
 
 
 @dataclass
-class HalfVectorSet:
-    """Half-vectors in double precision, and the precision of the matrices they come from."""
+class HalfVectorSet(PreparedSet):
+    """Half-vectors of the matrices, or of functions of them, in double precision."""
 
-    n: int
     half: Floats
-    dtype: np.dtype[np.floating]
 
     def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i as a matrix."""
         mean = (weights @ self.half)[None] / weights.sum()
-        return np.asarray(batched.from_half_vectors(mean, self.n, weighted=True)[0])
+        return np.asarray(from_half_vectors(mean, self.n, weighted=True)[0])
 
 
 def shifted_products(

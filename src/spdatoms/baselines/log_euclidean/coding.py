@@ -15,8 +15,9 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, LogEuclidean
-from spdatoms.geometry.batched import half_vectors, log_determinant
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.geometry.batched import log_determinant
+from spdatoms.geometry.half_vectors import half_vectors
+from spdatoms.kernels import Kernel
 
 #: A logarithm so small, relative to that of the scale, is taken for rounding.
 _ROUNDING = 1e-13
@@ -39,7 +40,7 @@ def rescaled_logs(X: FloatArray, log_scale: float) -> Floats:
     return np.asarray(log_vectors(X) - log_scale * identity)
 
 
-class LogCosineKernel(DivergenceKernel):
+class LogCosineKernel(Kernel):
     """k(X, Y) = tr(AB) / ‖A‖‖B‖ with A = log(X/c), B = log(Y/c): linear in the logarithms.
 
     Parameters
@@ -146,7 +147,7 @@ class LogEuclideanSparseCoder(SPDSparseCoder):
         self.positive = positive
         self.n_jobs = n_jobs
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return LogCosineKernel(self.rescale, self.n_jobs)
 
 
@@ -208,7 +209,7 @@ class LogEuclideanSparseClassifier(SPDSparseClassifier):
         self.rule = rule
         self.n_jobs = n_jobs
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return LogCosineKernel(self.rescale, self.n_jobs)
 
     def _divergence(self) -> Divergence:

@@ -19,8 +19,8 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES, pursue
 from spdatoms.baselines.log_euclidean.coding import mean_log_scale, rescaled_logs
-from spdatoms.geometry.batched import from_half_vectors
 from spdatoms.geometry.functions import expm
+from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.lasso.solve import sparse_code
 
 

@@ -36,6 +36,8 @@ from spdatoms.geometry.spectral import cholesky
 FLOOR = 1e-6
 #: Weights that cancel down to this fraction have no centre to speak of.
 _LEAST_TOTAL = 1e-3
+#: A divergence below this fraction of the others is rounding.
+_ROUNDING = 1e-12
 #: Bytes of gradients that are held at a time.
 _BLOCK_BYTES = 4 << 20
 _TINY = float(np.finfo(np.float64).tiny)
@@ -129,17 +131,23 @@ class GradientSums(AtomSums):
             (d,) = divergence.pairwise(prepared, divergence.prepare(Z))
             G = congruence(L, divergence.gradient(atom, Z))
             gradient += np.tensordot(w, G, 1)
-            curvature += np.abs(w) @ ((G * G).sum(axis=(1, 2)) / (2.0 * np.maximum(d, _TINY)))
+            curvature += np.abs(w) @ self._curvatures(G, d)
         return np.append(vech(gradient, weighted=True), curvature)
+
+    @staticmethod
+    def _curvatures(G: Floats, d: FloatArray) -> Floats:
+        """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
+        squares = (G * G).sum(axis=(1, 2))
+        apart = d > _ROUNDING * d.max()
+        return np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
         return self._downhill(parts, total, total, D)
 
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        curvature = np.maximum(parts[:, -1], _TINY)[:, None, None]
-        return AffineGeodesics.whitened(
-            cholesky(D), -unvech(parts[:, :-1], weighted=True) / curvature
-        )
+        G, curvature = unvech(parts[:, :-1], weighted=True), parts[:, -1, None, None]
+        steps = np.divide(G, curvature, out=np.zeros_like(G), where=curvature > 0)
+        return AffineGeodesics.whitened(cholesky(D), -steps)
 
 
 def floored(eigenvalues: Floats) -> Floats:

@@ -131,7 +131,7 @@ class GradientSums(AtomSums):
             (d,) = divergence.pairwise(prepared, divergence.prepare(Z))
             G = congruence(L, divergence.gradient(atom, Z))
             gradient += np.tensordot(w, G, 1)
-            curvature += np.abs(w) @ self._curvatures(G, d)
+            curvature += float(np.abs(w) @ self._curvatures(G, d))
         return np.append(vech(gradient, weighted=True), curvature)
 
     @staticmethod
@@ -139,7 +139,7 @@ class GradientSums(AtomSums):
         """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
         squares = (G * G).sum(axis=(1, 2))
         apart = d > _ROUNDING * d.max()
-        return np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart)
+        return np.asarray(np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart))
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
         return self._downhill(parts, total, total, D)

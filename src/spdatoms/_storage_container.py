@@ -1,6 +1,6 @@
 """One file of arrays and JSON: a zip of uncompressed ``.npy`` members, sealed by a checksum.
 
-`docs/storage.md` describes the layout. Models (`storage.py`) and checkpoints (`_checkpoint.py`) are
+`docs/guide/storage.md` describes the layout. Models (`storage.py`) and checkpoints (`_checkpoint.py`) are
 such files. Reading trusts nothing: the checksum of all bytes comes first, and memory is allocated
 only for bytes that are there.
 """

@@ -422,6 +422,7 @@ def test_progress_bar(capsys) -> None:
     assert "nonzeros=" in shown
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_ctrl_c_keeps_the_best_state_so_far() -> None:
     X, _ = wishart_classes(20, 100)
     learner = SPDDictionaryLearning(32, init="random", random_state=0, max_iter=10**6, tol=0.0)

@@ -90,7 +90,7 @@ def assert_equal(a: Any, b: Any) -> None:
         assert a == b
 
 
-# --- the format, by hand: see docs/storage.md --------------------------------------------------------
+# --- the format, by hand: see docs/guide/storage.md --------------------------------------------------
 
 
 def seal(content: bytes) -> bytes:

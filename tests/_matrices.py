@@ -40,6 +40,15 @@ def random_spd(
     return (scale * 0.5 * (X + X.swapaxes(-1, -2))).astype(dtype)
 
 
+def three_classes() -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    """Return 24 covariances of size 4, of three kinds that are easy to tell apart, and their names."""
+    rng = np.random.default_rng(7)
+    y = np.arange(24) % 3
+    samples = rng.standard_normal((24, 4, 30)) * np.array([1.0, 1.6, 2.4])[y][:, None, None]
+    samples[:, 0] *= 1.0 + y[:, None]
+    return samples @ samples.swapaxes(1, 2) / 30, np.array(["ash", "oak", "elm"])[y]
+
+
 @st.composite
 def spd_stacks(
     draw: st.DrawFn,

@@ -7,92 +7,33 @@ from __future__ import annotations
 
 import inspect
 import pickle
-import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import spdatoms
-from spdatoms import (
-    SPDDictionaryLearning,
-    SPDKMeans,
-    SPDKNeighborsClassifier,
-    SPDSparseClassifier,
-    SPDSparseClassifierCV,
-    SPDSparseCoder,
-    baselines,
+from conformance.estimators import (
+    ESTIMATORS,
+    assert_same,
+    every_classifier,
+    every_estimator,
+    every_transformer,
+    outputs,
 )
+from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifierCV, baselines
 from spdatoms.base import SPDEstimator
-
-M, N = 24, 4
-
-ESTIMATORS = [
-    SPDSparseCoder(),
-    SPDSparseCoder(metric="jeffrey", correction="shift", positive=True),
-    SPDSparseClassifier(),
-    SPDSparseClassifier(metric="jeffrey", rule="sum"),
-    SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
-    SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
-    SPDKNeighborsClassifier(n_neighbors=3),
-    SPDKMeans(n_clusters=3, n_init=1, random_state=0),
-    SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
-    baselines.LogEuclideanSparseCoder(),
-    baselines.LogEuclideanSparseClassifier(),
-    baselines.LogEuclideanKSVD(n_atoms=6, n_nonzero=2, max_iter=5, random_state=0),
-    baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
-    baselines.FrobeniusSparseCoder(),
-    baselines.FrobeniusDictionaryLearning(n_atoms=6, max_iter=3, random_state=0),
-    baselines.RiemannianLPP(),
-    baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
-    baselines.KMeansSparseCoder(n_atoms=6, random_state=0),
-    baselines.MinimumDistanceToMean(),
-    baselines.TensorSparseCoder(),
-    baselines.TensorSparseClassifier(),
-    baselines.TensorDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
-    baselines.RiemannianSparseCoder(),
-    baselines.RiemannianSparseClassifier(),
-    baselines.RiemannianDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
-]
-TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
-CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
-
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
-every_transformer = pytest.mark.parametrize("estimator", TRANSFORMERS, ids=repr)
-every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=repr)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
 
-
-@pytest.fixture(scope="module")
-def data() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(7)
-    y = np.arange(M) % 3
-    samples = rng.standard_normal((M, N, 30)) * np.array([1.0, 1.6, 2.4])[y][:, None, None]
-    samples[:, 0] *= 1.0 + y[:, None]
-    return samples @ samples.swapaxes(1, 2) / 30, np.array(["ash", "oak", "elm"])[y]
-
-
-def outputs(estimator, X) -> list[np.ndarray]:
-    """Return everything the fitted estimator says about X."""
-    methods = ("transform", "predict", "predict_proba", "decision_function")
-    return [np.asarray(getattr(estimator, m)(X)) for m in methods if hasattr(estimator, m)]
-
-
-def assert_same(first: list[np.ndarray], second: list[np.ndarray], rtol: float = 0.0) -> None:
-    assert len(first) == len(second) > 0
-    for a, b in zip(first, second, strict=True):
-        if a.dtype.kind == "f" and rtol:
-            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, abs(a).max()))
-        else:
-            np.testing.assert_array_equal(a, b)
+M, N = 24, 4  # of the fixture labelled
 
 
 def test_the_suite_covers_every_public_estimator() -> None:
@@ -116,74 +57,74 @@ def test_parameters_are_stored_as_given_and_can_be_set(estimator) -> None:
 
 
 @every_estimator
-def test_fit_returns_self_and_changes_no_parameter(estimator, data) -> None:
+def test_fit_returns_self_and_changes_no_parameter(estimator, labelled) -> None:
     model = clone(estimator)
     before = repr(model.get_params())
-    assert model.fit(*data) is model
+    assert model.fit(*labelled) is model
     assert repr(model.get_params()) == before
     assert model.n_features_in_ == N
 
 
 @every_estimator
-def test_fitted_attributes_end_in_an_underscore(estimator, data) -> None:
+def test_fitted_attributes_end_in_an_underscore(estimator, labelled) -> None:
     model = clone(estimator)
     assert not [name for name in vars(model) if name.endswith("_")]
-    model.fit(*data)
+    model.fit(*labelled)
     new = set(vars(model)) - set(vars(clone(estimator)))
     assert new
     assert all(name.endswith("_") or name.startswith("_") for name in new)
 
 
 @every_estimator
-def test_not_fitted(estimator, data) -> None:
+def test_not_fitted(estimator, labelled) -> None:
     for method in ("transform", "predict", "predict_proba", "decision_function", "score"):
         if hasattr(estimator, method):
-            arguments = data if method == "score" else data[:1]
+            arguments = labelled if method == "score" else labelled[:1]
             with pytest.raises(NotFittedError):
                 getattr(clone(estimator), method)(*arguments)
 
 
 @every_estimator
-def test_input_is_not_modified(estimator, data) -> None:
-    X, y = data[0].copy(), data[1].copy()
+def test_input_is_not_modified(estimator, labelled) -> None:
+    X, y = labelled[0].copy(), labelled[1].copy()
     outputs(clone(estimator).fit(X, y), X)
-    np.testing.assert_array_equal(X, data[0])
-    np.testing.assert_array_equal(y, data[1])
+    np.testing.assert_array_equal(X, labelled[0])
+    np.testing.assert_array_equal(y, labelled[1])
 
 
 @every_estimator
-def test_same_seed_same_result_and_refit_forgets(estimator, data) -> None:
-    X, y = data
+def test_same_seed_same_result_and_refit_forgets(estimator, labelled) -> None:
+    X, y = labelled
     first = clone(estimator).fit(X, y)
     second = clone(estimator).fit(X[::-1][: M // 2] * 3.0, y[::-1][: M // 2]).fit(X, y)
     assert_same(outputs(first, X), outputs(second, X))
 
 
 @every_estimator
-def test_pickle_round_trip(estimator, data) -> None:
-    X, y = data
+def test_pickle_round_trip(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X, y)
     assert_same(outputs(model, X), outputs(pickle.loads(pickle.dumps(model)), X))
 
 
 @every_estimator
-def test_order_of_queries_does_not_matter(estimator, data) -> None:
-    X, y = data
+def test_order_of_queries_does_not_matter(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X, y)
     order = np.random.default_rng(0).permutation(M)
     assert_same([o[order] for o in outputs(model, X)], outputs(model, X[order]), rtol=1e-9)
 
 
 @every_estimator
-def test_one_query_at_a_time(estimator, data) -> None:
-    X, y = data
+def test_one_query_at_a_time(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X, y)
     assert_same([o[3:4] for o in outputs(model, X)], outputs(model, X[3:4]), rtol=1e-9)
 
 
 @every_estimator
-def test_number_of_threads_does_not_matter(estimator, data) -> None:
-    X, y = data
+def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
+    X, y = labelled
     one = clone(estimator).set_params(n_jobs=1).fit(X, y)
     two = clone(estimator).set_params(n_jobs=2).fit(X, y)
     assert_same(outputs(one, X), outputs(two, X))
@@ -191,8 +132,8 @@ def test_number_of_threads_does_not_matter(estimator, data) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("kind", ["list", "fortran", "strided", "read-only", "memmap"])
-def test_kinds_of_arrays(estimator, data, kind, tmp_path) -> None:
-    X, y = data
+def test_kinds_of_arrays(estimator, labelled, kind, tmp_path) -> None:
+    X, y = labelled
     if kind == "list":
         other = X.tolist()
     elif kind == "fortran":
@@ -211,8 +152,8 @@ def test_kinds_of_arrays(estimator, data, kind, tmp_path) -> None:
 
 
 @every_estimator
-def test_single_precision(estimator, data) -> None:
-    X, y = data
+def test_single_precision(estimator, labelled) -> None:
+    X, y = labelled
     single = outputs(clone(estimator).fit(X.astype(np.float32), y), X.astype(np.float32))
     double = outputs(clone(estimator).fit(X, y), X)
     for a, b in zip(single, double, strict=True):
@@ -223,18 +164,18 @@ def test_single_precision(estimator, data) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
-def test_scale_does_not_matter(estimator, data, scale) -> None:
+def test_scale_does_not_matter(estimator, labelled, scale) -> None:
     if getattr(estimator, "metric", None) == "euclid":
         pytest.skip("the Euclidean distance is the one that knows the scale")
-    X, y = data
+    X, y = labelled
     plain = outputs(clone(estimator).fit(X, y), X)
     scaled = outputs(clone(estimator).fit(scale * X, y), scale * X)
     assert_same(plain, scaled, rtol=1e-6)
 
 
 @every_estimator
-def test_wrong_size_at_predict(estimator, data) -> None:
-    X, y = data
+def test_wrong_size_at_predict(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X, y)
     method = model.predict if hasattr(model, "predict") else model.transform
     with pytest.raises(ValueError, match=r"3×3 matrices, but those seen in fit are 4×4"):
@@ -244,8 +185,8 @@ def test_wrong_size_at_predict(estimator, data) -> None:
 @every_estimator
 @pytest.mark.parametrize("where", ["fit", "query"])
 @pytest.mark.parametrize("fault", ["nan", "indefinite", "asymmetric", "two-dimensional"])
-def test_bad_input_is_refused_with_the_index(estimator, data, where, fault) -> None:
-    X, y = data
+def test_bad_input_is_refused_with_the_index(estimator, labelled, where, fault) -> None:
+    X, y = labelled
     bad = X.copy()
     if fault == "nan":
         bad[5, 0, 0] = np.nan
@@ -267,8 +208,8 @@ def test_bad_input_is_refused_with_the_index(estimator, data, where, fault) -> N
 
 
 @every_transformer
-def test_names_and_number_of_features_out(estimator, data) -> None:
-    X, y = data
+def test_names_and_number_of_features_out(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X, y)
     names = model.get_feature_names_out()
     assert len(names) == len(set(names)) == model.transform(X).shape[1]
@@ -278,14 +219,14 @@ def test_names_and_number_of_features_out(estimator, data) -> None:
 
 
 @every_transformer
-def test_pipeline_with_a_euclidean_classifier(estimator, data) -> None:
+def test_pipeline_with_a_euclidean_classifier(estimator, labelled) -> None:
     pipeline = make_pipeline(clone(estimator), LogisticRegression(max_iter=1000))
-    assert pipeline.fit(*data).score(*data) > 0.6
+    assert pipeline.fit(*labelled).score(*labelled) > 0.6
 
 
 @every_classifier
-def test_labels_of_any_type(estimator, data) -> None:
-    X, y = data
+def test_labels_of_any_type(estimator, labelled) -> None:
+    X, y = labelled
     codes = np.unique(y, return_inverse=True)[1]
     for labels in (codes, codes + 10, codes.astype(float), y, y.astype(object), list(y)):
         model = clone(estimator).fit(X, labels)
@@ -296,8 +237,8 @@ def test_labels_of_any_type(estimator, data) -> None:
 
 
 @every_classifier
-def test_probabilities_and_decisions_agree_with_predictions(estimator, data) -> None:
-    X, y = data
+def test_probabilities_and_decisions_agree_with_predictions(estimator, labelled) -> None:
+    X, y = labelled
     model = clone(estimator).fit(X[::2], y[::2])
     probabilities = model.predict_proba(X)
     assert probabilities.shape == (M, 3)
@@ -311,8 +252,8 @@ def test_probabilities_and_decisions_agree_with_predictions(estimator, data) -> 
 
 
 @every_classifier
-def test_two_classes_have_one_decision(estimator, data) -> None:
-    X, y = data
+def test_two_classes_have_one_decision(estimator, labelled) -> None:
+    X, y = labelled
     two = np.where(y == "oak", "oak", "other")
     model = clone(estimator).fit(X, two)
     if hasattr(model, "decision_function"):
@@ -322,8 +263,8 @@ def test_two_classes_have_one_decision(estimator, data) -> None:
 
 
 @every_classifier
-def test_one_class_and_single_members(estimator, data) -> None:
-    X, y = data
+def test_one_class_and_single_members(estimator, labelled) -> None:
+    X, y = labelled
     if not isinstance(estimator, SPDSparseClassifierCV):
         assert set(clone(estimator).fit(X[:4], ["only"] * 4).predict(X)) == {"only"}
     labels = np.array(["lone", *y[1:]])
@@ -334,8 +275,8 @@ def test_one_class_and_single_members(estimator, data) -> None:
 
 
 @every_classifier
-def test_bad_labels(estimator, data) -> None:
-    X, y = data
+def test_bad_labels(estimator, labelled) -> None:
+    X, y = labelled
     with pytest.raises(ValueError, match="24 matrices, but y 23 labels"):
         clone(estimator).fit(X, y[1:])
     with pytest.raises(ValueError, match="continuous"):
@@ -345,8 +286,8 @@ def test_bad_labels(estimator, data) -> None:
 
 
 @every_classifier
-def test_cross_validation_and_grid_search(estimator, data) -> None:
-    X, y = data
+def test_cross_validation_and_grid_search(estimator, labelled) -> None:
+    X, y = labelled
     scores = cross_val_score(clone(estimator), X, y, cv=StratifiedKFold(3))
     assert scores.shape == (3,)
     assert scores.mean() > 0.5
@@ -367,86 +308,3 @@ def test_pipeline_after_pyriemann(estimator) -> None:
     signals[y == 1, 0] *= 4.0
     pipeline = make_pipeline(covariances("oas"), clone(estimator))
     assert cross_val_score(pipeline, signals, y, cv=3).mean() > 0.9
-
-
-@pytest.mark.parametrize("rule", ["residual", "sum", "max"])
-def test_class_scores_follow_their_formulas(data, rule) -> None:
-    X, y = data
-    model = SPDSparseClassifier(rule=rule).fit(X[::2], y[::2])
-    codes = SPDSparseCoder(dictionary=X[::2]).fit(X).transform(X)
-    K, k = model.kernel_.gram_, model.kernel_.cross(X)
-    expected = np.empty((M, 3))
-    for i in range(M):
-        for c, label in enumerate(model.classes_):
-            part = np.where(model.atom_labels_ == label, codes[i], 0.0)
-            expected[i, c] = {
-                "residual": 2 * part @ k[i] - part @ K @ part,
-                "sum": part.sum(),
-                "max": codes[i][model.atom_labels_ == label].max(),
-            }[rule]
-    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
-
-
-def test_all_zero_codes_fall_back_to_the_nearest_atom(data) -> None:
-    X, y = data
-    model = SPDSparseClassifier(beta=1e6).fit(X[::2], y[::2])
-    nearest = SPDKNeighborsClassifier(metric="stein").fit(X[::2], y[::2])
-    with pytest.warns(spdatoms.exceptions.ZeroCodeWarning, match="12 of 12") as caught:
-        predicted = model.predict(X[1::2])
-    assert len(caught) == 1
-    np.testing.assert_array_equal(predicted, nearest.predict(X[1::2]))
-    with pytest.warns(spdatoms.exceptions.ZeroCodeWarning):
-        probabilities = model.predict_proba(X[1::2])
-    assert np.isfinite(probabilities).all()
-    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], predicted)
-
-
-def test_leave_one_out_equals_coding_over_the_others(data) -> None:
-    X, y = data
-    chosen = SPDSparseClassifierCV(betas=[1.0, 3.0], alphas=[0.1, 0.02]).fit(X, y)
-    for b, beta in enumerate(chosen.betas_):
-        for a, alpha in enumerate(chosen.alphas_):
-            hits = [
-                SPDSparseClassifier(beta=beta, alpha=alpha)
-                .fit(np.delete(X, i, axis=0), np.delete(y, i))
-                .predict(X[i : i + 1])[0]
-                == y[i]
-                for i in range(M)
-            ]
-            assert chosen.cv_scores_[b, a] == pytest.approx(np.mean(hits))
-
-
-def test_splitter_with_groups_equals_doing_it_by_hand(data) -> None:
-    X, y = data
-    groups = np.arange(M) // 6
-    chosen = SPDSparseClassifierCV(betas=[1.0], alphas=[0.05], cv=GroupKFold(4))
-    chosen.fit(X, y, groups=groups)
-    plain = SPDSparseClassifier(beta=1.0, alpha=0.05)
-    by_hand = cross_val_score(plain, X, y, groups=groups, cv=GroupKFold(4))
-    assert chosen.best_score_ == pytest.approx(by_hand.mean())
-    assert (chosen.beta_, chosen.alpha_) == (1.0, 0.05)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"beta": -1.0}, "beta must be"),
-        ({"beta": "big"}, "beta must be"),
-        ({"alpha": -0.1}, "alpha must be"),
-        ({"alpha": "small"}, "alpha must be"),
-        ({"metric": "stien"}, "metric must be one of"),
-        ({"metric": "burg"}, "not symmetric"),
-        ({"correction": "hope"}, "correction must be one of"),
-        ({"rule": "vote"}, "rule must be one of"),
-    ],
-)
-def test_bad_parameters(data, parameters, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        SPDSparseClassifier(**parameters).fit(*data)
-
-
-def test_no_warning_on_good_data(data) -> None:
-    X, y = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SPDSparseClassifier().fit(X, y).predict(X)

@@ -37,6 +37,7 @@ from sklearn.svm import LinearSVC
 
 import spdatoms
 from _matrices import random_spd
+from conformance.estimators import ESTIMATORS, assert_same, every_estimator, outputs
 from spdatoms import (
     DivergenceKernel,
     SPDDictionaryLearning,
@@ -51,14 +52,11 @@ from spdatoms import (
 )
 from spdatoms.divergences import Burg, Jeffrey
 from spdatoms.storage import StorageError
-from test_estimators import ESTIMATORS, assert_same, outputs
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-
-every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 
 X = random_spd(24, 3, seed=1) * (1.0 + np.arange(24) % 3)[:, None, None] ** 2
 LABELS = np.array(["ash", "oak", "elm"])[np.arange(24) % 3]

@@ -41,3 +41,18 @@ def all_or_nothing(loader, folder: Path, file: str, words: str, **options) -> Da
     first, again = (next(iter(d.values())) if isinstance(d, dict) else d for d in (loaded, silent))
     assert first.names == again.names
     return loaded
+
+
+def skeletons(path: Path) -> Path:
+    """Save two takes of two actions by four subjects."""
+    rng = np.random.default_rng(0)
+    takes = {}
+    for subject in ("bd", "bk", "dg", "mm"):
+        for i, action in enumerate(("squat1Reps", "sneak2StepsLStart")):
+            for take in range(2):
+                steps = rng.standard_normal((30, 31, 3)).cumsum(axis=0)
+                steps[:, :10] *= 1 + 4 * i
+                takes[f"{subject}__{action}__{take:03d}"] = steps
+    path.parent.mkdir(exist_ok=True)
+    np.savez(path, **takes)
+    return path

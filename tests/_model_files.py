@@ -18,7 +18,6 @@ from spdatoms import load, save
 from spdatoms.storage import StorageError
 
 X = random_spd(24, 3, seed=1) * (1.0 + np.arange(24) % 3)[:, None, None] ** 2
-
 LABELS = np.array(["ash", "oak", "elm"])[np.arange(24) % 3]
 
 

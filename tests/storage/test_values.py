@@ -21,7 +21,6 @@ from spdatoms.storage import StorageError
 # --- values ------------------------------------------------------------------------------------------
 
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-
 ARRAYS = numpy_st.arrays(
     st.one_of(
         numpy_st.boolean_dtypes(),

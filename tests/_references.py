@@ -1,4 +1,4 @@
-"""Divergences by their definitions: in 50 digits, and from generalised eigenvalues."""
+"""Divergences, functions of matrices and geodesics by their definitions, in 50 digits."""
 
 from __future__ import annotations
 
@@ -70,3 +70,24 @@ def well_separated(m, n, *, condition=30.0, seed=0, dtype=np.float64):
         X = np.linspace(1.0, 2.0, 2 * m).reshape(-1, 1, 1)
     X[m:] *= 3.0
     return X[:m].astype(dtype), X[m:].astype(dtype)
+
+
+def reference_function(function, A):
+    """U f(λ) Uᵀ in 50 digits; A has scale 1, because mpmath's tolerances are absolute."""
+    with mpmath.workdps(50):
+        eigenvalues, U = mpmath.eigsy(mpmath.matrix(A.tolist()))
+        return U * mpmath.diag([function(x) for x in eigenvalues]) * U.T
+
+
+def to_array(M):
+    return np.array(M.tolist(), dtype=np.float64)
+
+
+def reference_geodesic(A, B, t):
+    """A^½ (A^-½ B A^-½)^t A^½ in 50 digits, as the definition says."""
+    with mpmath.workdps(50):
+        root = reference_function(mpmath.sqrt, A)
+        inverse_root = root**-1
+        inner = inverse_root * mpmath.matrix(B.tolist()) * inverse_root
+        eigenvalues, U = mpmath.eigsy((inner + inner.T) / 2)
+        return to_array(root * U * mpmath.diag([x**t for x in eigenvalues]) * U.T * root)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 # Their asserts shall say what they compared, as those of the tests do.
-pytest.register_assert_rewrite("_folders", "_model_files", "conformance.estimators")
+pytest.register_assert_rewrite(
+    "_folders", "_lasso_problems", "_matrices", "_model_files", "conformance.estimators"
+)
 
 from _matrices import three_classes  # noqa: E402
 

@@ -7,47 +7,19 @@ import signal
 import threading
 import time
 import warnings
-from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
-import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _matrices import random_spd
-from spdatoms import (
-    SPDDictionaryLearning,
-    check_spd,
-    class_dictionary,
-    pairwise_divergence,
-    sparse_code,
-)
-from spdatoms.dictionary._coded_data import CodedData
-from spdatoms.dictionary._gram_margin import GramMargin, has_margin
-from spdatoms.dictionary._update import AtomUpdate
-from spdatoms.dictionary.problem import settle
-from spdatoms.divergences import get_divergence
-from spdatoms.divergences.atom_sums import atom_sums
+from _matrices import random_spd, wishart_classes
+from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.geometry.geodesics import well_conditioned
-from spdatoms.kernels.kernel import RidgeKernel
-
-METRICS = ["stein", "jeffrey", "logeuclid"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
-
-def wishart_classes(
-    n_classes: int, per_class: int, n: int = 5, seed: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return shuffled covariances of 20 samples from each of some Gaussians, and their classes."""
-    rng = np.random.default_rng(seed)
-    roots = rng.standard_normal((n_classes, n, n + 2)) / np.sqrt(n + 2)
-    y = rng.permutation(np.repeat(np.arange(n_classes), per_class))
-    G = roots[y] @ rng.standard_normal((len(y), n + 2, 20))
-    return G @ G.swapaxes(1, 2) / 20, y
+METRICS = ["stein", "jeffrey", "logeuclid"]
 
 
 def objective_of(learner: SPDDictionaryLearning, X: np.ndarray, Y: np.ndarray) -> float:
@@ -156,115 +128,6 @@ def test_one_sample_is_a_fixed_point(metric) -> None:
     np.testing.assert_allclose(learner.fit(X).atoms_, X, rtol=1e-5)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("negative", [False, True])
-def test_sums_give_the_centre_and_the_gradient(metric, negative) -> None:
-    rng = np.random.default_rng(0)
-    Z, D = random_spd(30, 4, seed=1), random_spd(3, 4, seed=2)
-    W = scipy.sparse.random_array((30, 3), density=0.5, rng=rng, format="csc")
-    if negative:
-        W.data[::7] *= -0.2
-    divergence = get_divergence(metric)
-    sums = atom_sums(divergence)
-    prepared = sums.prepare(Z)
-    total = sums.sums(prepared, W, D)
-    parts = [sums.sums(divergence.prepare(Z[i::2]), W[i::2].tocsc(), D) for i in (0, 1)]
-    np.testing.assert_allclose(total, parts[0] + parts[1], rtol=1e-10)
-    t = 1.0 / divergence.relaxation
-    centres = sums.towards_centre(total, D).points(t)
-    for r in range(3):
-        expected = divergence.centre(prepared, W.toarray()[:, r], D[r])
-        np.testing.assert_allclose(centres[r], expected, rtol=1e-8)
-
-    def weighted(D: np.ndarray) -> np.ndarray:
-        return (W.toarray() * divergence.pairwise(prepared, divergence.prepare(D))).sum(axis=0)
-
-    for paths in (sums.downhill(total, D), sums.towards_centre(total, D)):
-        assert (weighted(paths.points(1e-4)) < weighted(D)).all()
-    np.testing.assert_allclose(paths.points(0.0), D, rtol=1e-10)
-    columns = np.repeat(np.arange(3), np.diff(W.indptr))
-    every = divergence.pairwise(prepared, divergence.prepare(D))
-    np.testing.assert_allclose(
-        sums.pairs(prepared, W, sums.prepare(D)), every[W.indices, columns], atol=1e-12
-    )
-
-
-def test_stein_pairs_at_scales_far_apart() -> None:
-    divergence = get_divergence("stein")
-    sums = atom_sums(divergence)
-    Z = random_spd(6, 3) * 10.0 ** np.array([-150, 0, 1, 2, 3, 150])[:, None, None]
-    D = random_spd(2, 3, seed=1)
-    W = scipy.sparse.csc_array(np.ones((6, 2)))
-    every = divergence.pairwise(divergence.prepare(Z), divergence.prepare(D))
-    np.testing.assert_allclose(sums.pairs(sums.prepare(Z), W, sums.prepare(D)), every.T.ravel())
-    assert np.isfinite(sums.sums(divergence.prepare(Z), W, D)).all()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
-    X, _ = wishart_classes(6, 20)
-    divergence = get_divergence(metric)
-    D = X[:8]
-    problem = settle(X, D, divergence, "auto", 0.02)
-    K = problem.gram(D)
-    data = CodedData(X, atom_sums(divergence), problem.beta, 8, None)
-    data.code(problem.ridged(K), D, problem.alpha)
-    rule = problem.rule("centre", 3, X)
-    one = AtomUpdate(rule, data, D, K)
-    one.run()
-    every = AtomUpdate(replace(rule, trials_at_once=len(rule.trials)), data, D, K)
-    every.run()
-    np.testing.assert_allclose(one.atoms, every.atoms, rtol=1e-8)
-    assert one.change == pytest.approx(every.change)
-    assert one.change < 0
-
-
-def test_gram_margin_follows_replacements() -> None:
-    X = random_spd(12, 3, seed=0)
-    K = np.exp(-pairwise_divergence(X))
-    margin = GramMargin(K[:8, :8], shift=0.1, least=1e-6)
-    chosen = np.arange(8)
-    for r, new in ((2, 8), (5, 9), (0, 10)):
-        chosen[r] = new
-        now = K[np.ix_(chosen, chosen)] + 0.1 * np.eye(8)
-        assert margin.replaced(r, K[new, chosen])
-        np.testing.assert_allclose(margin.inverse @ now, np.eye(8), atol=1e-10)
-    strict = GramMargin(np.eye(2), shift=0.0, least=0.5)
-    assert not strict.replaced(0, np.array([1.0, 0.9]))
-    assert strict.replaced(0, np.array([1.0, 0.5]))
-    assert not has_margin(np.array([[1.0, 0.9], [0.9, 1.0]]), 0.0, 0.5)
-    assert not has_margin(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.0, 0.5)
-    assert has_margin(np.array([[1.0, 0.5], [0.5, 1.0]]), 0.0, 0.5)
-
-
-def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
-    X = random_spd(120, 3, condition=1e3, seed=3)
-    divergence = get_divergence("jeffrey")
-    D = X[:16]
-    problem = settle(X, D, divergence, 0.01, 1e-3)
-    K = problem.gram(D)
-    data = CodedData(X, atom_sums(divergence), problem.beta, 16, None)
-    data.code(problem.ridged(K), D, problem.alpha)
-    rule = problem.rule("centre", None, X)
-    # All the margin that there is: the first atom that loses some of it is refused.
-    shift = 1e-5 - np.linalg.eigvalsh(K)[0]
-    update = AtomUpdate(replace(rule, shift=shift, least_schur=1e-6), data, D, K)
-    update.run()
-    free = AtomUpdate(replace(rule, shift=None), data, D, K)
-    free.run()
-    assert np.linalg.eigvalsh(free.gram + shift * np.eye(16))[0] < 0
-    assert np.linalg.eigvalsh(update.gram + shift * np.eye(16))[0] > 0
-    assert free.change < update.change < 0
-
-
-def test_well_conditioned_finds_the_unfit() -> None:
-    C = random_spd(5, 3, seed=0)
-    C[1, 0, 0] = np.nan
-    C[3] = np.ones((3, 3))
-    C[4] *= 1e-200
-    np.testing.assert_array_equal(well_conditioned(C, 1e-10), [True, False, True, False, True])
-
-
 def test_unused_atoms_are_reseeded_and_come_into_use() -> None:
     X, _ = wishart_classes(8, 15)
     far = np.eye(5) * np.array([1e6, 1e7, 1e8])[:, None, None]
@@ -303,54 +166,6 @@ def test_scales_and_precisions() -> None:
     single = learner.set_params(init=X[:6]).fit(X.astype(np.float32))
     assert single.atoms_.dtype == single.transform(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(single.atoms_, plain, rtol=0.05, atol=0.05)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("init", ["kmeans", "random"])
-def test_online_learning_comes_close_to_batch_learning(metric, init) -> None:
-    X, _ = wishart_classes(12, 250)
-    X, held_out = X[:2400], X[2400:]
-    learner = SPDDictionaryLearning(24, metric, alpha=0.05, init=init, random_state=0).fit(X)
-    online = SPDDictionaryLearning(
-        24, metric, beta=learner.beta_, alpha=0.05, init=init, random_state=0
-    )
-    # The ridge of an indefinite kernel depends on how many matrices settle it, so the first batch
-    # is as large as the subsample that batch learning takes.
-    edges = [0, *range(500, len(X) + 1, 190)]
-    for start, stop in pairwise(edges):
-        online.partial_fit(X[start:stop])
-
-    def loss(atoms: np.ndarray) -> float:
-        kernel = RidgeKernel(metric, learner.beta_, learner.ridge_).fit(atoms)
-        _, certificate = sparse_code(
-            kernel.gram_, kernel.cross(held_out), 0.05, return_certificate=True
-        )
-        return certificate.objective.mean()
-
-    assert loss(online.atoms_) <= 1.05 * loss(learner.atoms_)
-    assert online.batch_losses_.shape == (len(edges) - 1,)
-
-
-def test_partial_fit_goes_on_from_fit_and_survives_bad_batches() -> None:
-    X, _ = wishart_classes(6, 40)
-    learner = SPDDictionaryLearning(8, alpha=0.05, random_state=0, max_iter=2).fit(X[:100])
-    before = {k: np.copy(v) for k, v in vars(learner).items() if isinstance(v, np.ndarray)}
-    bad = X[100:150].copy()
-    bad[7, 0, 0] = np.nan
-    for batch in (bad, -X[:3], X[:5, :3, :3], X[:0]):
-        with pytest.raises(ValueError, match=r"X|positive|seen in fit"):
-            learner.partial_fit(batch)
-    for name, value in before.items():
-        np.testing.assert_array_equal(getattr(learner, name), value)
-    score = learner.score(X[200:])
-    for start in range(100, 200, 25):
-        learner.partial_fit(X[start : start + 25])
-    assert learner.score(X[200:]) > score - 0.01
-    assert learner.n_features_in_ == 5
-    first = SPDDictionaryLearning(8)
-    with pytest.raises(ValueError, match="fewer than n_atoms=8"):
-        first.partial_fit(X[:5])
-    assert not hasattr(first, "atoms_")
 
 
 @pytest.mark.parametrize(
@@ -400,18 +215,6 @@ def test_a_failed_refit_leaves_the_old_fit() -> None:
     with pytest.raises(ValueError, match="fewer than"):
         learner.fit(random_spd(3, 5))
     np.testing.assert_array_equal(learner.transform(X), codes)
-
-
-def test_class_dictionary_has_atoms_of_every_class() -> None:
-    X, y = wishart_classes(3, 30)
-    labels = np.array(["oak", "elm", "ash"])[y]
-    keep = np.concatenate([np.flatnonzero(labels != "ash"), np.flatnonzero(labels == "ash")[:2]])
-    atoms, of = class_dictionary(X[keep], labels[keep], 4, random_state=0, max_iter=3)
-    assert [(of == label).sum() for label in ("oak", "elm", "ash")] == [4, 4, 2]
-    nearest = of[pairwise_divergence(X, atoms).argmin(axis=1)]
-    assert (nearest == labels).mean() > 0.8
-    with pytest.raises(ValueError, match="n_atoms_per_class"):
-        class_dictionary(X, labels, 0)
 
 
 def test_progress_bar(capsys) -> None:

@@ -7,7 +7,12 @@ import pytest
 
 # Their asserts shall say what they compared, as those of the tests do.
 pytest.register_assert_rewrite(
-    "_folders", "_lasso_problems", "_matrices", "_model_files", "conformance.estimators"
+    "_commands",
+    "_folders",
+    "_lasso_problems",
+    "_matrices",
+    "_model_files",
+    "conformance.estimators",
 )
 
 from _matrices import three_classes  # noqa: E402

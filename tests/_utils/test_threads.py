@@ -1,4 +1,4 @@
-"""Blocks of work: threads, interruption, and what is said when an extra is missing."""
+"""Threads: every block once, and interruption."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import threading
 
 import pytest
 
-from spdatoms._utils.extras import import_extra
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 
 
@@ -132,14 +131,3 @@ def test_a_long_computation_can_be_interrupted(metric, m, n):
 def test_progress_bar(capsys):
     run_blocks(lambda part: None, 10, 3, progress=True, description="pairs")
     assert "pairs" in capsys.readouterr().err
-
-
-def test_missing_extra_is_named(monkeypatch):
-    with pytest.raises(
-        ImportError, match=r"needs 'no_such_module'.*pip install 'spdatoms\[plot\]'"
-    ):
-        import_extra("no_such_module.inside", extra="plot")
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"pip install 'spdatoms\[progress\]'"):
-        run_blocks(lambda part: None, 10, 3, progress=True)
-    assert import_extra("json", extra="plot").dumps(1) == "1"

@@ -14,7 +14,6 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
-from spdatoms._utils.files import replace_file
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -161,14 +160,6 @@ def test_the_last_checkpoint_survives_a_failed_write(X, tmp_path, monkeypatch) -
     assert path.read_bytes() == content
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
     np.testing.assert_array_equal(learner(path).fit(X).atoms_, learner().fit(X).atoms_)
-
-
-def test_a_file_is_replaced_whole(tmp_path) -> None:
-    path = tmp_path / "file"
-    replace_file(path, memoryview(b"first"))
-    replace_file(path, memoryview(b"second"))
-    assert path.read_bytes() == b"second"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_no_pickle_in_the_file(X, tmp_path) -> None:

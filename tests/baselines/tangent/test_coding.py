@@ -8,14 +8,9 @@ from hypothesis import given, settings
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
-from spdatoms.baselines import (
-    RiemannianDictionaryLearning,
-    RiemannianSparseClassifier,
-    RiemannianSparseCoder,
-)
+from spdatoms.baselines import RiemannianSparseClassifier, RiemannianSparseCoder
 from spdatoms.baselines.tangent._tangents import Tangents, divided_logarithms
 from spdatoms.baselines.tangent.coding import tangent_codes
-from spdatoms.baselines.tangent.learning import tangent_gradient, tangent_loss
 from spdatoms.geometry import log_map
 
 
@@ -72,24 +67,6 @@ def test_divided_logarithms() -> None:
     assert table[0, 1] == pytest.approx(1.0, rel=1e-8)
 
 
-def test_gradient_by_finite_differences() -> None:
-    X, atoms = random_spd(5, 3, seed=1), random_spd(4, 3, seed=2)
-    codes = np.random.default_rng(0).standard_normal((5, 4))
-    codes[2, 1] = 0.0
-    G, V, h = tangent_gradient(X, atoms, codes), random_spd(4, 3, seed=3), 1e-5
-    change = tangent_loss(X, atoms + h * V, codes) - tangent_loss(X, atoms - h * V, codes)
-    assert change / (2 * h) == pytest.approx(np.sum(G * V), rel=1e-6)
-
-
-def test_objective_falls_in_every_half_step() -> None:
-    X = random_spd(20, 3, seed=5)
-    learner = RiemannianDictionaryLearning(3, max_iter=6, tol=0.0, random_state=0).fit(X)
-    falls = -np.diff(learner.objective_)
-    assert (falls >= -1e-9).all()
-    assert falls.sum() > 0.05 * learner.objective_[0]
-    assert -learner.score(X) * len(X) <= learner.objective_[-1] + 1e-9
-
-
 def test_classifier_finds_the_class_of_near_copies() -> None:
     D = random_spd(9, 4, condition=20.0, seed=2)
     labels = np.repeat(["a", "b", "c"], 3)
@@ -101,10 +78,3 @@ def test_classifier_finds_the_class_of_near_copies() -> None:
     part = np.where(labels == "b", codes[i], 0.0)
     residual = np.linalg.norm(np.tensordot(part, B, 1)) / part.sum()
     assert -model.decision_function(1.01 * D)[i, 1] == pytest.approx(residual, rel=1e-6)
-
-
-@pytest.mark.parametrize("parameters", [{"alpha": -1.0}, {"n_atoms": 0}, {"max_iter": 0}])
-def test_bad_parameters(parameters) -> None:
-    (name,) = parameters
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        RiemannianDictionaryLearning(**parameters).fit(random_spd(20, 3))

@@ -40,6 +40,26 @@ def random_spd(
     return (scale * 0.5 * (X + X.swapaxes(-1, -2))).astype(dtype)
 
 
+def three_classes() -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    """Return 24 covariances of size 4, of three kinds that are easy to tell apart, and their names."""
+    rng = np.random.default_rng(7)
+    y = np.arange(24) % 3
+    samples = rng.standard_normal((24, 4, 30)) * np.array([1.0, 1.6, 2.4])[y][:, None, None]
+    samples[:, 0] *= 1.0 + y[:, None]
+    return samples @ samples.swapaxes(1, 2) / 30, np.array(["ash", "oak", "elm"])[y]
+
+
+def wishart_classes(
+    n_classes: int, per_class: int, n: int = 5, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return shuffled covariances of 20 samples from each of some Gaussians, and their classes."""
+    rng = np.random.default_rng(seed)
+    roots = rng.standard_normal((n_classes, n, n + 2)) / np.sqrt(n + 2)
+    y = rng.permutation(np.repeat(np.arange(n_classes), per_class))
+    G = roots[y] @ rng.standard_normal((len(y), n + 2, 20))
+    return G @ G.swapaxes(1, 2) / 20, y
+
+
 @st.composite
 def spd_stacks(
     draw: st.DrawFn,
@@ -59,3 +79,14 @@ def spd_stacks(
         condition=10.0 ** draw(st.floats(0.0, float(np.log10(max_condition)))),
         seed=draw(st.integers(0, 2**32 - 1)),
     )
+
+
+def assert_close(actual, expected, tolerance):
+    """Compare matrices relative to the norm of each expected one."""
+    assert actual.shape == np.shape(expected)
+    largest = abs(np.asarray(expected)).max(axis=(-1, -2), keepdims=True)
+    np.testing.assert_allclose(actual / largest, expected / largest, rtol=0, atol=tolerance)
+
+
+def assert_symmetric(X):
+    np.testing.assert_array_equal(X, X.swapaxes(-1, -2))

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from sklearn.base import clone
 
 import spdatoms
-from test_estimators import ESTIMATORS, data, every_estimator  # noqa: F401
+from conformance.estimators import every_estimator
 
 #: The modules whose names are public: those in ``__all__`` or, without one, those defined there.
 PUBLIC_MODULES = [
@@ -172,9 +173,9 @@ def is_public_method(name: str, method: Any) -> bool:
 
 
 @every_estimator
-def test_fitted_attributes_are_documented(estimator, data):  # noqa: F811
-    estimator.fit(*data)
-    fitted = {name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")}
+def test_fitted_attributes_are_documented(estimator, labelled):
+    model = clone(estimator).fit(*labelled)
+    fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert fitted <= set(documented(inspect.getdoc(estimator) or "", "Attributes"))
 
 

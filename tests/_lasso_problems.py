@@ -1,0 +1,39 @@
+"""Lasso problems with Gaussian kernels, and the conditions that their solutions meet."""
+
+import numpy as np
+
+
+def gaussian_problem(n_atoms, n_queries, seed=0, dimension=6, width=0.1):
+    """Gram and cross values of a Gaussian kernel between random points."""
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((n_atoms + n_queries, dimension))
+    return gaussian_kernel(points, points, n_atoms, width)
+
+
+def gaussian_kernel(points, others, n_atoms, width=0.1):
+    kernel = np.exp(-width * ((points[:, None] - others[None]) ** 2).sum(-1))
+    return kernel[:n_atoms, :n_atoms].copy(), kernel[n_atoms:, :n_atoms].copy()
+
+
+def kkt_residual(gram, cross, alpha, codes, positive=False):
+    """Largest violation of the conditions in the docstring of spdatoms.lasso, per query."""
+    alpha = np.broadcast_to(alpha, len(cross))[:, None]
+    gradient = 2 * (codes @ gram - cross)
+    at_zero = -gradient - alpha if positive else np.abs(gradient) - alpha
+    violation = np.where(
+        codes != 0, np.abs(gradient + alpha * np.sign(codes)), np.maximum(at_zero, 0)
+    )
+    return violation.max(axis=1)
+
+
+def objective(gram, cross, alpha, codes, query_norm=1.0):
+    quadratic = np.einsum("ij,jk,ik->i", codes, gram, codes)
+    return query_norm - 2 * (codes * cross).sum(1) + quadratic + alpha * np.abs(codes).sum(1)
+
+
+def assert_optimal(gram, cross, alpha, codes, positive=False, tol=1e-8):
+    assert np.isfinite(codes).all()
+    if positive:
+        assert (codes >= 0).all()
+    residual = kkt_residual(gram, cross, alpha, codes, positive)
+    assert (residual <= tol * np.abs(cross).max(axis=1) + 1e-300).all()

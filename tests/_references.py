@@ -1,0 +1,93 @@
+"""Divergences, functions of matrices and geodesics by their definitions, in 50 digits."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import scipy.linalg
+
+from _matrices import random_spd
+
+
+def mp_logarithm(A):
+    eigenvalues, U = mpmath.eigsy(A)
+    return U * mpmath.diag([mpmath.log(x) for x in eigenvalues]) * U.T
+
+
+def mp_log_determinant(A):
+    L = mpmath.cholesky(A)
+    return 2 * sum(mpmath.log(L[i, i]) for i in range(A.rows))
+
+
+def mp_trace_of_product(A, B):
+    return sum(A[i, j] * B[j, i] for i in range(A.rows) for j in range(A.rows))
+
+
+def mp_eigenvalues(A, B):
+    """Eigenvalues of A⁻¹B."""
+    inverse = mpmath.cholesky(A) ** -1
+    return mpmath.eigsy(inverse * B * inverse.T, eigvals_only=True)
+
+
+def mp_divergence(metric, A, B):
+    """d(A, B) by its definition in 50 digits; both have scale 1, as mpmath's tolerances are absolute."""
+    with mpmath.workdps(50):
+        A, B = mpmath.matrix(A.tolist()), mpmath.matrix(B.tolist())
+        n = A.rows
+        if metric == "stein":
+            halves = (mp_log_determinant(A) + mp_log_determinant(B)) / 2
+            return float(mp_log_determinant((A + B) / 2) - halves)
+        if metric == "jeffrey":
+            traces = mp_trace_of_product(A**-1, B) + mp_trace_of_product(B**-1, A)
+            return float(traces / 2 - n)
+        if metric == "burg":
+            logs = mp_log_determinant(A) - mp_log_determinant(B)
+            return float(mp_trace_of_product(A, B**-1) - logs - n)
+        if metric == "riemann":
+            return float(sum(mpmath.log(x) ** 2 for x in mp_eigenvalues(A, B)))
+        if metric == "logeuclid":
+            A, B = mp_logarithm(A), mp_logarithm(B)
+        difference = A - B
+        return float(mp_trace_of_product(difference, difference))
+
+
+def by_eigenvalues(metric, A, B):
+    """S, J and AIRM² from the logarithms u of the eigenvalues of A⁻¹B, which SciPy finds."""
+    u = np.log(scipy.linalg.eigh(B, A, eigvals_only=True))
+    if metric == "stein":
+        return np.logaddexp(u / 2, -u / 2).sum() - len(u) * np.log(2.0)
+    return (np.cosh(u) - 1.0).sum() if metric == "jeffrey" else (u**2).sum()
+
+
+def table(function, X, Y):
+    return np.array([[function(A, B) for B in Y] for A in X])
+
+
+def well_separated(m, n, *, condition=30.0, seed=0, dtype=np.float64):
+    """Return 2m matrices such that every one of the first m is far from every other one."""
+    X = random_spd(2 * m, n, condition=condition, seed=seed)
+    if n == 1:
+        X = np.linspace(1.0, 2.0, 2 * m).reshape(-1, 1, 1)
+    X[m:] *= 3.0
+    return X[:m].astype(dtype), X[m:].astype(dtype)
+
+
+def reference_function(function, A):
+    """U f(λ) Uᵀ in 50 digits; A has scale 1, because mpmath's tolerances are absolute."""
+    with mpmath.workdps(50):
+        eigenvalues, U = mpmath.eigsy(mpmath.matrix(A.tolist()))
+        return U * mpmath.diag([function(x) for x in eigenvalues]) * U.T
+
+
+def to_array(M):
+    return np.array(M.tolist(), dtype=np.float64)
+
+
+def reference_geodesic(A, B, t):
+    """A^½ (A^-½ B A^-½)^t A^½ in 50 digits, as the definition says."""
+    with mpmath.workdps(50):
+        root = reference_function(mpmath.sqrt, A)
+        inverse_root = root**-1
+        inner = inverse_root * mpmath.matrix(B.tolist()) * inverse_root
+        eigenvalues, U = mpmath.eigsy((inner + inner.T) / 2)
+        return to_array(root * U * mpmath.diag([x**t for x in eigenvalues]) * U.T * root)

@@ -1,0 +1,135 @@
+"""Threads: every block once, and interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
+@pytest.mark.parametrize(("n_items", "block"), [(0, 3), (1, 3), (7, 3), (9, 3), (5, 100), (4, 0)])
+def test_every_item_once(n_items, block, n_jobs):
+    seen, lock = [], threading.Lock()
+
+    def task(part):
+        with lock:
+            seen.extend(range(n_items)[part])
+
+    run_blocks(task, n_items, block, n_jobs)
+    assert sorted(seen) == list(range(n_items))
+
+
+def test_block_slices():
+    assert list(block_slices(7, 3)) == [slice(0, 3), slice(3, 6), slice(6, 7)]
+    assert list(block_slices(0, 3)) == []
+
+
+def test_one_job_runs_here_and_in_order():
+    starts, threads = [], set()
+
+    def task(part):
+        starts.append(part.start)
+        threads.add(threading.current_thread())
+
+    run_blocks(task, 10, 3, 1)
+    assert starts == [0, 3, 6, 9]
+    assert threads == {threading.current_thread()}
+
+
+def test_number_of_jobs():
+    processors = os.cpu_count() or 1
+    assert effective_n_jobs(None) == 1
+    assert effective_n_jobs(3) == 3
+    assert effective_n_jobs(-1) == processors
+    assert effective_n_jobs(-2) == max(1, processors - 1)
+    assert effective_n_jobs(-1000) == 1
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        effective_n_jobs(0)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_exception_stops_the_run(error, n_jobs):
+    """The blocks that have not begun are never begun."""
+    begun, raised = [], threading.Event()
+
+    def task(part):
+        begun.append(part.start)
+        if part.start == 3:
+            raised.set()
+            raise error("stop")
+        if part.start > 3:
+            raised.wait(10)
+            threading.Event().wait(0.01)
+
+    with pytest.raises(error, match="stop"):
+        run_blocks(task, 1000, 1, n_jobs)
+    assert 3 in begun
+    assert len(begun) < 1000
+    if n_jobs == 1:
+        assert begun == [0, 1, 2, 3]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupt_reaches_the_waiting_thread(n_jobs):
+    """Ctrl-C while blocks run: those under way end, the rest is dropped."""
+    begun = []
+
+    def task(part):
+        begun.append(part.start)
+        if len(begun) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(0.02)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocks(task, 1000, 1, n_jobs)
+    assert 3 <= len(begun) < 200
+
+
+LONG_COMPUTATION = """
+import numpy as np
+from spdatoms import pairwise_divergence
+X = np.repeat(np.eye({n})[None], 4, axis=0)
+pairwise_divergence(X, X.copy(), metric={metric!r})
+X = np.broadcast_to(np.eye({n}), ({m}, {n}, {n}))
+print("begun", flush=True)
+for _ in range(1000):
+    pairwise_divergence(X, metric={metric!r}, n_jobs={n_jobs})
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+@pytest.mark.parametrize(("metric", "m", "n"), [("stein", 3000, 43), ("jeffrey", 2500, 43)])
+def test_a_long_computation_can_be_interrupted(metric, m, n):
+    for n_jobs in (1, 2):
+        script = LONG_COMPUTATION.format(m=m, n=n, metric=metric, n_jobs=n_jobs)
+        process = subprocess.Popen(
+            [sys.executable, "-c", script],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout.readline() == "begun\n"
+            threading.Event().wait(0.5)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            # Seconds of grace for a loaded machine; without interruption it would be an hour.
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+        assert errors.rstrip().endswith("KeyboardInterrupt")
+        assert process.returncode != 0
+
+
+def test_progress_bar(capsys):
+    run_blocks(lambda part: None, 10, 3, progress=True, description="pairs")
+    assert "pairs" in capsys.readouterr().err

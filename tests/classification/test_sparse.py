@@ -1,0 +1,68 @@
+"""Sparse classification: scores by their formulas, codes of zeros, and what it refuses."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import spdatoms
+from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseCoder
+
+
+@pytest.mark.parametrize("rule", ["residual", "sum", "max"])
+def test_class_scores_follow_their_formulas(labelled, rule) -> None:
+    X, y = labelled
+    model = SPDSparseClassifier(rule=rule).fit(X[::2], y[::2])
+    codes = SPDSparseCoder(dictionary=X[::2]).fit(X).transform(X)
+    K, k = model.kernel_.gram_, model.kernel_.cross(X)
+    expected = np.empty((len(X), 3))
+    for i in range(len(X)):
+        for c, label in enumerate(model.classes_):
+            part = np.where(model.atom_labels_ == label, codes[i], 0.0)
+            expected[i, c] = {
+                "residual": 2 * part @ k[i] - part @ K @ part,
+                "sum": part.sum(),
+                "max": codes[i][model.atom_labels_ == label].max(),
+            }[rule]
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
+
+
+def test_all_zero_codes_fall_back_to_the_nearest_atom(labelled) -> None:
+    X, y = labelled
+    model = SPDSparseClassifier(beta=1e6).fit(X[::2], y[::2])
+    nearest = SPDKNeighborsClassifier(metric="stein").fit(X[::2], y[::2])
+    with pytest.warns(spdatoms.exceptions.ZeroCodeWarning, match="12 of 12") as caught:
+        predicted = model.predict(X[1::2])
+    assert len(caught) == 1
+    np.testing.assert_array_equal(predicted, nearest.predict(X[1::2]))
+    with pytest.warns(spdatoms.exceptions.ZeroCodeWarning):
+        probabilities = model.predict_proba(X[1::2])
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_array_equal(model.classes_[probabilities.argmax(axis=1)], predicted)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"beta": -1.0}, "beta must be"),
+        ({"beta": "big"}, "beta must be"),
+        ({"alpha": -0.1}, "alpha must be"),
+        ({"alpha": "small"}, "alpha must be"),
+        ({"metric": "stien"}, "metric must be one of"),
+        ({"metric": "burg"}, "not symmetric"),
+        ({"correction": "hope"}, "correction must be one of"),
+        ({"rule": "vote"}, "rule must be one of"),
+    ],
+)
+def test_bad_parameters(labelled, parameters, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        SPDSparseClassifier(**parameters).fit(*labelled)
+
+
+def test_no_warning_on_good_data(labelled) -> None:
+    X, y = labelled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SPDSparseClassifier().fit(X, y).predict(X)

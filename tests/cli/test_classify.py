@@ -1,0 +1,121 @@
+"""The command that classifies, against the library."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from _commands import bad_matrices, run, two_classes
+from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV, load
+from spdatoms.cli import app
+from spdatoms.exceptions import IndefiniteKernelWarning
+
+
+def test_classify(files):
+    Z, z = two_classes(seed=1)
+    expected = SPDSparseClassifier().fit(*two_classes())
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    test = ("--test", files / "Z.npy", "--test-labels", files / "z.txt")
+    said = run(
+        "classify", *train, *test, "--out", files / "p.csv", "--save-model", files / "m.spdatoms"
+    )
+    assert "40 matrices of 2 classes" in said
+    assert f"all 40 {expected.score(Z, z):.2%}" in said
+    with (files / "p.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["predicted"] for row in rows] == expected.predict(Z).tolist()
+    assert [row["label"] for row in rows] == z.tolist()
+    np.testing.assert_allclose(
+        [float(row["p(left)"]) for row in rows], expected.predict_proba(Z)[:, 0]
+    )
+    run(
+        "classify",
+        "--model",
+        files / "m.spdatoms",
+        "--test",
+        files / "Z.npy",
+        "-o",
+        files / "p.npz",
+    )
+    with np.load(files / "p.npz") as arrays:
+        assert arrays["predicted"].tolist() == expected.predict(Z).tolist()
+        np.testing.assert_array_equal(arrays["probabilities"], expected.predict_proba(Z))
+
+
+def test_classify_from_one_file_and_print(files):
+    said = run(
+        *("classify", "--train", files / "data.mat", "--train-labels", files / "data.mat"),
+        *("--key", "X", "--label-key", "y", "--test", files / "data.mat", "--verbose"),
+        *("--metric", "jeffrey", "--rule", "max", "--beta", 0.2, "--alpha", 0.3),
+    )
+    X, y = two_classes()
+    with pytest.warns(IndefiniteKernelWarning):
+        classifier = SPDSparseClassifier("jeffrey", 0.2, 0.3, rule="max").fit(X, y == "right")
+    assert "warning: The jeffrey kernel" in said
+    assert said.endswith(" ".join(str(int(label) + 1) for label in classifier.predict(X)))
+
+
+def test_classify_prints_nothing_but_predictions_on_stdout(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    options = ("--test", files / "Z.npy", "--save-model", files / "m.spdatoms")
+    result = CliRunner().invoke(app, [str(word) for word in ("classify", *train, *options)])
+    predicted = SPDSparseClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
+    assert result.stdout.split() == predicted.tolist()
+    assert "40 matrices of 2 classes" in result.stderr
+
+
+def test_classify_with_keys_for_one_of_two_files(files):
+    X, y = two_classes()
+    np.save(files / "y.npy", y)
+    train = ("--train", files / "data.mat", "--key", "X", "--train-labels", files / "data.npz")
+    test = ("--test", files / "X.npy", "--test-labels", files / "y.npy", "--label-key", "y")
+    expected = SPDSparseClassifier().fit(X, y).score(X, y)
+    assert f"all 40 {expected:.2%}" in run("classify", *train, *test)
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--key", "X")
+    said = run("classify", *train, "--test", files / "Z.npy", code=1)
+    assert "leave out the key 'X'" in said
+
+
+def test_classify_with_choice(files):
+    X, y = two_classes()
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    said = run("classify", *train, "--choose", "--save-model", files / "m.spdatoms")
+    chosen = SPDSparseClassifierCV().fit(X, y)
+    assert f"{chosen.beta_:.4g}, {chosen.alpha_:.4g}" in said
+    assert f"in cross-validation {chosen.best_score_:.2%}" in said
+    assert load(files / "m.spdatoms").beta_ == chosen.beta_
+
+
+def test_classify_with_atoms_per_class(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    run("classify", *train, "--atoms-per-class", 3, "--save-model", files / "m.spdatoms")
+    assert len(load(files / "m.spdatoms").atoms_) == 6
+
+
+def test_classify_wrong_data(files):
+    np.save(files / "bad.npy", bad_matrices())
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    said = run("classify", *train, "--test", files / "bad.npy", code=1)
+    assert said.startswith("error: bad.npy[3] is not positive definite")
+    assert "Traceback" not in said
+    (files / "short.csv").write_text("a\nb\n")
+    train = ("--train", files / "X.npy", "--train-labels", files / "short.csv")
+    said = run("classify", *train, "--test", files / "Z.npy", code=1)
+    assert "there are 2 labels for 40 matrices" in said
+    train = ("--train", files / "X.npy", "--train-labels", files / "nothing.csv")
+    assert "nothing.csv" in run("classify", *train, "--test", files / "Z.npy", code=1)
+
+
+def test_choose_excludes_atoms_per_class(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    options = ("--choose", "--atoms-per-class", 2, "--save-model", files / "m.spdatoms")
+    assert "does not go with" in run("classify", *train, *options, code=2)
+
+
+def test_atoms_are_learned_with_three_metrics(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--metric", "riemann")
+    options = ("--atoms-per-class", 2, "--save-model", files / "m.spdatoms")
+    assert "needs one of the metrics stein, jeffrey" in run("classify", *train, *options, code=2)

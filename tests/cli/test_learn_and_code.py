@@ -1,0 +1,85 @@
+"""The commands that learn dictionaries and code over them, against the library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from _commands import run, two_classes
+from _matrices import random_spd
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder, load, save
+
+
+def test_learn_and_code(files):
+    X, Z = two_classes()[0], two_classes(seed=1)[0]
+    model = files / "m.spdatoms"
+    said = run("learn", files / "X.npy", "--atoms", 5, "--iterations", 3, "--seed", 2, "-o", model)
+    learner = SPDDictionaryLearning(5, max_iter=3, random_state=2).fit(X)
+    assert f"→ {learner.objective_[-1]:.6g} in {learner.n_iter_} iterations" in said
+    np.testing.assert_array_equal(load(model).atoms_, learner.atoms_)
+    for name in ("c.npy", "c.npz", "c.csv"):
+        assert "40 over 5 atoms" in run(
+            "code", files / "Z.npy", "--model", model, "-o", files / name
+        )
+    codes = learner.transform(Z)
+    np.testing.assert_array_equal(np.load(files / "c.npy"), codes)
+    np.testing.assert_array_equal(np.load(files / "c.npz")["codes"], codes)
+    table = np.loadtxt(files / "c.csv", delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table, codes)
+
+
+def test_learn_options_reach_the_learner(files):
+    out = files / "atoms.npz"
+    run(
+        *("learn", files / "data.mat", "--key", "X", "--out", out, "--atoms", 4, "--verbose"),
+        *("--metric", "logeuclid", "--beta", 0.3, "--alpha", 0.2, "--init", "random"),
+        *("--iterations", 2, "--tol", 0, "--jobs", 2),
+    )
+    learner = SPDDictionaryLearning(
+        4, "logeuclid", 0.3, 0.2, init="random", max_iter=2, tol=0.0, random_state=0
+    ).fit(two_classes()[0])
+    with np.load(out) as arrays:
+        np.testing.assert_array_equal(arrays["atoms"], learner.atoms_)
+        np.testing.assert_array_equal(arrays["objective"], learner.objective_)
+
+
+def test_learn_goes_on_from_a_checkpoint(files):
+    begin = ("learn", files / "X.npy", "--atoms", 4, "--tol", 0, "--checkpoint", files / "run.ckpt")
+    run(*begin, "--iterations", 2, "--out", files / "a.npy")
+    run(*begin, "--iterations", 4, "--out", files / "b.npy")
+    run(*begin[:-2], "--iterations", 4, "--out", files / "c.npy")
+    np.testing.assert_array_equal(np.load(files / "b.npy"), np.load(files / "c.npy"))
+    assert (np.load(files / "a.npy") != np.load(files / "b.npy")).any()
+    said = run(*begin, "--seed", 9, "--out", files / "d.npy", code=1)
+    assert said.startswith("error: ")
+
+
+def test_code_over_atoms(files):
+    X, Z = two_classes()[0], two_classes(seed=1)[0]
+    options = (
+        "--atoms",
+        files / "data.npz",
+        "--atoms-key",
+        "X",
+        "--alpha",
+        0.1,
+        "--positive",
+        "-v",
+    )
+    run("code", files / "Z.npy", *options, "--out", files / "c.npy")
+    codes = SPDSparseCoder(alpha=0.1, positive=True).fit(X).transform(Z)
+    np.testing.assert_array_equal(np.load(files / "c.npy"), codes)
+
+
+def test_code_refuses_other_models_and_sizes(files):
+    save(SPDSparseClassifier().fit(*two_classes()), files / "k.spdatoms")
+    options = ("--model", files / "k.spdatoms", "--out", files / "c.npy")
+    said = run("code", files / "Z.npy", *options, code=1)
+    assert "holds a SPDSparseClassifier, which cannot give codes" in said
+    np.save(files / "W.npy", random_spd(3, 5))
+    options = ("--atoms", files / "X.npy", "--out", files / "c.npy")
+    assert "5×5 matrices, but those seen in fit are 4×4" in run(
+        "code", files / "W.npy", *options, code=1
+    )
+    (files / "broken.spdatoms").write_bytes(b"nothing")
+    options = ("--model", files / "broken.spdatoms", "--out", files / "c.npy")
+    assert "broken.spdatoms" in run("code", files / "Z.npy", *options, code=1)

@@ -1,0 +1,76 @@
+"""The estimators that the conformance suite goes through, and what they say about matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, is_classifier
+
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKMeans,
+    SPDKNeighborsClassifier,
+    SPDSparseClassifier,
+    SPDSparseClassifierCV,
+    SPDSparseCoder,
+    baselines,
+)
+
+ESTIMATORS = [
+    SPDSparseCoder(),
+    SPDSparseCoder(metric="jeffrey", correction="shift", positive=True),
+    SPDSparseClassifier(),
+    SPDSparseClassifier(metric="jeffrey", rule="sum"),
+    SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
+    SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
+    SPDKNeighborsClassifier(n_neighbors=3),
+    SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
+    baselines.LogEuclideanSparseCoder(),
+    baselines.LogEuclideanSparseClassifier(),
+    baselines.LogEuclideanKSVD(n_atoms=6, n_nonzero=2, max_iter=5, random_state=0),
+    baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
+    baselines.FrobeniusSparseCoder(),
+    baselines.FrobeniusDictionaryLearning(n_atoms=6, max_iter=3, random_state=0),
+    baselines.RiemannianLPP(),
+    baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
+    baselines.KMeansSparseCoder(n_atoms=6, random_state=0),
+    baselines.MinimumDistanceToMean(),
+    baselines.TensorSparseCoder(),
+    baselines.TensorSparseClassifier(),
+    baselines.TensorDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
+    baselines.RiemannianSparseCoder(),
+    baselines.RiemannianSparseClassifier(),
+    baselines.RiemannianDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
+]
+
+TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
+CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
+
+
+def one_line(estimator: BaseEstimator) -> str:
+    """Return what the test is called after."""
+    return " ".join(repr(estimator).split())
+
+
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
+every_transformer = pytest.mark.parametrize("estimator", TRANSFORMERS, ids=one_line)
+every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=one_line)
+
+
+def outputs(estimator: Any, X: np.ndarray) -> list[np.ndarray]:
+    """Return everything the fitted estimator says about X."""
+    methods = ("transform", "predict", "predict_proba", "decision_function")
+    return [np.asarray(getattr(estimator, m)(X)) for m in methods if hasattr(estimator, m)]
+
+
+def assert_same(first: list[np.ndarray], second: list[np.ndarray], rtol: float = 0.0) -> None:
+    """Compare outputs: labels exactly, numbers to the relative tolerance."""
+    assert len(first) == len(second) > 0
+    for a, b in zip(first, second, strict=True):
+        if a.dtype.kind == "f" and rtol:
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, abs(a).max()))
+        else:
+            np.testing.assert_array_equal(a, b)

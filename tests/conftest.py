@@ -1,0 +1,24 @@
+"""Fixtures that tests of several folders share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+# Their asserts shall say what they compared, as those of the tests do.
+pytest.register_assert_rewrite(
+    "_commands",
+    "_folders",
+    "_lasso_problems",
+    "_matrices",
+    "_model_files",
+    "conformance.estimators",
+)
+
+from _matrices import three_classes  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def labelled() -> tuple[np.ndarray, np.ndarray]:
+    """Return 24 matrices of size 4 in three classes, and their labels."""
+    return three_classes()

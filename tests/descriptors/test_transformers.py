@@ -1,0 +1,171 @@
+"""The transformers from images, videos and skeletons to covariances."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import spdatoms.descriptors as descriptors
+from _images import COLOUR, GREY, SEQUENCE, VIDEO, direct, ridge_of
+from spdatoms import SPDSparseClassifier, check_spd
+from spdatoms.descriptors import (
+    FaceCovariance,
+    JointCovariance,
+    KinematicCovariance,
+    MaterialCovariance,
+    PersonCovariance,
+    RegionCovariance,
+    TextureCovariance,
+    face_features,
+    kinematic_features,
+    material_features,
+    person_features,
+    region_covariances,
+    texture_features,
+)
+
+TRANSFORMERS = [
+    (RegionCovariance(texture_features), GREY, 5),
+    (TextureCovariance(block=None), GREY, 5),
+    (FaceCovariance(), GREY, 43),
+    (PersonCovariance(), COLOUR, 17),
+    (MaterialCovariance(), COLOUR, 155),
+    (KinematicCovariance(block=None, step=None), VIDEO, 12),
+    (JointCovariance(), SEQUENCE, 12),
+]
+
+every_transformer = pytest.mark.parametrize(
+    ("transformer", "item", "size"), TRANSFORMERS, ids=[type(t[0]).__name__ for t in TRANSFORMERS]
+)
+
+
+@every_transformer
+def test_transformers_make_definite_matrices(transformer, item, size) -> None:
+    X = [item, 0.5 * item, np.zeros_like(item)]
+    C = check_spd(transformer.fit(X).transform(X))
+    assert C.shape == (3, size, size)
+    single = transformer.transform([item.astype(np.float32), np.zeros_like(item, np.float32)])
+    assert check_spd(single).dtype == np.float32
+    np.testing.assert_array_equal(clone(transformer).set_params(n_jobs=2).transform(X), C)
+
+
+@every_transformer
+def test_transformers_keep_to_conventions(transformer, item, size) -> None:
+    signature = inspect.signature(type(transformer).__init__)
+    given = {name: object() for name in list(signature.parameters)[1:]}
+    assert type(transformer)(**given).get_params() == given
+    with pytest.raises(ValueError, match="ridge must be"):
+        clone(transformer).set_params(ridge=np.nan).fit([item])
+    with pytest.raises(ValueError, match="X is empty"):
+        transformer.transform([])
+    with pytest.raises(TypeError, match="X must be a list or an array"):
+        transformer.transform(3)
+    spoilt = item.copy()
+    spoilt.flat[3] = np.inf
+    with pytest.raises(ValueError, match=r"X\[1\] is not finite|image is not finite"):
+        transformer.transform([item, spoilt])
+    if not isinstance(transformer, RegionCovariance):
+        with pytest.raises(ValueError, match=r"for a single one use \[X\]"):
+            transformer.transform(item)
+
+
+def test_what_the_transformers_compute() -> None:
+    stacks = {
+        TextureCovariance(None): (GREY, texture_features),
+        FaceCovariance(): (GREY, face_features),
+        PersonCovariance(): (COLOUR, person_features),
+        MaterialCovariance(): (COLOUR, material_features),
+        KinematicCovariance(None, None): (VIDEO, kinematic_features),
+    }
+    for transformer, (item, features) in stacks.items():
+        stack = features(item)
+        expected = direct(stack)
+        expected += ridge_of(stack, expected, 1e-4)
+        (C,) = transformer.transform([item])
+        np.testing.assert_allclose(C, expected, rtol=1e-9, atol=1e-12 * abs(expected).max())
+
+
+def test_joint_covariance_is_in_the_order_of_the_paper() -> None:
+    (C,) = JointCovariance(ridge=0.0).transform([SEQUENCE])
+    ordered = np.hstack([SEQUENCE[..., 0], SEQUENCE[..., 1], SEQUENCE[..., 2]])
+    np.testing.assert_allclose(C, np.cov(ordered, rowvar=False), rtol=1e-12)
+
+
+def test_regions_come_as_a_list() -> None:
+    images = [GREY, GREY[:32, :32]]
+    stacks = TextureCovariance(block=16, step=8).transform(images)
+    assert [s.shape for s in stacks] == [(4 * 5, 5, 5), (3 * 3, 5, 5)]
+    np.testing.assert_allclose(
+        stacks[1], region_covariances(texture_features(images[1]), block=16, step=8), rtol=1e-12
+    )
+    volumes = KinematicCovariance(block=(2, 16, 16), step=(1, 8, 16)).transform([VIDEO, VIDEO[:3]])
+    assert [v.shape for v in volumes] == [(3 * 2 * 2, 12, 12), (1 * 2 * 2, 12, 12)]
+
+
+def test_errors_name_the_item() -> None:
+    with pytest.raises(ValueError, match=r"X\[1\] must be a grey image"):
+        TextureCovariance().transform([GREY, COLOUR])
+    with pytest.raises(ValueError, match=r"X\[2\] has 8×8 pixels, fewer than a block of 16×16"):
+        TextureCovariance(16).transform([GREY, GREY, GREY[:8, :8]])
+    with pytest.raises(
+        ValueError, match=r"several colour images \(height, width, 3\), got one array"
+    ):
+        PersonCovariance().transform(np.zeros((3, 40, 40)))
+    with pytest.raises(
+        ValueError, match=r"several colour images \(height, width, 3\), got one array"
+    ):
+        MaterialCovariance().transform(np.zeros((3, 40, 40)))
+    with pytest.raises(ValueError, match=r"X\[1\] has one frame or none"):
+        JointCovariance().transform([SEQUENCE, SEQUENCE[:1]])
+    with pytest.raises(ValueError, match=r"X\[1\] must be a sequence of joint positions"):
+        JointCovariance().transform([SEQUENCE, SEQUENCE[..., :2]])
+    with pytest.raises(ValueError, match=r"X\[1\] gives matrices of size 9.*the same joints"):
+        JointCovariance().transform([SEQUENCE, SEQUENCE[:, :3]])
+    with pytest.raises(ValueError, match=r"X\[1\] has one frame only"):
+        KinematicCovariance(None, None).transform([VIDEO, VIDEO[:1]])
+    film = np.zeros((16, 32, 32))
+    assert len(KinematicCovariance().transform([film])[0]) == 1
+    with pytest.raises(
+        ValueError,
+        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 takes 16×32×32",
+    ):
+        KinematicCovariance().transform([film, film[1:]])
+    with pytest.raises(
+        ValueError, match="has 7×8×8 frames×height×width, fewer than a block of 9×9×9"
+    ):
+        region_covariances(np.zeros((7, 8, 8, 2)), block=9)
+    with pytest.raises(ValueError, match=r"features\(X\[0\]\) must have the shape"):
+        RegionCovariance(lambda image: image).transform([GREY])
+    with pytest.raises(TypeError, match="features must be a function"):
+        RegionCovariance(features=3).fit([GREY])
+    with pytest.raises(ValueError, match="give block"):
+        FaceCovariance(step=3).fit([GREY])
+
+
+def test_in_a_pipeline() -> None:
+    """Stripes along x against stripes along y."""
+    rng = np.random.default_rng(1)
+    wave = np.cos(np.arange(32) / 1.5)
+    images = np.stack([np.tile(wave, (32, 1)), np.tile(wave[:, None], (1, 32))])[np.arange(20) % 2]
+    images = images + 0.3 * rng.standard_normal(images.shape)
+    y = np.array(["along", "across"])[np.arange(20) % 2]
+    model = make_pipeline(TextureCovariance(block=None), SPDSparseClassifier()).fit(
+        images[:10], y[:10]
+    )
+    assert model.score(images[10:], y[10:]) == 1.0
+
+
+@pytest.mark.parametrize("name", descriptors.__all__)
+def test_docstrings_and_signatures_agree(name) -> None:
+    thing = getattr(descriptors, name)
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", inspect.getdoc(thing), flags=re.S | re.M
+    )
+    heads = re.findall(r"^(\w[^:\n]*?) ?:.*$", section.group(1), flags=re.M)
+    documented = [part.strip() for head in heads for part in head.split(",")]
+    assert sorted(documented) == sorted(inspect.signature(thing).parameters)

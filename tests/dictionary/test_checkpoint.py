@@ -1,0 +1,169 @@
+"""Checkpoints: killed at any moment, it goes on as if nothing had happened; nothing is ever lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd
+from spdatoms import SPDDictionaryLearning
+
+pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+
+# A learner that is slow enough to be killed between and within its iterations.
+SCRIPT = """
+import sys, warnings
+import numpy as np
+from spdatoms import SPDDictionaryLearning
+warnings.simplefilter("ignore")
+data, metric, checkpoint, result = sys.argv[1:]
+learner = SPDDictionaryLearning(
+    24, metric, alpha=0.02, max_iter=25, tol=0.0, random_state=0, checkpoint=checkpoint or None
+)
+print("learning", flush=True)
+np.save(result, learner.fit(np.load(data)).atoms_)
+"""
+
+
+def learner(checkpoint: Path | None = None, **parameters) -> SPDDictionaryLearning:
+    settings = {"max_iter": 6, "alpha": 0.05, "random_state": 0, "tol": 0.0, **parameters}
+    return SPDDictionaryLearning(5, checkpoint=checkpoint, **settings)
+
+
+@pytest.fixture(name="X")
+def matrices() -> np.ndarray:
+    return random_spd(60, 3, seed=0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is a matter of POSIX")
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_killed_at_several_points_it_ends_with_the_same_bits(metric, tmp_path) -> None:
+    data, checkpoint = tmp_path / "X.npy", tmp_path / "state.npz"
+    np.save(data, random_spd(3000, 5, seed=1))
+
+    def start(checkpoint: str, result: str) -> subprocess.Popen[bytes]:
+        command = [
+            sys.executable,
+            "-c",
+            SCRIPT,
+            str(data),
+            metric,
+            checkpoint,
+            str(tmp_path / result),
+        ]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"learning\n"
+        return process
+
+    assert start("", "whole.npy").wait() == 0
+    killed = 0
+    for pause in (0.02, 0.15, 0.3, 0.5):
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        process = start(str(checkpoint), "pieces.npy")
+        # Not the first iteration after a start: every run gets a little further.
+        while process.poll() is None and (
+            not checkpoint.exists() or checkpoint.stat().st_mtime_ns == before
+        ):
+            time.sleep(0.002)
+        time.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+    assert killed >= 2
+    assert start(str(checkpoint), "pieces.npy").wait() == 0
+    whole, pieces = (np.load(tmp_path / name) for name in ("whole.npy", "pieces.npy"))
+    np.testing.assert_array_equal(whole, pieces)
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid"])
+def test_going_on_equals_not_having_stopped(metric, X, tmp_path) -> None:
+    path = tmp_path / "state"
+    whole = learner(metric=metric).fit(X)
+    learner(path, metric=metric, max_iter=2).fit(X)
+    resumed = learner(path, metric=metric).fit(X)
+    np.testing.assert_array_equal(resumed.atoms_, whole.atoms_)
+    np.testing.assert_array_equal(resumed.objective_, whole.objective_)
+    assert (resumed.beta_, resumed.alpha_, resumed.ridge_) == (
+        whole.beta_,
+        whole.alpha_,
+        whole.ridge_,
+    )
+    finished = path.read_bytes()
+    again = learner(path, metric=metric).fit(X)
+    np.testing.assert_array_equal(again.atoms_, whole.atoms_)
+    assert path.read_bytes() == finished
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"alpha": 0.06},
+        {"random_state": 1},
+        {"metric": "jeffrey"},
+        {"update": "gradient"},
+        {"beta": 1.0},
+    ],
+)
+def test_a_checkpoint_of_other_parameters_is_left_alone(other, X, tmp_path) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=1).fit(X)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        learner(path, **other).fit(X)
+    assert path.read_bytes() == content
+
+
+def test_a_checkpoint_of_other_data_is_left_alone(X, tmp_path) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=1).fit(X)
+    content = path.read_bytes()
+    changed = X.copy()
+    changed[3] *= 1.0 + 1e-15
+    for data in (changed, X[:-1], X.astype(np.float32)):
+        with pytest.raises(ValueError, match="other data or other parameters"):
+            learner(path).fit(data)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_checkpoint_is_left_alone(X, tmp_path) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=1).fit(X)
+    content = path.read_bytes()
+    spoilt = bytearray(content)
+    spoilt[len(content) // 2] ^= 0xFF
+    for damaged in (content[:-100], content[: len(content) // 2], b"", b"notes", bytes(spoilt)):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="not a checkpoint, or was cut short"):
+            learner(path).fit(X)
+        assert path.read_bytes() == damaged
+
+
+def test_the_last_checkpoint_survives_a_failed_write(X, tmp_path, monkeypatch) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=2).fit(X)
+    content = path.read_bytes()
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_disk)
+        with pytest.raises(OSError, match="No space"):
+            learner(path).fit(X)
+    assert path.read_bytes() == content
+    assert [p.name for p in tmp_path.iterdir()] == ["state"]
+    np.testing.assert_array_equal(learner(path).fit(X).atoms_, learner().fit(X).atoms_)
+
+
+def test_no_pickle_in_the_file(X, tmp_path) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=1).fit(X)
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)

@@ -1,0 +1,77 @@
+"""The update of atoms: its trials, and the margin of the Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd, wishart_classes
+from spdatoms import pairwise_divergence
+from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._gram_margin import GramMargin, has_margin
+from spdatoms.dictionary._update import AtomUpdate
+from spdatoms.dictionary.problem import fix_problem
+from spdatoms.divergences import get_divergence
+
+pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+
+METRICS = ["stein", "jeffrey", "logeuclid"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
+    X, _ = wishart_classes(6, 20)
+    divergence = get_divergence(metric)
+    D = X[:8]
+    problem = fix_problem(X, D, divergence, "auto", 0.02)
+    K = problem.gram(D)
+    data = CodedData(X, divergence.atom_sums(), problem.beta, 8, None)
+    data.code(problem.ridged(K), D, problem.alpha)
+    rule = problem.rule("centre", 3, X)
+    one = AtomUpdate(rule, data, D, K)
+    one.run()
+    every = AtomUpdate(replace(rule, trials_at_once=len(rule.trials)), data, D, K)
+    every.run()
+    np.testing.assert_allclose(one.atoms, every.atoms, rtol=1e-8)
+    assert one.change == pytest.approx(every.change)
+    assert one.change < 0
+
+
+def test_gram_margin_follows_replacements() -> None:
+    X = random_spd(12, 3, seed=0)
+    K = np.exp(-pairwise_divergence(X))
+    margin = GramMargin(K[:8, :8], shift=0.1, least=1e-6)
+    chosen = np.arange(8)
+    for r, new in ((2, 8), (5, 9), (0, 10)):
+        chosen[r] = new
+        now = K[np.ix_(chosen, chosen)] + 0.1 * np.eye(8)
+        assert margin.replaced(r, K[new, chosen])
+        np.testing.assert_allclose(margin.inverse @ now, np.eye(8), atol=1e-10)
+    strict = GramMargin(np.eye(2), shift=0.0, least=0.5)
+    assert not strict.replaced(0, np.array([1.0, 0.9]))
+    assert strict.replaced(0, np.array([1.0, 0.5]))
+    assert not has_margin(np.array([[1.0, 0.9], [0.9, 1.0]]), 0.0, 0.5)
+    assert not has_margin(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.0, 0.5)
+    assert has_margin(np.array([[1.0, 0.5], [0.5, 1.0]]), 0.0, 0.5)
+
+
+def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
+    X = random_spd(120, 3, condition=1e3, seed=3)
+    divergence = get_divergence("jeffrey")
+    D = X[:16]
+    problem = fix_problem(X, D, divergence, 0.01, 1e-3)
+    K = problem.gram(D)
+    data = CodedData(X, divergence.atom_sums(), problem.beta, 16, None)
+    data.code(problem.ridged(K), D, problem.alpha)
+    rule = problem.rule("centre", None, X)
+    # All the margin that there is: the first atom that loses some of it is refused.
+    shift = 1e-5 - np.linalg.eigvalsh(K)[0]
+    update = AtomUpdate(replace(rule, shift=shift, least_schur=1e-6), data, D, K)
+    update.run()
+    free = AtomUpdate(replace(rule, shift=None), data, D, K)
+    free.run()
+    assert np.linalg.eigvalsh(free.gram + shift * np.eye(16))[0] < 0
+    assert np.linalg.eigvalsh(update.gram + shift * np.eye(16))[0] > 0
+    assert free.change < update.change < 0

@@ -1,0 +1,89 @@
+"""The methods that experiments compare: rankers, codes over dictionaries, pooled codes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from _toy_experiment import two_kinds
+from spdatoms import SPDSparseCoder
+from spdatoms.experiments.methods.dictionary_codes import (
+    KernelDictionaryCodes,
+    KSVDCodes,
+    halves,
+    matches,
+)
+from spdatoms.experiments.methods.pooled_codes import PooledCodes
+from spdatoms.experiments.methods.rankers import NearestClass
+
+
+def test_nearest_class_scores_agree_with_the_nearest_matrix():
+    data = two_kinds()
+    X = data.views["covariances"]
+    model = NearestClass("stein").fit(X[::2], data.y[::2])
+    scores = model.decision_function(X[1::2])
+    assert scores.shape == (20, 2)
+    np.testing.assert_array_equal(model.predict(X[::2]), data.y[::2])
+    np.testing.assert_allclose(model.decision_function(X[::2]).max(axis=1), 0, atol=1e-9)
+
+
+def test_halves_are_balanced_and_disjoint():
+    y = np.repeat(list("abc"), [6, 4, 5])
+    first, second = halves(y, np.random.default_rng(0))
+    assert sorted([*first, *second]) == list(range(15))
+    assert [int((y[first] == label).sum()) for label in "abc"] == [3, 2, 2]
+
+
+def test_matches_against_a_loop():
+    rng = np.random.default_rng(1)
+    codes, y = rng.standard_normal((25, 4)), rng.integers(0, 3, 25)
+    hits = 0
+    for i in range(25):
+        distances = np.linalg.norm(codes - codes[i], axis=1)
+        distances[i] = np.inf
+        hits += y[distances.argmin()] == y[i]
+    assert matches(codes, y) == pytest.approx(hits / 25)
+
+
+@pytest.mark.parametrize("atoms", ["learned", "k-means"])
+def test_dictionary_codes_choose_on_what_they_learn_from(atoms):
+    data = two_kinds(count=24)
+    X = data.views["covariances"]
+    grid = {"beta_factors": (0.3, 1.0), "alphas": (0.01, 0.3), "max_iter": 3}
+    coder = KernelDictionaryCodes(atoms, "stein", 4, **grid).fit(X, data.y)
+    assert coder.chosen_["beta_factor"] in grid["beta_factors"]
+    assert coder.chosen_["alpha"] in grid["alphas"]
+    # The codes are those of the public coder over the atoms, with what was chosen.
+    direct = SPDSparseCoder(
+        coder.coder_.atoms_, "stein", coder.coder_.beta, coder.chosen_["alpha"]
+    ).fit(X)
+    np.testing.assert_allclose(coder.transform(X), direct.transform(X))
+    assert coder.transform(X).shape == (48, 4)
+
+
+def test_ksvd_codes():
+    data = two_kinds(count=24)
+    X = data.views["covariances"]
+    coder = KSVDCodes(4, nonzeros=(1, 2, 8), max_iter=5).fit(X, data.y)
+    assert coder.chosen_["n_nonzero"] in (1, 2)
+    assert (coder.transform(X) != 0).sum(axis=1).max() <= coder.chosen_["n_nonzero"]
+
+
+def test_pooled_codes_tell_bags_apart():
+    rng = np.random.default_rng(0)
+
+    def bag(kind: int) -> np.ndarray:
+        samples = rng.standard_normal((int(rng.integers(4, 8)), 3, 10))
+        samples[0, 2] *= 1 + 5 * kind
+        return samples @ samples.swapaxes(1, 2)
+
+    y = np.arange(24) % 2
+    bags = np.empty(24, dtype=object)
+    bags[:] = [bag(kind) for kind in y]
+    from spdatoms import SPDDictionaryLearning
+
+    learner = SPDDictionaryLearning(256, alpha=0.05, max_iter=3, random_state=0)
+    model = PooledCodes(learner).fit(bags[:16], y[:16])
+    assert model.learner_.n_atoms == sum(map(len, bags[:16]))
+    assert np.mean(model.predict(bags[16:]) == y[16:]) >= 0.75
+    assert learner.n_atoms == 256

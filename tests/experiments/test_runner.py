@@ -1,0 +1,182 @@
+"""Runs: they go on where they stopped, refuse other settings, and keep to their time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import _toy_experiment
+from _toy_experiment import Toy, two_kinds
+from spdatoms import SPDSparseClassifier
+from spdatoms.experiments import Method, Setting, SettingsError, read_results, run
+from spdatoms.experiments.experiment import predict_in_time
+from spdatoms.experiments.reporting import remarks, report_page, tables, to_markdown
+from spdatoms.experiments.results import ResultsFile
+from spdatoms.experiments.runner import seed_of
+
+pytest.importorskip("matplotlib", reason="needs the extra plot")
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path):
+    Toy.evaluations = 0
+    first = run(Toy(), repeats=2, out=tmp_path)
+    assert Toy.evaluations == 4
+    second = run(Toy(), repeats=3, out=tmp_path)
+    assert Toy.evaluations == 6
+    assert list(second.rows)[:4] == list(first.rows)
+    assert [s.repeats for s in second.summaries()] == [3, 3]
+    # Without a file the numbers are the same.
+    again = run(Toy(), repeats=3)
+    scores = {row.key: row.scores for row in again.rows}
+    assert scores == {row.key: row.scores for row in second.rows}
+
+
+def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
+    whole = run(Toy(), out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    content = file.read_bytes()
+    file.write_bytes(content[:-25])
+    Toy.evaluations = 0
+    again = run(Toy(), out=tmp_path)
+    assert Toy.evaluations == 1
+    assert {r.key: r.scores for r in again.rows} == {r.key: r.scores for r in whole.rows}
+    assert {r.key: r.scores for r in read_results(file).rows} == {
+        r.key: r.scores for r in whole.rows
+    }
+
+
+def test_a_damaged_line_stops_the_run_and_stays(tmp_path):
+    run(Toy(), out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    assert "settings" in lines[0]
+    file.write_text("".join([*lines[:2], "{nonsense\n", *lines[3:]]))
+    damaged = file.read_bytes()
+    with pytest.raises(SettingsError, match=r"results\.jsonl: line 3 is damaged"):
+        run(Toy(), out=tmp_path)
+    assert file.read_bytes() == damaged
+    run(Toy(), out=tmp_path, fresh=True)
+    assert len(run(Toy(), out=tmp_path).rows) == 6
+
+
+def test_other_settings_are_refused_or_begin_anew(tmp_path):
+    run(Toy(), repeats=1, out=tmp_path)
+    before = (tmp_path / "results.jsonl").read_bytes()
+    with pytest.raises(SettingsError, match=r"other settings \(seed: 0 there, 7 now\)"):
+        run(Toy(), repeats=1, out=tmp_path, seed=7)
+    with pytest.raises(SettingsError, match=r"fingerprint"):
+        run(Toy(), tmp_path, repeats=1, out=tmp_path)
+    assert (tmp_path / "results.jsonl").read_bytes() == before
+    results = run(Toy(), repeats=1, out=tmp_path, seed=7, fresh=True)
+    assert {row.seed for row in results.rows} == {seed_of(7, 0)}
+
+
+def test_other_parameters_of_a_method_are_refused(tmp_path, monkeypatch):
+    run(Toy(), methods=["RSR-S"], repeats=1, out=tmp_path)
+    other = {"RSR-S": Method("RSR-S", lambda setting: SPDSparseClassifier("stein", alpha=0.5))}
+    monkeypatch.setattr(Toy, "methods", lambda self: other)
+    with pytest.raises(SettingsError, match=r"RSR-S with other parameters"):
+        run(Toy(), repeats=1, out=tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is of POSIX")
+def test_kill_9_loses_only_the_repeat_under_way(tmp_path):
+    script = textwrap.dedent(
+        f"""
+        import os, signal, sys
+        sys.path.insert(0, {str(Path(_toy_experiment.__file__).parent)!r})
+        from _toy_experiment import Toy
+        from spdatoms.experiments import Experiment, run
+        calls = 0
+        def evaluate(self, method, task, setting):
+            global calls
+            calls += 1
+            if calls == 4:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Experiment.evaluate(self, method, task, setting)
+        Toy.evaluate = evaluate
+        run(Toy(), out={str(tmp_path)!r})
+        """
+    )
+    killed = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    Toy.evaluations = 0
+    results = run(Toy(), out=tmp_path)
+    assert Toy.evaluations == 3
+    assert {r.key: r.scores for r in results.rows} == {r.key: r.scores for r in run(Toy()).rows}
+
+
+def test_what_cannot_run_is_noted_and_the_rest_goes_on(monkeypatch, tmp_path):
+    def absent(setting: Setting) -> Any:
+        raise ImportError("This needs 'moonlight'")
+
+    methods = Toy().methods() | {
+        "absent": Method("absent", absent),
+        "painter": Method("painter", lambda setting: SPDSparseClassifier(), view="paintings"),
+    }
+    monkeypatch.setattr(Toy, "methods", lambda self: methods)
+    results = run(Toy(), repeats=2, out=tmp_path)
+    assert results.problems == [
+        "absent: This needs 'moonlight'",
+        "painter: these data have no paintings to work on",
+    ]
+    assert {row.method for row in results.rows} == {"RSR-S", "RSR-J"}
+    assert read_results(tmp_path / "results.jsonl").problems == results.problems
+    assert "moonlight" in report_page(Toy(), results)
+
+
+class Slow(SPDSparseClassifier):
+    def predict(self, X: Any) -> Any:
+        time.sleep(0.002 * len(X))
+        return super().predict(X)
+
+
+def test_out_of_time(monkeypatch):
+    methods = {"slow": Method("slow", lambda setting: Slow())}
+    monkeypatch.setattr(Toy, "methods", lambda self: methods)
+    # 20 queries take 0.04 s at least: some of them are asked, and there is time for one repeat.
+    results = run(Toy(), repeats=3, time_limit=0.02)
+    (row,) = results.rows
+    asked = int(row.note.split()[0])
+    assert row.note == f"{asked} of 20 queries for want of time"
+    assert 8 <= asked < 20
+    assert results.problems == ["slow: 1 of 3 repeats for want of time"]
+    assert "*" in to_markdown(tables(Toy(), results)[0])
+    assert any(row.note in remark for remark in remarks(Toy(), results))
+
+
+def test_time_enough_means_all_queries():
+    data = two_kinds()
+    X = data.views["covariances"]
+    model = SPDSparseClassifier().fit(X, data.y)
+    predicted, asked = predict_in_time(model, X, Setting(seed=0, time_limit=60.0))
+    np.testing.assert_array_equal(asked, np.arange(40))
+    np.testing.assert_array_equal(predicted, model.predict(X))
+
+
+def test_wrong_names_and_numbers():
+    with pytest.raises(ValueError, match=r"has no method 'guessing'; there are RSR-S, RSR-J"):
+        run(Toy(), methods=["guessing"])
+    with pytest.raises(ValueError, match=r"no part 'z' in these data; there are ''"):
+        run(Toy(), parts=["z"])
+    with pytest.raises(ValueError, match=r"repeats of 'toy' must be at least 1, got 0"):
+        run(Toy(), repeats=0)
+
+
+def test_file_refuses_what_is_not_one(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"something": 1}\n')
+    with pytest.raises(SettingsError, match="other settings"):
+        ResultsFile(path, {"seed": 0})
+    with pytest.raises(SettingsError, match="not a file of results"):
+        read_results(path)
+    assert path.read_text() == '{"something": 1}\n'

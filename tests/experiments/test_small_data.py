@@ -1,0 +1,132 @@
+"""The experiments on folders of their own layout, small and made of noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from _folders import noise, save_image, skeletons
+from spdatoms.experiments import Results, get_experiment, run
+from spdatoms.experiments.protocols.faces import TESTS
+from spdatoms.experiments.reporting import tables, write_folder
+
+pytest.importorskip("matplotlib", reason="needs the extra plot")
+
+
+def small_run(name: str, folder: Path, **options: Any) -> Results:
+    with pytest.warns(UserWarning, match="expected"):
+        return run(get_experiment(name), folder, on_error="warn", **options)
+
+
+def test_faces_by_pose(tmp_path):
+    for person in range(4):
+        for i, pose in enumerate(("ba", "bd", "be", "bf", "bg", "bj", "bk")):
+            face = noise(24, 24, seed=person) // 2 + noise(24, 24, seed=100 * person + i) // 8
+            save_image(tmp_path / pose / f"{person:05d}.png", face)
+    results = small_run("faces", tmp_path, methods=["RSR-S", "1-NN Stein"])
+    assert results.parts() == ["from images"]
+    (row,) = results.of("from images", "RSR-S")
+    assert list(row.scores) == [*TESTS, "average"]
+    assert row.scores["average"] == pytest.approx(np.mean([row.scores[pose] for pose in TESTS]))
+    accuracy, _ = tables(get_experiment("faces"), results)
+    assert accuracy.header == ("method", *TESTS, "average")
+
+
+def test_actions_by_subjects(tmp_path):
+    skeletons(tmp_path / "joints.npz")
+    experiment = get_experiment("actions")
+    results = run(experiment, tmp_path, methods=["RSR-S", "Cov3DJ"])
+    assert [row.repeat for row in results.of("", "Cov3DJ")] == [0, 1, 2, 3]
+    data = experiment.load(tmp_path)[""]
+    for repeat in range(4):
+        task = experiment.task(data, repeat, np.random.default_rng(0))
+        seen = set(task.train.views["subjects"])
+        assert len(seen) == 3
+        assert seen.isdisjoint(task.tests["accuracy"].views["subjects"])
+    with pytest.raises(ValueError, match="between 1 and 4, got 5"):
+        run(experiment, tmp_path, methods=["RSR-S"], repeats=5)
+
+
+def test_materials(tmp_path):
+    from spdatoms.datasets.flickr_materials import MATERIALS
+
+    for i, material in enumerate(MATERIALS):
+        for j in range(4):
+            name = f"{material}_moderate_{j:03d}_new.png"
+            save_image(tmp_path / "image" / material / name, noise(32, 32, 3, seed=10 * i + j))
+            save_image(tmp_path / "mask" / material / name, np.full((32, 32), 255, np.uint8))
+    results = small_run("materials", tmp_path, methods=["1-NN Stein"], repeats=1)
+    assert len(results.rows) == 1
+    accuracy, _ = tables(get_experiment("materials"), results)
+    assert ("aLDA (published, not run here)", "44.6") in [line.cells for line in accuracy.lines]
+
+
+def test_reidentification_gives_curves(tmp_path):
+    for sequence in (1, 2, 3):
+        for person in range(3):
+            base = noise(64, 32, 3, seed=person) // 2
+            for i in range(12):
+                image = base + noise(64, 32, 3, seed=100 * person + i) // 8
+                save_image(tmp_path / f"seq{sequence}" / f"p{person:03d}" / f"{i}.png", image)
+    experiment = get_experiment("reidentification")
+    results = small_run(
+        "reidentification", tmp_path, methods=["RSR-S", "1-NN AIRM", "RLPP"], repeats=1
+    )
+    assert results.parts() == ["sequence 1", "sequence 2", "sequence 3"]
+    for row in results.rows:
+        curve = row.extra["cmc"]
+        assert len(curve) == 3
+        assert curve[-1] == 100.0
+        assert np.all(np.diff(curve) >= 0)
+        assert row.scores["rank 1"] == curve[0]
+    (*_, third, _) = tables(experiment, results)
+    assert ("RSR-S (published)", "98.7", "–") in [line.cells for line in third.lines]
+    names = {path.name for path in write_folder(experiment, results, tmp_path / "out")}
+    assert "cmc.png" in names
+
+
+def test_sports_leave_one_out(tmp_path, monkeypatch):
+    from spdatoms.datasets.ucf_sports import FOLDERS
+
+    monkeypatch.setattr("spdatoms.experiments.protocols.sports._ATOMS", 8)
+
+    for i, name in enumerate(FOLDERS):
+        clip = tmp_path / name / "001"
+        for frame in range(6):
+            save_image(clip / f"{frame:03d}.jpg", noise(40, 40, 3, seed=100 * i + frame))
+            (clip / "gt").mkdir(exist_ok=True)
+            (clip / "gt" / f"{frame:03d}.txt").write_text("2\t2\t36\t36\taction")
+    experiment = get_experiment("sports")
+    results = small_run("sports", tmp_path, methods=["RSR-S"], repeats=3)
+    assert [len(row.extra["truth"]) for row in results.rows] == [1, 1, 1]
+    for row in results.rows:
+        right = row.extra["truth"] == row.extra["predicted"]
+        assert row.scores["accuracy"] == 100.0 * right
+    names = {path.name for path in write_folder(experiment, results, tmp_path / "out")}
+    assert {"confusion-rsr-s.png", "confusion-rsr-s-published.svg"} <= names
+
+
+def test_brodatz_folder_and_a_damaged_plate(tmp_path):
+    from spdatoms.datasets.brodatz import MOSAICS
+
+    plates = {plate for mosaic in MOSAICS.values() for plate in mosaic}
+    for plate in plates:
+        save_image(tmp_path / "brodatz" / f"D{plate}.png", noise(64, 64, seed=plate))
+    experiment = get_experiment("textures")
+    data = experiment.load(tmp_path)
+    assert list(data) == ["5c", "10", "16c"]
+    # Whatever the size of a plate, it is brought to 256×256 pixels, which gives 64 blocks.
+    assert data["5c"].views["covariances"].shape == (320, 5, 5)
+    damaged = tmp_path / "brodatz" / "D84.png"
+    damaged.write_bytes(damaged.read_bytes()[:300])
+    with pytest.raises(ValueError, match=r"D84\.png"):
+        run(experiment, tmp_path, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.warns(UserWarning, match=r"D84\.png"):
+        results = run(
+            experiment, tmp_path, on_error="warn", methods=["1-NN Stein"], repeats=1, parts=["5c"]
+        )
+    assert len(results.rows) == 1

@@ -1,0 +1,123 @@
+"""Corrections of an indefinite Gram matrix, and cross values that are consistent with them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd
+from spdatoms import DivergenceKernel, pairwise_divergence, sparse_code
+from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.kernels import correct_gram
+from spdatoms.kernels.kernel import kernel_values
+
+
+def indefinite_dictionary():
+    """Numbers on a logarithmic grid, where Jeffrey's kernel at β = 0.01 is far from definite."""
+    return np.exp(np.linspace(-7.0, 7.0, 40)).reshape(-1, 1, 1)
+
+
+def fitted(D, **options):
+    with pytest.warns(IndefiniteKernelWarning) as caught:
+        kernel = DivergenceKernel(metric="jeffrey", beta=0.01, **options).fit(D)
+    assert len(caught) == 1
+    return kernel, str(caught[0].message)
+
+
+def test_jeffrey_is_indefinite():
+    """n = 1, β = 0.01: J = cosh(u − v) − 1, and exp(−β cosh) has no positive Fourier transform."""
+    kernel, message = fitted(indefinite_dictionary())
+    assert kernel.corrected_
+    assert -0.12 < kernel.min_eigenvalue_ / kernel.max_eigenvalue_ < -0.06
+    assert message.startswith("The jeffrey kernel at beta=0.01 is indefinite")
+    assert f"least eigenvalue {kernel.min_eigenvalue_:.3g}" in message
+    assert "'clip'" in message
+
+
+def test_without_correction_it_is_refused():
+    with pytest.raises(ValueError, match=r"least eigenvalue is -\d.*Use correction='clip'"):
+        DivergenceKernel(metric="jeffrey", beta=0.01, correction="none").fit(
+            indefinite_dictionary()
+        )
+    with pytest.raises(ValueError, match="correction must be one of clip, flip, shift, none"):
+        DivergenceKernel(correction="clamp").fit(random_spd(3, 2))
+
+
+@pytest.mark.parametrize("correction", ["clip", "flip", "shift"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_corrections(correction, dtype):
+    D = indefinite_dictionary().astype(dtype)
+    X = (D[:7] * dtype(1.3)).astype(dtype)
+    kernel, _ = fitted(D, correction=correction)
+    tolerance = 2e-4 if dtype is np.float32 else 1e-10
+    raw_gram, raw_cross = (
+        kernel_values(pairwise_divergence(Z, D, metric="jeffrey"), kernel.beta_) for Z in (D, X)
+    )
+    raw_gram = raw_gram.astype(np.float64)
+    eigenvalues, U = np.linalg.eigh(raw_gram)
+    assert kernel.gram_.dtype == kernel.cross(X).dtype == dtype
+    np.testing.assert_array_equal(kernel.gram_, kernel.gram_.T)
+    corrected = np.linalg.eigvalsh(kernel.gram_.astype(np.float64))
+    assert corrected[0] >= -tolerance * corrected[-1]
+    if correction == "shift":
+        shift = kernel.gram_ - raw_gram
+        expected = -kernel.min_eigenvalue_ * np.eye(len(D))
+        np.testing.assert_allclose(shift, expected, atol=tolerance * corrected[-1])
+        np.testing.assert_array_equal(kernel.cross(X), raw_cross)
+        return
+    modified = np.maximum(eigenvalues, 0) if correction == "clip" else abs(eigenvalues)
+    expected = (U * modified) @ U.T
+    np.testing.assert_allclose(kernel.gram_, expected, atol=tolerance * corrected[-1])
+    # The atoms are queries like any other.
+    np.testing.assert_allclose(kernel.cross(D), kernel.gram_, atol=tolerance * corrected[-1])
+    assert abs(kernel.cross(X) - raw_cross).max() > 1e-3
+
+
+def test_a_positive_definite_gram_is_left_alone():
+    gram = np.array([[1.0, 0.5], [0.5, 1.0]])
+    for correction in ("clip", "flip", "shift", "none"):
+        result = correct_gram(gram, correction)
+        assert result.gram is gram
+        assert not result.indefinite
+        cross = np.ones((3, 2))
+        assert result.transform(cross) is cross
+        assert (result.min_eigenvalue, result.max_eigenvalue) == pytest.approx((0.5, 1.5))
+
+
+def test_corrections_of_a_known_matrix():
+    """[[1, 2], [2, 1]] has the eigenvalues −1 and 3."""
+    gram = np.array([[1.0, 2.0], [2.0, 1.0]])
+    clip, flip, shift = (correct_gram(gram, name) for name in ("clip", "flip", "shift"))
+    np.testing.assert_allclose(clip.gram, np.full((2, 2), 1.5), rtol=1e-14)
+    np.testing.assert_allclose(clip.transform(np.array([[1.0, 0.0]])), [[0.5, 0.5]], rtol=1e-14)
+    np.testing.assert_allclose(flip.gram, [[2.0, 1.0], [1.0, 2.0]], rtol=1e-14)
+    np.testing.assert_allclose(
+        flip.transform(np.array([[1.0, 0.0]])), [[0.0, 1.0]], rtol=1e-14, atol=1e-15
+    )
+    np.testing.assert_allclose(shift.gram, [[2.0, 2.0], [2.0, 2.0]], rtol=1e-13)
+    for result in (clip, flip, shift):
+        assert result.indefinite
+        assert result.min_eigenvalue == pytest.approx(-1.0)
+
+
+def test_one_warning_and_none_at_cross():
+    kernel, _ = fitted(indefinite_dictionary())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernel.cross(indefinite_dictionary()[:3])
+
+
+def test_zero_eigenvalue_that_rounding_made_negative_can_be_coded_with():
+    """Nearly dependent atoms: the Gram matrix has negative eigenvalues of the size of rounding."""
+    atoms = np.repeat(random_spd(1, 3), 12, axis=0) * np.linspace(1.0, 1.001, 12)[:, None, None]
+    kernel = DivergenceKernel("jeffrey", beta=0.1).fit(atoms)
+    assert -1e-12 < kernel.min_eigenvalue_ < 0.0
+    assert np.linalg.eigvalsh(kernel.gram_)[0] >= -1e-15
+    queries = random_spd(40, 3, seed=1)
+    codes, certificate = sparse_code(
+        kernel.gram_, kernel.cross(queries), 1e-3, return_certificate=True
+    )
+    assert certificate.converged.all()
+    assert np.isfinite(codes).all()

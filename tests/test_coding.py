@@ -1,0 +1,69 @@
+"""The sparse coder: the codes of the solver over its atoms, whichever they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd
+from spdatoms import DivergenceKernel, SPDSparseCoder, sparse_code
+from spdatoms.exceptions import IndefiniteKernelWarning
+
+
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid", "riemann", "euclid"])
+def test_codes_are_those_of_the_solver(metric, positive) -> None:
+    D, X = random_spd(12, 3, seed=1), random_spd(20, 3, seed=2)
+    coder = SPDSparseCoder(D, metric, alpha=0.01, positive=positive).fit(X)
+    kernel = DivergenceKernel(metric).fit(D)
+    expected = sparse_code(kernel.gram_, kernel.cross(X), 0.01, positive=positive)
+    np.testing.assert_array_equal(coder.transform(X), expected)
+    assert (coder.transform(X) >= 0).all() == positive
+
+
+def test_without_a_dictionary_the_training_matrices_are_the_atoms() -> None:
+    D, X = random_spd(12, 3, seed=1), random_spd(20, 3, seed=2)
+    own, given = SPDSparseCoder().fit(D), SPDSparseCoder(dictionary=D).fit(X)
+    np.testing.assert_array_equal(own.atoms_, D)
+    np.testing.assert_array_equal(given.atoms_, D)
+    np.testing.assert_array_equal(own.transform(X), given.transform(X))
+    assert own.kernel_.beta_ == DivergenceKernel().fit(D).beta_
+
+
+def test_an_atom_is_represented_by_itself() -> None:
+    D = random_spd(12, 3)
+    codes = SPDSparseCoder(alpha=0.1).fit(D).transform(D)
+    np.testing.assert_array_equal(abs(codes).argmax(axis=1), np.arange(12))
+
+
+def test_automatic_alpha_is_larger_where_the_kernel_was_corrected() -> None:
+    assert SPDSparseCoder().fit(random_spd(12, 3)).alpha_ == 0.01
+    grid = np.exp(np.linspace(-7.0, 7.0, 40)).reshape(-1, 1, 1)
+    with pytest.warns(IndefiniteKernelWarning):
+        assert SPDSparseCoder(metric="jeffrey", beta=0.01).fit(grid).alpha_ == 0.05
+    assert SPDSparseCoder(alpha=0.3).fit(grid).alpha_ == 0.3
+
+
+def test_the_dictionary_is_checked_by_its_name() -> None:
+    D, X = random_spd(5, 3), random_spd(4, 3, seed=1)
+    D[2] *= -1.0
+    with pytest.raises(ValueError, match=r"^dictionary\[2\] is not positive definite"):
+        SPDSparseCoder(dictionary=D).fit(X)
+    with pytest.raises(ValueError, match="dictionary holds 4×4 matrices"):
+        SPDSparseCoder(dictionary=random_spd(5, 4)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"beta": -1.0}, "beta must be"),
+        ({"alpha": -0.1}, "alpha must be"),
+        ({"alpha": "small"}, "alpha must be"),
+        ({"metric": "burg"}, "not symmetric"),
+        ({"correction": "hope"}, "correction must be one of"),
+    ],
+)
+def test_bad_parameters(parameters, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        SPDSparseCoder(**parameters).fit(random_spd(5, 3))

@@ -19,7 +19,7 @@ _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
 #: What they are made of.
 _PARTS = {
     "spdatoms.dictionary.problem": ("Problem",),
-    "spdatoms.dictionary.online": ("Memory",),
+    "spdatoms.dictionary.online": ("PastSums",),
     "spdatoms.kernels.kernel": ("RidgeKernel",),
     "spdatoms.baselines.log_euclidean.coding": ("LogCosineKernel",),
     "spdatoms.kernels.correction": ("CorrectedGram",),

@@ -81,8 +81,8 @@ class ClusteredSample:
         sample = self.sample
         steps = np.empty((len(clusters), *self.centres.shape[1:]))
 
-        def step(part: slice) -> None:
-            for a in range(part.start, part.stop):
+        def step(some: slice) -> None:
+            for a in range(some.start, some.stop):
                 weights = np.where(self.labels == clusters[a], sample.weights, 0.0)
                 current = self.centres[clusters[a]]
                 steps[a] = sample.divergence.centre(sample.prepared, weights, current)

@@ -28,7 +28,7 @@ from spdatoms.scale.stream import Stream
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
-#: A task reads at most 1/64 of the memory that a worker has per thread, and needs about four times as much.
+#: A task may read 1/64 of the memory that a worker has per thread, and needs about four times as much.
 _SHARE_OF_MEMORY = 64
 
 

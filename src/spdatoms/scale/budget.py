@@ -34,6 +34,11 @@ def block_budget(size: int) -> Iterator[None]:
     size : int
         Bytes, at least one million.
 
+    Returns
+    -------
+    context manager
+        The budget holds inside it.
+
     Examples
     --------
     >>> import numpy as np

@@ -66,9 +66,9 @@ class Stream(ABC):
         Parameters
         ----------
         parts : sequence of slice
-            Consecutive rows, all of them together.
-        most : int, optional
-            The most parts that a task may read; by default as many as the budget allows.
+            Consecutive slices that cover all rows.
+        most : int, default=None
+            The most parts that a task may read; None is as many as the budget allows.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Stream(ABC):
         Parameters
         ----------
         parts : sequence of slice
-            Consecutive rows, all of them together.
+            Consecutive slices that cover all rows.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class Stream(ABC):
         Parameters
         ----------
         parts : sequence of slice
-            Consecutive rows, all of them together.
+            Consecutive slices that cover all rows.
         most : int or None
             The most parts in a span; None is as many as the budget allows.
         threads : int

@@ -56,9 +56,9 @@ def _in_pieces(method: Callable[..., Any]) -> Callable[..., Any]:
     def of_any(self: SPDEstimator, X: Any) -> Any:
         if not is_streamed(X):
             return method(self, X)
-        from spdatoms.scale.lazy import in_pieces
+        from spdatoms.scale.lazy import by_chunks
 
-        return in_pieces(method, self, X)
+        return by_chunks(method, self, X)
 
     return of_any
 

@@ -67,7 +67,7 @@ def test_killed_at_several_points_it_ends_with_the_same_bits(metric, tmp_path) -
     killed = 0
     for pause in (0.02, 0.15, 0.3, 0.5):
         before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        process = start(str(checkpoint), "pieces.npy")
+        process = start(str(checkpoint), "resumed.npy")
         # Not the first iteration after a start: every run gets a little further.
         while process.poll() is None and (
             not checkpoint.exists() or checkpoint.stat().st_mtime_ns == before
@@ -77,9 +77,9 @@ def test_killed_at_several_points_it_ends_with_the_same_bits(metric, tmp_path) -
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
     assert killed >= 2
-    assert start(str(checkpoint), "pieces.npy").wait() == 0
-    whole, pieces = (np.load(tmp_path / name) for name in ("whole.npy", "pieces.npy"))
-    np.testing.assert_array_equal(whole, pieces)
+    assert start(str(checkpoint), "resumed.npy").wait() == 0
+    whole, resumed = (np.load(tmp_path / name) for name in ("whole.npy", "resumed.npy"))
+    np.testing.assert_array_equal(whole, resumed)
 
 
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid"])

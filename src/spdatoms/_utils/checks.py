@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,13 @@ def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def check_integer(name: str, value: Any, least: int) -> None:
+def check_integer(name: str, value: Any, least: int, alternative: str = "") -> None:
     """Refuse anything but an integer from ``least`` on."""
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer ≥ {least}{alternative}, got {value!r}.")
+
+
+def check_tolerance(tol: Any) -> None:
+    """Refuse anything but a finite number ≥ 0."""
+    if not (isinstance(tol, Real) and np.isfinite(float(tol)) and float(tol) >= 0):
+        raise ValueError(f"tol must be a number ≥ 0, got {tol!r}.")

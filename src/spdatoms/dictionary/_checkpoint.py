@@ -13,7 +13,6 @@ import scipy.sparse
 
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
-from spdatoms._utils.files import replace_file as replace_file
 from spdatoms._utils.threads import block_slices
 from spdatoms.dictionary._iterations import State
 from spdatoms.dictionary.problem import Problem
@@ -26,20 +25,32 @@ _HASH_BYTES = 1 << 22
 def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
     """Return a digest of the data and of the parameters that the learned atoms depend on.
 
-    It is a digest of digests of blocks, so that a `spdatoms.scale.Stream` finds them where its data is.
+    It is a digest of the digests of parts, which a `spdatoms.scale.Stream` computes where its data is.
+
+    Parameters
+    ----------
+    X : ndarray or Stream of shape (m, n, n)
+        The data.
+    parameters : dict
+        The parameters, as JSON can hold them.
+
+    Returns
+    -------
+    str
+        The digest, in hexadecimal digits.
     """
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     digest.update(repr((tuple(X.shape), X.dtype.str)).encode())
     rows = max(1, _HASH_BYTES // (X.dtype.itemsize * X.shape[-1] ** 2))
-    blocks = list(block_slices(len(X), rows))
+    parts = list(block_slices(len(X), rows))
     in_memory = isinstance(X, np.ndarray)
-    for block in map(block_digest, (X[b] for b in blocks)) if in_memory else X.digests(blocks):
-        digest.update(block)
+    for part in (block_digest(X[p]) for p in parts) if in_memory else X.digests(parts):
+        digest.update(part)
     return digest.hexdigest()
 
 
 class Checkpoint:
-    """A file that holds the state of one problem, told by its fingerprint.
+    """A file that holds the state of one problem, which its fingerprint identifies.
 
     Parameters
     ----------
@@ -55,7 +66,7 @@ class Checkpoint:
             raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
 
     def write(self, state: State, problem: Problem) -> None:
-        """Replace the file by one with this state, all at once."""
+        """Replace the file by one with this state, atomically."""
         header = {
             "format": _FORMAT,
             "fingerprint": self.mark,
@@ -75,7 +86,13 @@ class Checkpoint:
         write_container(self.path, header, arrays)
 
     def read(self, divergence: Divergence) -> tuple[State, Problem] | None:
-        """Return what the file holds, or None if there is none; ValueError if it is not of use."""
+        """Return what the file holds, or None if there is no file.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or belongs to other data or parameters.
+        """
         if not self.path.exists():
             return None
         try:

@@ -27,7 +27,7 @@ from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._iterations import CodingPasses, State, first_state, iterations
 from spdatoms.dictionary._update import UpdateRule
 from spdatoms.dictionary.initial import first_atoms
-from spdatoms.dictionary.online import Memory, learn_batch
+from spdatoms.dictionary.online import PastSums, learn_batch
 from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import symmetric_divergence
@@ -188,7 +188,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             state, problem = self._learn(samples)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: Memory | None = None
+        self._memory: PastSums | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
@@ -271,7 +271,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
         return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha)
 
-    def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, Memory, float]:
+    def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, PastSums, float]:
         """Return atoms, problem and memory after a batch, and its mean loss before."""
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
-from spdatoms.dictionary.online import Memory
+from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import divergence_classes
@@ -25,7 +25,7 @@ _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
 _PARTS: dict[str, type] = {
     "CorrectedGram": CorrectedGram,
     "LogCosineKernel": LogCosineKernel,
-    "Memory": Memory,
+    "Memory": PastSums,
     "Problem": Problem,
     "RidgeKernel": RidgeKernel,
 }

@@ -18,6 +18,7 @@ from test_estimators import ESTIMATORS, data, every_estimator  # noqa: F401
 #: The modules whose names are public: those in ``__all__`` or, without one, those defined there.
 PUBLIC_MODULES = [
     "spdatoms",
+    "spdatoms.base",
     "spdatoms.baselines",
     "spdatoms.classification",
     "spdatoms.clustering",

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.checks import check_alpha, check_size
 from spdatoms._utils.typing import FloatArray
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.kernel import DivergenceKernel
@@ -84,7 +84,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
         """Compute the Gram matrix of the dictionary, which is X (N, n, n) if none was given."""
         check_alpha(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         if self.dictionary is None:
             self.atoms_ = X
         else:
@@ -97,9 +97,10 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     def _kernel(self) -> DivergenceKernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         codes: FloatArray = sparse_code(
             self.kernel_.gram_,
             self.kernel_.cross_checked(X),

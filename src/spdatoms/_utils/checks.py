@@ -68,6 +68,4 @@ def check_tolerance(tol: Any) -> None:
 def check_choice(name: str, value: Any, choices: Sequence[str], alternative: str = "") -> None:
     """Refuse anything but one of the choices; ``alternative`` says what else would do."""
     if value not in choices:
-        raise ValueError(
-            f"{name} must be one of {', '.join(choices)}{alternative}; got {value!r}."
-        )
+        raise ValueError(f"{name} must be one of {', '.join(choices)}{alternative}; got {value!r}.")

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification.scores import check_rule, class_scores, nearest_atom_scores
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
@@ -173,7 +173,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         """
         check_rule(self.rule)
         divergence = symmetric_divergence(self.metric)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         divergences = divergence.pairwise(divergence.prepare(X), n_jobs=self.n_jobs)
         automatic = choose_beta("auto", divergences)
@@ -238,14 +238,17 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         chosen = np.unravel_index(distance.argmin(), distance.shape)
         return int(chosen[0]), int(chosen[1])
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each of the matrices X (m, n, n)."""
         return self._fitted().predict(X)
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return probabilities for X as `SPDSparseClassifier.predict_proba` does."""
         return self._fitted().predict_proba(X)
 
+    @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return scores of X as `SPDSparseClassifier.decision_function` does."""
         return self._fitted().decision_function(X)

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
 
 #: Divergences held at a time.
@@ -59,7 +59,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPDKNeighborsClassifier:
         """Remember the matrices X (m, n, n) and their labels y (m,)."""
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, self._labels = check_labels(y, len(X))
         if not 1 <= self.n_neighbors <= len(X):
             raise ValueError(
@@ -70,13 +70,15 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         self._prepared = get_divergence(self.metric).prepare(X)
         return self
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the share of votes of each class for each of X, (m, n_classes)."""
-        return self._votes(self._check_queries(X))[0]
+        return self._votes(self.check_queries(X))[0]
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each of the matrices X (m, n, n)."""
-        shares, nearest = self._votes(self._check_queries(X))
+        shares, nearest = self._votes(self.check_queries(X))
         # A tie goes to the class of the nearest matrix: less than any vote, more than nothing.
         shares = shares + (0.5 / self.n_neighbors) * (
             (shares == shares.max(axis=1, keepdims=True)) * nearest

@@ -16,7 +16,7 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.checks import check_alpha
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification.scores import check_rule, class_scores, nearest_atom_scores
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.exceptions import ZeroCodeWarning
@@ -107,7 +107,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
         check_alpha(self.alpha)
         check_rule(self.rule)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
@@ -137,24 +137,27 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         )
         return atoms, classes
 
+    @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the scores of the classes for X, (m, n_classes), or (m,) for two classes as usual."""
-        scores, _ = self._scores(self._check_queries(X))
+        scores, _ = self._scores(self.check_queries(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the label of each of the matrices X (m, n, n)."""
-        scores, _ = self._scores(self._check_queries(X))
+        scores, _ = self._scores(self.check_queries(X))
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return each class's share of the positive scores of X, (m, n_classes).
 
         With the residual rule it is the share of the explained squared norm. The numbers rank
         classes as `predict` does and sum to 1; they are not calibrated.
         """
-        scores, fallback = self._scores(self._check_queries(X))
+        scores, fallback = self._scores(self.check_queries(X))
         shares = np.maximum(scores, 0.0)
         total = shares.sum(axis=1, keepdims=True)
         # Where nothing is explained, distances to the nearest atoms are all there is to go by.

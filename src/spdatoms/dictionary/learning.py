@@ -21,7 +21,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_streamable
+from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.dictionary._checkpoint import Checkpoint, fingerprint
 from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._iterations import CodingPasses, State, first_state, iterations
@@ -210,9 +210,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         at_once = max(1, _CODING_BYTES // (X.itemsize * X.shape[-1] ** 2))
         codes = [self._code(X[rows]) for rows in block_slices(len(X), at_once)]
         return codes[0] if len(codes) == 1 else np.concatenate(codes)
@@ -225,9 +226,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         """
         return -float(self._losses(X).mean())
 
+    @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return the loss of every matrix."""
-        _, certificate = self._code(self._check_queries(X), sparse=True, return_certificate=True)
+        _, certificate = self._code(self.check_queries(X), sparse=True, return_certificate=True)
         return np.asarray(certificate.objective)
 
     def _code(self, X: FloatArray, **options: Any) -> Any:

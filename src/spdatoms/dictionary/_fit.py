@@ -19,7 +19,7 @@ from spdatoms.dictionary.problem import Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.atom_sums import atom_sums
 
-#: With a checkpoint, codes are collected every so many iterations, and learning goes on from them: what
+#: With a checkpoint, codes are collected after this many iterations, and learning goes on from them: what
 #: is lost with a worker then need not be computed again from the beginning.
 _FRESH_START = 10
 

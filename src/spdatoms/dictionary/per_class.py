@@ -1,4 +1,4 @@
-"""One dictionary per class: a few labelled atoms in the place of many labelled matrices."""
+"""One dictionary per class: a few labelled atoms instead of many labelled matrices."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from conformance.estimators import every_estimator
 #: The modules whose names are public: those in ``__all__`` or, without one, those defined there.
 PUBLIC_MODULES = [
     "spdatoms",
+    "spdatoms.base",
     "spdatoms.baselines",
     "spdatoms.classification",
     "spdatoms.clustering",

@@ -22,7 +22,7 @@ from spdatoms._utils.checks import check_alpha, check_integer, check_size
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.geometry import check_spd, unvech, vech
 from spdatoms.lasso import sparse_code
 
@@ -51,9 +51,10 @@ class _FrobeniusCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEsti
     scale_: float
     _atoms: Floats
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         return self._code(vectors(X, self.scale_)).astype(X.dtype)
 
     def _code(self, V: Floats) -> Floats:
@@ -135,7 +136,7 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusSparseCoder:
         """Take the dictionary, which is X (N, n, n) if none was given."""
         self._settle_alpha()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         if self.dictionary is not None:
             X = check_spd(self.dictionary, name="dictionary")
             check_size(X, self.n_features_in_, name="dictionary")
@@ -224,7 +225,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         """Learn the atoms from X (m, n, n)."""
         self._check_parameters()
         self._settle_alpha()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.scale_ = typical_norm(X)
         V = vectors(X, self.scale_)
         with one_blas_thread():

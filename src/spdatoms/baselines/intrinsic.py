@@ -82,7 +82,7 @@ class KMeansSparseCoder(SPDSparseCoder):
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
         """Make atoms of the clusters of X (m, n, n)."""
         check_alpha(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         kmeans: Any = SPDKMeans(
             self.n_atoms,
             self.cluster_metric,
@@ -132,7 +132,7 @@ class MinimumDistanceToMean(ScoredClassifier):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> MinimumDistanceToMean:
         """Compute the means of the matrices X (m, n, n) with labels y (m,), weighted if asked."""
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weights is not None and weights.shape != labels.shape:

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.checks import check_integer
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.kernels.kernel import DivergenceKernel
 
@@ -108,7 +108,7 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RiemannianLPP:
         """Find the projections for X (m, n, n), with labels y (m,) if the graph is supervised."""
         self._check_parameters()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(X)
         K = self.kernel_.gram_.astype(np.float64)
@@ -116,9 +116,10 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         self.eigenvalues_, self.coefficients_ = locality_preserving(K, W, self.ridge, count)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the projections of X (m, n, n), shape (m, n_components)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         cross = self.kernel_.cross_checked(X)
         return np.asarray(cross @ self.coefficients_, cross.dtype)
 

@@ -13,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils.checks import check_alpha
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels
-from spdatoms.classification.scores import class_scores, nearest_atom_scores
-from spdatoms.classification.sparse import warn_of_zero_codes
+from spdatoms.classification.scores import (
+    class_scores,
+    nearest_atom_scores,
+    warn_of_zero_codes,
+)
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code

@@ -16,7 +16,7 @@ from spdatoms._utils.checks import check_integer, check_size, check_tolerance, c
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_streamable
+from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample, Sample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
@@ -175,6 +175,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self._warn(best.converged)
         return self
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> Indices:
         """Return the index of the nearest centre for each matrix.
 
@@ -188,9 +189,10 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         ndarray of shape (m,)
             The indices.
         """
-        labels: Indices = self._divergences(self._check_queries(X)).argmin(axis=0)
+        labels: Indices = self._divergences(self.check_queries(X)).argmin(axis=0)
         return labels
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return d(X_i, C_j), the divergences to the centres.
 
@@ -204,7 +206,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         ndarray of shape (m, n_clusters)
             The divergences.
         """
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         dtype = np.result_type(X, self.cluster_centers_)
         return np.ascontiguousarray(self._divergences(X).T, dtype=dtype)
 
@@ -233,9 +235,10 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         check_weights(sample_weight, len(nearest))
         return -float(nearest @ np.asarray(sample_weight, dtype=np.float64))
 
+    @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return min_j d(X_i, C_j)."""
-        return np.asarray(self._divergences(self._check_queries(X)).min(axis=0))
+        return np.asarray(self._divergences(self.check_queries(X)).min(axis=0))
 
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "max_iter"):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
@@ -121,3 +123,39 @@ def _state(arrays: dict[str, Any]) -> State:
         shape=(len(starts) - 1, len(arrays["atoms"])),
     )
     return State(arrays["atoms"], arrays["gram"], codes, tuple(arrays["objective"].tolist()))
+
+
+def checkpoint_of(
+    path: str | os.PathLike[str] | None,
+    X: Any,
+    divergence: Divergence,
+    *,
+    n_atoms: int,
+    beta: float | str,
+    alpha: float | str,
+    init: str | ArrayLike,
+    random_state: Any,
+    update: str,
+    block_size: int | None,
+) -> Checkpoint | None:
+    """Return the checkpoint of these data and parameters, None without a path.
+
+    Parameters that do not move the atoms, such as ``n_jobs``, have no part in its fingerprint, nor have
+    those that only say when to stop.
+    """
+    if path is None:
+        return None
+    if not isinstance(init, str):
+        init = hashlib.sha256(np.asarray(init, np.float64).tobytes()).hexdigest()
+    seeded = isinstance(random_state, Integral)
+    parameters = {
+        "n_atoms": int(n_atoms),
+        "metric": divergence.name,
+        "beta": str(beta),
+        "alpha": str(alpha),
+        "init": init,
+        "random_state": int(random_state) if seeded else type(random_state).__name__,
+        "update": update,
+        "block_size": block_size and int(block_size),
+    }
+    return Checkpoint(path, fingerprint(X, parameters))

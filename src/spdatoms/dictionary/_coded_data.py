@@ -130,7 +130,7 @@ class CodedData:
         def prepare(number: int) -> Part:
             rows = self.slices[number]
             samples = np.require(X[rows], np.float64, ["C", "A"])
-            return Part.uncoded(sums.prepare(samples), empty[rows])
+            return Part.uncoded(sums.divergence.prepare(samples), empty[rows])
 
         self.parts = map_in_threads(prepare, len(self.slices), n_jobs)
 
@@ -169,7 +169,7 @@ class CodedData:
 
         This is the second pass over the data that the block needs.
         """
-        prepared = [self.sums.prepare(C) for C in candidates]
+        prepared = [self.sums.divergence.prepare(C) for C in candidates]
         return np.asarray(
             self._added(lambda part: part.correlations_of(self.sums, self.beta, block, prepared))
         )

@@ -251,7 +251,7 @@ def _parts(
     matrices: FloatArray, span: Span, state: Sequence[Coded] | None, sums: AtomSums, n_atoms: int
 ) -> list[Part]:
     """Return the parts of a span, with their codes."""
-    prepared = [sums.prepare(samples) for samples in span.split(matrices)]
+    prepared = [sums.divergence.prepare(samples) for samples in span.split(matrices)]
     if state is not None:
         return [coded.part(p) for coded, p in zip(state, prepared, strict=True)]
     sizes = [rows.stop - rows.start for rows in span.parts]
@@ -301,7 +301,7 @@ def _correlations_of(
     candidates: list[Floats],
 ) -> Floats:
     """Try new atoms on the samples of a span."""
-    prepared = [sums.prepare(C) for C in candidates]
+    prepared = [sums.divergence.prepare(C) for C in candidates]
     parts = _parts(matrices, span, state, sums, state[0].n_atoms)
     return np.asarray(added([part.correlations_of(sums, beta, block, prepared) for part in parts]))
 

@@ -206,7 +206,7 @@ class AtomUpdate:
         weights = -self.code_gram[:, block] * self.gram[:, block]
         weights[block, np.arange(len(block))] = 0.0
         over_atoms = sums.sums(
-            sums.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
+            sums.divergence.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
         )
         return self.data.weighted_sums(block, self.atoms) + over_atoms
 

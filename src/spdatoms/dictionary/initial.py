@@ -17,9 +17,7 @@ from spdatoms.geometry.validation import check_spd
 
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
-
-
-#: It sees so many samples an atom at most, evenly taken, or this number if that is more.
+#: The most samples per atom that it sees, evenly taken, or this number if that is more.
 _KMEANS_SAMPLES, _KMEANS_LEAST = 100, 20_000
 
 

@@ -57,10 +57,6 @@ class AtomSums(ABC):
     def __init__(self, divergence: Any) -> None:
         self.divergence = divergence
 
-    def prepare(self, X: FloatArray) -> Any:
-        """Return what these methods, and those of the divergence, need to know about X (m, n, n)."""
-        return self.divergence.prepare(X)
-
     def sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
         """Return the sums over Z (a prepared set of m) with weights (m, B) for the atoms D (B, n, n).
 

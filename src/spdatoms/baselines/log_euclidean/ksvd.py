@@ -16,7 +16,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES, pursue
 from spdatoms.baselines.log_euclidean.coding import mean_log_scale, rescaled_logs
 from spdatoms.geometry.functions import expm
@@ -122,7 +122,7 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
     def fit(self, X: ArrayLike, y: object = None) -> LogEuclideanKSVD:
         """Learn the atoms from X (m, n, n)."""
         self._check_parameters()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self._log_scale = mean_log_scale(X, self.rescale)
         self.scale_ = float(np.exp(self._log_scale))
         V = rescaled_logs(X, self._log_scale)
@@ -137,9 +137,10 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.n_iter_ = len(history)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         V = rescaled_logs(X, self._log_scale)
         gram, cross = self._atoms @ self._atoms.T, V @ self._atoms.T
         if self.alpha is None:

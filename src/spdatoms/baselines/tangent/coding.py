@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.baselines.inputs import check_price, given_dictionary
 from spdatoms.baselines.scores import ScoredClassifier
 from spdatoms.baselines.tangent._affine_lasso import affine_code
@@ -136,13 +136,14 @@ class RiemannianSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, R
     def fit(self, X: ArrayLike, y: object = None) -> RiemannianSparseCoder:
         """Keep the dictionary, which is X (N, n, n) if none was given."""
         check_price(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.atoms_ = given_dictionary(self.dictionary, X)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         return self._code(X)[0].astype(np.result_type(X, self.atoms_), copy=False)
 
     @property
@@ -192,7 +193,7 @@ class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
     def fit(self, X: ArrayLike, y: ArrayLike) -> RiemannianSparseClassifier:
         """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
         check_price(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, self._atom_classes = check_labels(y, len(X))
         self.atoms_ = X
         return self

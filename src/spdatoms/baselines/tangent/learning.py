@@ -17,6 +17,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import per_matrix
 from spdatoms.baselines.inputs import check_price
 from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.baselines.tangent.coding import RiemannianCoding, tangent_codes
@@ -124,7 +125,7 @@ class RiemannianDictionaryLearning(
         check_price(self.alpha)
         check_integer("n_atoms", self.n_atoms, 1)
         check_integer("max_iter", self.max_iter, 1)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         with one_blas_thread():
             self.atoms_ = self._learn(np.ascontiguousarray(X, np.float64)).astype(X.dtype)
         return self
@@ -147,14 +148,15 @@ class RiemannianDictionaryLearning(
         self.n_iter_ = len(objective) // 2
         return atoms
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         return self._code(X)[0].astype(np.result_type(X, self.atoms_), copy=False)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean of ‖Σ_j y_j log_X(D_j)‖² + α‖y‖₁ over X (m, n, n): greater is better."""
-        return -float(self._code(self._check_queries(X))[1].mean())
+        return -float(self._code(self.check_queries(X))[1].mean())
 
     @property
     def _n_features_out(self) -> int:

@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.baselines.inputs import check_price, given_dictionary
 from spdatoms.baselines.scores import ScoredClassifier
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
@@ -98,17 +98,18 @@ class TensorSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tenso
     def fit(self, X: ArrayLike, y: object = None) -> TensorSparseCoder:
         """Prepare the dictionary, which is X (N, n, n) if none was given."""
         check_price(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.atoms_ = given_dictionary(self.dictionary, X)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, N)."""
         return self.transform_certified(X)[0]
 
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Any]:
         """Return the codes of X (m, n, n) and a `Certificate` with duality gap and optimality of each."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         coded = self._code(X)
         dtype = np.result_type(X, self.atoms_)
         return coded.codes.astype(dtype, copy=False), coded.certificate
@@ -168,7 +169,7 @@ class TensorSparseClassifier(ScoredClassifier, TensorCoding):
     def fit(self, X: ArrayLike, y: ArrayLike) -> TensorSparseClassifier:
         """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
         check_price(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, self._atom_classes = check_labels(y, len(X))
         self.atoms_ = X
         return self

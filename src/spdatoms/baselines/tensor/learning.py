@@ -17,6 +17,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import per_matrix
 from spdatoms.baselines.inputs import check_price
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary
 from spdatoms.baselines.tensor._updates import TensorData, atom_by_atom_update, gradient_update
@@ -110,7 +111,7 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_integer("max_iter", self.max_iter, 1)
         if self.update not in _UPDATES:
             raise ValueError(f"update must be one of {', '.join(_UPDATES)}; got {self.update!r}.")
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         with one_blas_thread():
             atoms = self._learn(np.ascontiguousarray(X, np.float64))
         self.atoms_ = atoms.astype(X.dtype)
@@ -146,15 +147,16 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.n_iter_ = len(objective) // 2
         return atoms
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
+        X = self.check_queries(X)
         dtype = np.result_type(X, self.atoms_)
         return self._code(X).codes.astype(dtype, copy=False)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean of B(Σ_j y_j D_j, X) + α‖y‖₁ over X (m, n, n): greater is better."""
-        return -float(self._code(self._check_queries(X)).certificate.objective.mean())
+        return -float(self._code(self.check_queries(X)).certificate.objective.mean())
 
     @property
     def _n_features_out(self) -> int:

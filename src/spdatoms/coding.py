@@ -49,7 +49,7 @@ class CodedBlock:
 
 def coded_blocks(
     X: FloatArray,
-    kernel: DivergenceKernel,
+    kernel: Kernel,
     alpha: float,
     *,
     positive: bool = False,
@@ -72,7 +72,7 @@ def coded_blocks(
 
 def code_matrices(
     X: FloatArray,
-    kernel: DivergenceKernel,
+    kernel: Kernel,
     alpha: float,
     *,
     positive: bool = False,

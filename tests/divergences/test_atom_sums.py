@@ -53,6 +53,6 @@ def test_stein_pairs_at_scales_far_apart() -> None:
     W = scipy.sparse.csc_array(np.ones((6, 2)))
     every = divergence.pairwise(divergence.prepare(Z), divergence.prepare(D))
     np.testing.assert_allclose(
-        sums.pairs(sums.divergence.prepare(Z), W, sums.prepare(D)), every.T.ravel()
+        sums.pairs(sums.divergence.prepare(Z), W, sums.divergence.prepare(D)), every.T.ravel()
     )
     assert np.isfinite(sums.sums(divergence.prepare(Z), W, D)).all()

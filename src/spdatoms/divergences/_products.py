@@ -16,7 +16,7 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
-#: BLAS packs the other factor anew for every block, which should serve so many rows at least.
+#: BLAS packs the other factor anew for every block, which should serve at least this many rows.
 _LEAST_ROWS = 256
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
@@ -121,7 +121,7 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
 
 
 def _rows_at_once(multiplications: int) -> int:
-    """Return how many rows, of so many multiplications each, to compute at a time."""
+    """Return how many rows, each of this many multiplications, to compute at a time."""
     return max(_LEAST_ROWS, int(_BLOCK_FLOPS / (2.0 * multiplications)))
 
 

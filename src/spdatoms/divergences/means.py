@@ -34,15 +34,15 @@ def mean(
     ----------
     X : array-like of shape (m, n, n)
         SPD matrices.
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. Of Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
-    sample_weight : array-like of shape (m,), optional
+    sample_weight : array-like of shape (m,), default=None
         The weights w, not negative and not all zero. They need not sum to 1.
-    tol : float
+    tol : float, default=1e-9
         An iterative mean (stein, riemann) is found when a step changes it by less than this
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
-    max_iter : int
+    max_iter : int, default=200
         The most steps; if they do not suffice there is a `ConvergenceWarning`.
 
     Returns

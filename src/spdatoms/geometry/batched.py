@@ -19,8 +19,8 @@ from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.half_vectors import entry_weights, from_half_vectors, tile_entries
 
-#: So many bytes of packed matrices serve many others before the next come in: a part of the
-#: second-level cache.
+#: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
+#: of the second-level cache.
 _CHUNK_BYTES = 128 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
@@ -190,7 +190,7 @@ def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor
 
 
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
-    """Return how many items, of so many flops each, to hand out at a time."""
+    """Return how many items, each of this many flops, a task takes."""
     jobs = effective_n_jobs(n_jobs)
     shares = 1 if jobs == 1 else 4 * jobs
     return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))

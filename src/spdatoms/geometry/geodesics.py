@@ -88,7 +88,7 @@ def relative_change(old: Floats, new: Floats) -> Floats:
 
 
 def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
-    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    """Return which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
     finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
     scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
     shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])

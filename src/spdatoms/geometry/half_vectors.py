@@ -26,7 +26,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     ----------
     X : array-like of shape (..., n, n)
         Symmetric matrices; one triangle is read.
-    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}
+    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}, default="lower"
         ``"lower"`` and ``"upper"`` go through that triangle row by row, ``"diagonal"`` takes the
         diagonal first and then the rest of the upper triangle row by row. The other names are those
         of diffusion tools, for n = 3:
@@ -36,7 +36,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
         ``"fsl"``     Dxx, Dxy, Dxz, Dyy, Dyz, Dzz  ``"upper"``
         ``"mrtrix"``  Dxx, Dyy, Dzz, Dxy, Dxz, Dyz  ``"diagonal"``; also TORTOISE
         ============  ============================  ==============================
-    weighted : bool
+    weighted : bool, default=False
         Multiply the off-diagonal entries by √2, so that ``vech(A) · vech(B) = tr(A B)``.
 
     Returns
@@ -63,9 +63,9 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
     ----------
     v : array-like of shape (..., n(n+1)/2)
         Half-vectorised matrices.
-    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}
+    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}, default="lower"
         As in `vech`.
-    weighted : bool
+    weighted : bool, default=False
         As in `vech`.
 
     Returns

@@ -38,7 +38,7 @@ class Kernel(BaseEstimator, ABC):
         ----------
         D : array-like of shape (N, n, n)
             The atoms.
-        y : object
+        y : object, default=None
             Ignored.
 
         Returns

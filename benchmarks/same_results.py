@@ -8,8 +8,8 @@ only: the file holds the versions that it was written with, and those that diffe
 is 1 if a result differs or is missing. A result that the file does not have is shown as new. The largest
 difference is relative to the largest entry of the array.
 
-If Numba had to compile anything, everything is computed once more in a new process. Code that was just
-compiled is linked otherwise than code from the cache, and the last bits of a few results depend on that.
+If Numba had to compile anything, everything is computed once more in a new process: the last bits of a few
+results are not the same in a process that compiles as in one that takes the code from Numba's cache.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import DTypeLike, NDArray
 
-from spdatoms import DivergenceKernel
 from spdatoms.datasets import load_textures
 from spdatoms.descriptors import TextureCovariance
 
@@ -78,7 +77,7 @@ def learned(model: Any) -> Results:
             continue
         if isinstance(value, np.ndarray | Number):
             yield name, value
-        elif isinstance(value, DivergenceKernel):
+        elif hasattr(value, "gram_"):
             yield from named(name, learned(value))
 
 

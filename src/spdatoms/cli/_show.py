@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.threads import block_slices
+
 Array: TypeAlias = NDArray[Any]
 
 #: Matrices that are coded between two ticks of a progress bar.
@@ -48,9 +51,9 @@ def in_blocks(
     """Return ``function(X)``; with a progress bar on stderr it is computed block by block."""
     if not shown:
         return function(X)
-    from rich.console import Console
-    from rich.progress import track
-
-    starts = range(0, len(X), _BLOCK)
-    bar = track(starts, description, console=Console(stderr=True))
-    return np.concatenate([function(X[start : start + _BLOCK]) for start in bar])
+    results = []
+    with progress_bar(len(X), description, shown) as advance:
+        for part in block_slices(len(X), _BLOCK):
+            results.append(function(X[part]))
+            advance(part.stop - part.start)
+    return np.concatenate(results)

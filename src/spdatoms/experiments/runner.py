@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 from joblib import hash as digest_of
 
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
 from spdatoms.experiments.ledger import Book
@@ -96,13 +95,14 @@ def run(
     }
     book = Book(_open_file(out, settings, fresh), total, time_limit)
     book.begin(environment)
-    with _progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as step:
+    with progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as advance:
         for part, repeat in product(wanted, range(total)):
             setting = Setting(seed_of(seed, repeat), n_jobs, time_limit)
             task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
             for method in chosen:
-                step(f"{part} {method.name}".strip())
+                advance(0, running=f"{part} {method.name}".strip())
                 book.complete(experiment, method, part, repeat, setting, task)
+                advance()
     return gathered({**settings, **environment}, list(book.rows.values()), book.problems)
 
 
@@ -178,22 +178,3 @@ def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) ->
 
 def _task(experiment: Experiment, source: Any, repeat: int, seed: int) -> Task:
     return experiment.task(source, repeat, np.random.default_rng(seed))
-
-
-@contextmanager
-def _progress_bar(total: int, name: str, shown: bool) -> Iterator[Callable[[str], None]]:
-    if not shown:
-        yield lambda label: None
-        return
-    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-    with tqdm(total=total, desc=name) as bar:
-        started = False
-
-        def step(label: str) -> None:
-            nonlocal started
-            bar.update(int(started))
-            bar.set_postfix_str(label, refresh=False)
-            started = True
-
-        yield step
-        bar.update(int(started))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_integer
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -127,9 +125,12 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.scale_ = float(np.exp(self._log_scale))
         V = rescaled_logs(X, self._log_scale)
         first = self._first_atoms(V)
-        with one_blas_thread(), self._progress() as report:
+        shown = bool(self.verbose)
+        with one_blas_thread(), progress_bar(self.max_iter, "K-SVD", shown) as advance:
             learner = KSVD(V, self.n_nonzero, self.update, self.tol)
-            found, history = learner.run(first, self.max_iter, report)
+            found, history = learner.run(
+                first, self.max_iter, lambda objective: advance(objective=f"{objective:.6g}")
+            )
         self._atoms = found.atoms
         logs = from_half_vectors(found.atoms, self.n_features_in_, weighted=True)
         self.log_atoms_ = logs.astype(X.dtype)
@@ -178,20 +179,6 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
                 f"{self.n_atoms} atoms: lower n_atoms."
             )
         return np.asarray(V[chosen] / np.linalg.norm(V[chosen], axis=1, keepdims=True))
-
-    @contextmanager
-    def _progress(self) -> Iterator[Callable[[float], None]]:
-        if not self.verbose:
-            yield lambda objective: None
-            return
-        tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-        with tqdm(total=self.max_iter, desc="K-SVD") as bar:
-
-            def report(objective: float) -> None:
-                bar.set_postfix(objective=f"{objective:.6g}", refresh=False)
-                bar.update()
-
-            yield report
 
     def _check_parameters(self) -> None:
         check_integer("n_atoms", self.n_atoms, 1)

@@ -140,7 +140,7 @@ class RiemannianDictionaryLearning(
                 objective.append(float(losses.sum()))
                 atoms, fall, step = _descend(X, atoms, codes, 2.0 * step)
                 objective.append(objective[-1] - fall)
-                advance(1)
+                advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - objective[-1] <= self.tol * objective[-1]:
                     break
         self.objective_ = np.array(objective)

@@ -139,7 +139,7 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 else:
                     atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
                 objective.append(min(loss, objective[-1]))
-                advance(1)
+                advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - loss <= self.tol * abs(loss):
                     break
         self.objective_ = np.array(objective)

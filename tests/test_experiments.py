@@ -23,12 +23,12 @@ from spdatoms.cli import app
 from spdatoms.experiments import (
     EXPERIMENTS,
     Experiment,
+    LabelledViews,
     Method,
     NoDataError,
     Outcome,
     Published,
     Results,
-    Samples,
     Setting,
     SettingsError,
     Task,
@@ -36,15 +36,11 @@ from spdatoms.experiments import (
     read_results,
     run,
 )
+from spdatoms.experiments.division import halves
 from spdatoms.experiments.experiment import predict_in_time
-from spdatoms.experiments.methods.dictionary_codes import (
-    KernelDictionaryCodes,
-    KSVDCodes,
-    halves,
-    matches,
-)
+from spdatoms.experiments.methods.dictionary_codes import KernelDictionaryCodes, KSVDCodes, matches
+from spdatoms.experiments.methods.nearest_class import NearestClass
 from spdatoms.experiments.methods.pooled_codes import PooledCodes
-from spdatoms.experiments.methods.rankers import NearestClass
 from spdatoms.experiments.protocols.faces import TESTS
 from spdatoms.experiments.protocols.reidentification import matching_curve
 from spdatoms.experiments.protocols.sports import CONFUSIONS
@@ -67,11 +63,11 @@ Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
 Figure = pytest.importorskip("matplotlib.figure", reason="needs the extra plot").Figure
 
 
-def two_kinds(count: int = 20, seed: int = 0) -> Samples:
+def two_kinds(count: int = 20, seed: int = 0) -> LabelledViews:
     samples = np.random.default_rng(seed).standard_normal((2 * count, 3, 12))
     samples[count:, 2] *= 3.0
     covariances = samples @ samples.swapaxes(1, 2) / 12
-    return Samples(np.repeat(["round", "long"], count), {"covariances": covariances})
+    return LabelledViews(np.repeat(["round", "long"], count), {"covariances": covariances})
 
 
 class Toy(Experiment):
@@ -85,10 +81,10 @@ class Toy(Experiment):
     )
     evaluations = 0
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         return {"": two_kinds(seed=0 if folder is None else 1)}
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         train, test = halves(data.y, rng)
         return Task(data.take(train), {"accuracy": data.take(test)})
 
@@ -626,7 +622,7 @@ def test_reidentification_gives_curves(tmp_path):
 def test_sports_leave_one_out(tmp_path, monkeypatch):
     from spdatoms.datasets.ucf_sports import FOLDERS
 
-    monkeypatch.setattr("spdatoms.experiments.sports._ATOMS", 8)
+    monkeypatch.setattr("spdatoms.experiments.protocols.sports._ATOMS", 8)
 
     for i, name in enumerate(FOLDERS):
         clip = tmp_path / name / "001"

@@ -25,7 +25,7 @@ class Picture:
     Parameters
     ----------
     name : str
-        For its file, without an ending.
+        The name of its file, without an ending.
     caption : str
         What it shows, in one sentence.
     figure : matplotlib Figure
@@ -141,7 +141,7 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
-    """Draw the bars, and the confusion matrix of every method: over all its repeats, and published."""
+    """Draw the bars, and the measured and published confusion matrices of every method."""
     from sklearn.metrics import confusion_matrix
 
     found = _bars(experiment, results)

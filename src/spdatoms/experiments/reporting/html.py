@@ -1,4 +1,4 @@
-"""One self-contained page of results, and a folder with everything."""
+"""One self-contained page of results, and a folder with all files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPORT = "report.html"
 def report_page(
     experiment: Experiment, results: Results, drawn: list[Picture] | None = None
 ) -> str:
-    """Return the page: tables beside published figures, plots, settings, versions and time."""
+    """Return the page: tables with published scores, figures, methods, settings and versions."""
     jinja = import_extra("jinja2", extra="cli")
     environment = jinja.Environment(
         loader=jinja.PackageLoader("spdatoms.experiments.reporting", "templates"),
@@ -44,7 +44,7 @@ def report_page(
 
 
 def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:
-    """Write results.json, results.csv, the figures and report.html; return the files."""
+    """Write results.json, results.csv, the figures and report.html, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = pictures(experiment, results)
     results.write_json(folder / "results.json")

@@ -18,7 +18,7 @@ machine: take them as orders of magnitude."""
 
 
 def record(entries: Sequence[tuple[Experiment, Results]], experiment: str) -> str:
-    """Return the document: for every experiment its protocol, tables and remarks."""
+    """Return a document with the protocol, tables and remarks of every experiment."""
     head = _HEAD.format(experiment=experiment)
     return "\n\n".join([head, *(_section(*entry) for entry in entries)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Results as tables: method by method, what was measured above what was published."""
+"""Results as tables: for every method the measured scores, and below them the published ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Line:
     ----------
     cells : tuple of str
         The name of the method, and numbers.
-    kind : str
-        "measured", "published" (of a method that can be run here) or "cited" (of another system).
+    kind : {"measured", "published", "cited"}, default="measured"
+        "published" is of a method that can be run here, "cited" of another system.
     """
 
     cells: tuple[str, ...]
@@ -57,14 +57,14 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The part, the score, or both, whatever tells columns apart."""
+        """The part or the score, whichever distinguishes the columns."""
         if self.score == ACCURACY:
             return self.part or "accuracy (%)"
         return self.score
 
 
 def tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the accuracies, one table or one a part, and the seconds that methods took."""
+    """Return the accuracies, in one table or one per part, and the seconds that methods took."""
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
@@ -152,7 +152,7 @@ def _seconds(experiment: Experiment, results: Results) -> Table:
 
 
 def _from_to(counts: Sequence[int]) -> str:
-    """Return the least and the greatest number, or the one."""
+    """Return "least–greatest" of some numbers, or the number if all are equal."""
     return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
 
@@ -167,7 +167,7 @@ def _two_digits(seconds: float) -> str:
 
 
 def remarks(experiment: Experiment, results: Results) -> list[str]:
-    """Return notes of rows (marked * in the tables), what stopped early, what was published beside."""
+    """Return the notes of rows (marked * in the tables), the problems, and other published scores."""
     noted = [
         f"* {summary.method}{f' ({summary.part})' if summary.part else ''}: {note}"
         for summary in results.summaries()
@@ -183,7 +183,7 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
 
 
 def _embedded(results: Results) -> bool:
-    """Tell whether the data were the embedded ones, of which nothing was published."""
+    """Return whether the data were the embedded ones, for which no scores were published."""
     return results.settings.get("data") == "embedded"
 
 
@@ -201,9 +201,9 @@ def _markdown_line(line: Line) -> str:
 
 
 def narrow(table: Table, width: int) -> list[Table]:
-    """Return the table, or several with some of its columns each that fit into so many characters."""
+    """Return the table, or several with some of its columns each, at most ``width`` characters wide."""
     rows = [table.header, *(line.cells for line in table.lines)]
-    # What rich draws around a cell takes three characters.
+    # Rich draws three characters around a cell.
     widths = [3 + max(len(row[i]) for row in rows) for i in range(len(table.header))]
     groups: list[list[int]] = [[]]
     for i in range(1, len(widths)):

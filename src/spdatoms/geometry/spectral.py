@@ -47,6 +47,16 @@ def cholesky(A: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
 
 
+def inverse_cholesky(A: Floats) -> Floats:
+    """Return L⁻¹ of ``A = L Lᵀ``, which whitens A: ``L⁻¹ A L⁻ᵀ = I``."""
+    return np.asarray(np.linalg.inv(cholesky(A)), dtype=np.float64)
+
+
+def whitened(W: Floats, A: Floats) -> Floats:
+    """W A Wᵀ, exactly symmetric."""
+    return symmetric_part(W @ A @ transpose(W))
+
+
 def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, the columns of U.
 

@@ -409,7 +409,7 @@ def test_kinematic_features_see_motion() -> None:
         (person_features, COLOUR, np.dstack([COLOUR, GREY]), "leave out the transparency"),
         (material_features, COLOUR, GREY, "image must be a colour image"),
         (kinematic_features, VIDEO, VIDEO[:1], "video has one frame only"),
-        (kinematic_features, VIDEO, VIDEO[:, :9], "frames of 9×32 pixels, but optical flow takes"),
+        (kinematic_features, VIDEO, VIDEO[:, :9], "frames of 9×32 pixels, but optical flow needs"),
         (kinematic_features, VIDEO, VIDEO[..., None] * np.ones(3), "a colour one of shape"),
     ],
 )
@@ -527,7 +527,7 @@ def test_errors_name_the_item() -> None:
     assert len(KinematicCovariance().transform([film])[0]) == 1
     with pytest.raises(
         ValueError,
-        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 takes 16×32×32",
+        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 needs 16×32×32",
     ):
         KinematicCovariance().transform([film, film[1:]])
     with pytest.raises(

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import Array
 
-Array: TypeAlias = NDArray[Any]
-
-#: Matrices that are coded between two ticks of a progress bar.
+#: Matrices between two updates of a progress bar.
 _BLOCK = 512
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return "1 class" or "2 classes"; the plural is given where it is not ``one`` and an s."""
+    """Return "1 class" or "2 classes"; the plural is ``many``, or else ``one`` and an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
@@ -29,7 +26,7 @@ def show_table(
     title: str = "",
     stderr: bool = False,
 ) -> None:
-    """Print rows of cells; the first column is their name."""
+    """Print rows of cells, the first of which is the name of the row."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

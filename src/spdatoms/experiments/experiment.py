@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms._utils.typing import Indices
+from spdatoms._utils.typing import Array, Indices
 
-Array: TypeAlias = NDArray[Any]
 Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
 
 #: The name of the score where there is only one.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.division import drawn
 from spdatoms.experiments.experiment import (
     COVARIANCES,
-    Array,
     Experiment,
     LabelledViews,
     Method,

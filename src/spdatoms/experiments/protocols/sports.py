@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.experiment import (
     ACCURACY,
-    Array,
     Experiment,
     LabelledViews,
     Method,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.experiment import (
     ACCURACY,
     COVARIANCES,
-    Array,
     Experiment,
     LabelledViews,
     Method,

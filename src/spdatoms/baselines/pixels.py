@@ -151,7 +151,7 @@ class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         empty = ~codes.any(axis=1)
         if empty.any():
             warn_of_zero_codes(int(empty.sum()), len(images))
-            # Between vectors of length one, −vᵀa orders as the distance does.
+            # For vectors of length one, −vᵀa and the distance give the same order.
             scores[empty] = nearest_atom_scores(-cross[empty], classes, count)
         return scores
 

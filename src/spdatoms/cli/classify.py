@@ -209,7 +209,7 @@ def _checked(X: Array, path: Path) -> Array:
 
 
 def _show_training(classifier: Any, count: int) -> None:
-    """Print about the training on stderr, because stdout is for predictions."""
+    """Print a summary of the training on stderr, because stdout is for predictions."""
     from spdatoms.cli._show import counted, show_table
 
     fitted = getattr(classifier, "classifier_", classifier)

@@ -155,7 +155,8 @@ class PersonCovariance(RegionDescriptor):
     """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
 
     `transform` returns an array (n_images, 17, 17); with `block`, a list with an array
-    (n_regions, 17, 17) for every image. The features are those of `person_features`; the paper has images of 64×32.
+    (n_regions, 17, 17) for every image. The features are those of `person_features`; images of the paper
+    have 64×32 pixels.
 
     Parameters
     ----------

@@ -137,19 +137,19 @@ def ranking_classifiers() -> dict[str, Method]:
 
 
 def src() -> Method:
-    """Return the sparse representation of raw pixels, as a method."""
+    """Return the method SRC: sparse representation of raw pixels."""
     make = _made("baselines", "PixelSparseClassifier")
     return Method("SRC", make, "images", note="sparse representation of pixels, all components")
 
 
 def gabor_src() -> Method:
-    """Return the sparse representation of Gabor magnitudes, as a method."""
+    """Return the method GSRC: sparse representation of Gabor magnitudes."""
     make = _made("baselines", "GaborSparseClassifier")
     return Method("GSRC", make, "images", note="sparse representation of Gabor magnitudes")
 
 
 def cov3dj() -> Method:
-    """Return the covariances over a temporal hierarchy, as a method."""
+    """Return the method Cov3DJ: covariances over a temporal hierarchy."""
 
     def make(setting: Setting) -> Any:
         from spdatoms.baselines import Cov3DJClassifier

@@ -64,7 +64,19 @@ class Column:
 
 
 def tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the accuracies, in one table or one per part, and the seconds that methods took."""
+    """Return the accuracies, in one table or one per part, and the seconds that methods took.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+    """
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
@@ -167,7 +179,20 @@ def _two_digits(seconds: float) -> str:
 
 
 def remarks(experiment: Experiment, results: Results) -> list[str]:
-    """Return the notes of rows (marked * in the tables), the problems, and other published scores."""
+    """Return the notes of rows (marked * in the tables), the problems, and other published scores.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of str
+        One sentence each.
+    """
     noted = [
         f"* {summary.method}{f' ({summary.part})' if summary.part else ''}: {note}"
         for summary in results.summaries()
@@ -188,7 +213,17 @@ def _embedded(results: Results) -> bool:
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table in Markdown; published rows are in italics."""
+    """Return a table in Markdown, published rows in italics.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+    """
     head = [f"| {' | '.join(table.header)} |", f"|{'---|' * len(table.header)}"]
     return "\n".join([*head, *(_markdown_line(line) for line in table.lines)])
 
@@ -201,7 +236,19 @@ def _markdown_line(line: Line) -> str:
 
 
 def narrow(table: Table, width: int) -> list[Table]:
-    """Return the table, or several with some of its columns each, at most ``width`` characters wide."""
+    """Return the table, or several with some of its columns each if it is too wide.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    width : int
+        The greatest width in characters.
+
+    Returns
+    -------
+    list of Table
+    """
     rows = [table.header, *(line.cells for line in table.lines)]
     # Rich draws three characters around a cell.
     widths = [3 + max(len(row[i]) for row in rows) for i in range(len(table.header))]
@@ -219,7 +266,17 @@ def _with_columns(table: Table, chosen: Sequence[int]) -> Table:
 
 
 def to_rich(table: Table) -> Any:
-    """Return a table for rich to print."""
+    """Return a table that rich can print.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    rich.table.Table
+    """
     rich_table = import_extra("rich.table", extra="cli").Table
     shown = rich_table(title=table.title, title_justify="left", highlight=False)
     for i, name in enumerate(table.header):

@@ -56,7 +56,7 @@ from spdatoms.experiments.reporting import (
 )
 from spdatoms.experiments.reporting.tables import Line
 from spdatoms.experiments.results import ResultsFile
-from spdatoms.experiments.runner import seed_of
+from spdatoms.experiments.runner import fingerprint, seed_of
 from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
@@ -121,6 +121,15 @@ def test_experiments_describe_themselves(name):
         assert set(row.deviations) <= set(row.scores)
         runnable = row.method in experiment.methods()
         assert runnable != row.cited, row.method
+
+
+def test_first_look_at_embedded_data_takes_the_usual_methods():
+    textures = get_experiment("textures")
+    usual = textures.default_methods(embedded=True)
+    assert usual == [name for name, m in textures.methods().items() if m.kind == "usual"]
+    assert {"RSR-S", "MDM"} <= set(usual)
+    assert {"RSR-S CV", "RSR-J max", "TSC", "tangent space + LR"}.isdisjoint(usual)
+    assert textures.default_methods(embedded=False) == list(textures.methods())
 
 
 def test_unknown_experiment():
@@ -328,6 +337,17 @@ def test_other_settings_are_refused_or_begin_anew(tmp_path):
     assert (tmp_path / "results.jsonl").read_bytes() == before
     results = run(Toy(), repeats=1, out=tmp_path, seed=7, fresh=True)
     assert {row.seed for row in results.rows} == {seed_of(7, 0)}
+
+
+def test_fingerprint_is_that_of_the_values():
+    class Renamed(LabelledViews):
+        pass
+
+    data = two_kinds()
+    same = Renamed(data.y.copy(), {name: view.copy() for name, view in data.views.items()})
+    assert fingerprint({"": data}) == fingerprint({"": same})
+    assert fingerprint({"": data}) != fingerprint({"": data.take(slice(1, None))})
+    assert fingerprint({"": data}) != fingerprint({"part": data})
 
 
 def test_other_parameters_of_a_method_are_refused(tmp_path, monkeypatch):

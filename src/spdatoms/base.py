@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
@@ -28,7 +29,7 @@ __all__ = ["SPDEstimator", "check_labels", "check_streamable", "per_matrix"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class SPDEstimator(BaseEstimator):
+class SPDEstimator(StackInputMixin, BaseEstimator):
     """An estimator whose input X has the shape (m, n, n): m SPD matrices.
 
     Attributes
@@ -61,12 +62,6 @@ class SPDEstimator(BaseEstimator):
     """
 
     n_features_in_: int
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.input_tags.two_d_array = False
-        return tags
 
     def check_training_matrices(self, X: ArrayLike) -> FloatArray:
         """Check the matrices given to ``fit``, and set ``n_features_in_``.

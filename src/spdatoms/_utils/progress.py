@@ -8,6 +8,9 @@ from typing import Any
 
 from spdatoms._utils.extras import import_extra
 
+#: From this number of steps on they are counted in thousands.
+_SCALED_FROM = 10_000
+
 
 @contextmanager
 def progress_bar(
@@ -30,7 +33,8 @@ def progress_bar(
         yield lambda count=1, **values: None
         return
     tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-    with tqdm(total=total, desc=description or None, initial=initial, unit_scale=True) as bar:
+    scaled = total >= _SCALED_FROM
+    with tqdm(total=total, desc=description or None, initial=initial, unit_scale=scaled) as bar:
 
         def advance(count: int = 1, **values: Any) -> None:
             if values:

@@ -130,6 +130,10 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
+    def _distance_scale(self) -> float:
+        """Return what divergences are multiplied by before their softmax: that of the kernel."""
+        return float(self.kernel_.beta_)
+
     def _divergence(self) -> Divergence:
         """Return what finds the nearest atom where a code is zero."""
         return get_divergence(self.metric)
@@ -207,7 +211,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         # Where nothing is explained, distances to the nearest atoms are all there is to go by.
         by_distance = fallback | (total[:, 0] <= 0)
         probabilities = shares / np.where(total > 0, total, 1.0)
-        probabilities[by_distance] = softmax(scores[by_distance] * self.kernel_.beta_)
+        probabilities[by_distance] = softmax(scores[by_distance] * self._distance_scale())
         return probabilities
 
     def _scores(self, X: FloatArray) -> tuple[Floats, NDArray[np.bool_]]:

@@ -28,9 +28,9 @@ import scipy.sparse
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries, with_values
-from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, congruence
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import unvech, vech
-from spdatoms.geometry.spectral import cholesky
+from spdatoms.geometry.spectral import cholesky, congruence
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
 FLOOR = 1e-6

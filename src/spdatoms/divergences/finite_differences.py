@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.geometry.geodesics import congruence
 from spdatoms.geometry.half_vectors import unvech
-from spdatoms.geometry.spectral import cholesky, symmetric_part
+from spdatoms.geometry.spectral import cholesky, congruence, symmetric_part
 
 #: The step, relative to X: where the errors of rounding and of the formula are about equal.
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)

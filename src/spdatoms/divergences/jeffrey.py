@@ -15,10 +15,10 @@ from spdatoms.divergences.atom_sums import AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import geometric_mean
-from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, congruence
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack, cholesky, compose, transpose
+from spdatoms.geometry.spectral import as_stack, cholesky, compose, congruence, whitened
 
 #: Up to this size tr(X⁻¹Y) + tr(Y⁻¹X) is one product of stacked half-vectors. Beyond it a block of
 #: those would take more memory than a second product takes time.
@@ -154,5 +154,4 @@ class JeffreySums(AtomSums):
         """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
         n = L.shape[-1]
         Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
-        inverse = np.asarray(np.linalg.inv(L))
-        return congruence(transpose(inverse), Q), congruence(L, P)
+        return whitened(np.asarray(np.linalg.inv(L)), Q), congruence(L, P)

@@ -14,10 +14,10 @@ from spdatoms.divergences.atom_sums import FLOOR, AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.sparse_pairs import stein_divergences, weighted_inverse_sums
 from spdatoms.geometry import batched
-from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, congruence, well_conditioned
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack, cholesky, symmetric_part
+from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
 
 
 @dataclass

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.functions import expm
-from spdatoms.geometry.spectral import cholesky, gram, symmetric_part, transpose
+from spdatoms.geometry.spectral import cholesky, gram, transpose
 
 #: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
 #: matrices of both signs may lie at the edge of the cone, where nothing can be computed any more.
@@ -66,11 +66,6 @@ class LogGeodesics(Geodesics):
     def points(self, t: float) -> Floats:
         """Return exp(log D + t·V)."""
         return np.asarray(expm(self.logarithms + t * self.directions))
-
-
-def congruence(L: Floats, A: Floats) -> Floats:
-    """Lᵀ A L, exactly symmetric."""
-    return symmetric_part(transpose(L) @ A @ L)
 
 
 def whiten(L: Floats, A: Floats) -> Floats:

@@ -52,6 +52,21 @@ def cholesky(A: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
 
 
+def inverse_cholesky(A: Floats) -> Floats:
+    """Return L⁻¹ of ``A = L Lᵀ``, which whitens A: ``L⁻¹ A L⁻ᵀ = I``."""
+    return np.asarray(np.linalg.inv(cholesky(A)), dtype=np.float64)
+
+
+def congruence(L: Floats, A: Floats) -> Floats:
+    """Lᵀ A L, exactly symmetric."""
+    return symmetric_part(transpose(L) @ A @ L)
+
+
+def whitened(W: Floats, A: Floats) -> Floats:
+    """W A Wᵀ, exactly symmetric: with ``W = L⁻¹`` of ``B = L Lᵀ``, A in the frame where B is the identity."""
+    return congruence(transpose(W), A)
+
+
 def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, the columns of U.
 

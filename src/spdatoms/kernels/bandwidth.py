@@ -8,7 +8,6 @@ from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences import Divergence
 
-
 #: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.
 _SUBSAMPLE = 500
 

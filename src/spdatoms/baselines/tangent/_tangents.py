@@ -1,4 +1,4 @@
-"""Dictionary atoms in the tangent space of a query, and how the distance there changes with an atom."""
+"""Dictionary atoms in the tangent space of a query, and derivatives of their logarithms there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.spectral import (
-    cholesky,
     compose,
+    congruence,
+    inverse_cholesky,
     log_derivative,
     spd_spectrum,
-    symmetric_part,
+    whitened,
 )
 
 
@@ -30,8 +31,8 @@ class Tangents:
     @classmethod
     def at(cls, X: Floats, atoms: Floats) -> Tangents:
         """Return log_X(D_j) of atoms (N, n, n) at X (n, n)."""
-        W = np.asarray(np.linalg.inv(cholesky(X)), np.float64)
-        return cls(W, *spd_spectrum(symmetric_part(W @ atoms @ W.T)))
+        W = inverse_cholesky(X)
+        return cls(W, *spd_spectrum(whitened(W, atoms)))
 
     @property
     def matrices(self) -> Floats:
@@ -39,6 +40,5 @@ class Tangents:
         return compose(self.vectors, np.log(self.eigenvalues))
 
     def pull_back(self, W: Floats) -> Floats:
-        """The gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ by D_j, (N, n, n)."""
-        product = log_derivative(self.eigenvalues, self.vectors, W)
-        return symmetric_part(self.whitening.T @ product @ self.whitening)
+        """Return the gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ with respect to D_j, (N, n, n)."""
+        return congruence(self.whitening, log_derivative(self.eigenvalues, self.vectors, W))

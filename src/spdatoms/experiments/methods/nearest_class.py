@@ -1,4 +1,4 @@
-"""Nearest neighbours that give a score to every class, for curves of matches by rank."""
+"""Nearest neighbours that give a score to every class, for cumulative matching curves."""
 
 from __future__ import annotations
 
@@ -19,17 +19,50 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
     """−min_{i∈c} ‖x − x_i‖, the score of class c."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestVectorClass:
-        """Remember the samples X and their labels y."""
+        """Keep the samples and their labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p) or (m, n, n)
+            The samples.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        NearestVectorClass
+            The estimator itself.
+        """
         self._X = np.asarray(X)
         self.classes_, self._labels = check_labels(y, len(self._X))
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the scores of the classes, (m, n_classes)."""
+        """Return a score for every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p) or (m, n, n)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
         return nearest_atom_scores(self._distances(X), self._labels, len(self.classes_))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of the nearest sample for each of X."""
+        """Return the class of the nearest sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p) or (m, n, n)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
         return labels
 
@@ -42,9 +75,9 @@ class NearestClass(NearestVectorClass):
 
     Parameters
     ----------
-    metric : str
+    metric : str, default="riemann"
         The divergence d.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
     """
 

@@ -58,29 +58,73 @@ class Divergence(ABC):
     relaxation: ClassVar[float] = 1.0
 
     def prepare(self, X: FloatArray) -> PreparedSet:
-        """Return what the other methods need to know about the matrices X (m, n, n)."""
+        """Return what the other methods need to know about matrices.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        PreparedSet
+            By default the matrices alone.
+        """
         return PreparedSet(X)
 
     @abstractmethod
     def pairwise(self, X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> FloatArray:
-        """Return d(X_i, Y_j) for all pairs of two prepared sets, shape (m, N).
+        """Return d(X_i, Y_j) for all pairs of two prepared sets.
 
-        Without Y the pairs are those within X. Then, for a symmetric divergence, only half of them
-        need be computed, and the diagonal is exactly zero.
+        Parameters
+        ----------
+        X : PreparedSet
+            m matrices.
+        Y : PreparedSet, default=None
+            N matrices. Without them the pairs are those within X. Then, for a symmetric divergence,
+            only half of them need be computed, and the diagonal is exactly zero.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ndarray of shape (m, N)
         """
 
     @abstractmethod
     def centre(self, Z: Any, weights: Floats, current: Floats) -> Floats:
         """Return the C that makes Σ_i w_i d(Z_i, C) stationary, or a step from ``current`` to it.
 
-        Z is a prepared set. The weights sum to a positive number. Some of them may be negative: then
-        the result is projected onto the cone.
+        Parameters
+        ----------
+        Z : PreparedSet
+            m matrices.
+        weights : ndarray of shape (m,)
+            The weights w, which sum to a positive number. Some of them may be negative: then the
+            result is projected onto the cone.
+        current : ndarray of shape (n, n)
+            Where a step begins.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
         """
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
-        """Return ∂d(X_i, Y_i)/∂X_i for X (m, n, n) and Y (m, n, n), or for one X (n, n) and all Y_i.
+        """Return ∂d(X_i, Y_i)/∂X_i.
 
         By default it is found by central differences of `pairwise`, exact to some ten digits.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n) or (n, n)
+            As many matrices as in Y, or one for all of them.
+        Y : ndarray of shape (m, n, n)
+            The other matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
         """
 
         def pairwise(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -89,13 +133,39 @@ class Divergence(ABC):
         return difference_gradient(pairwise, X, Y)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
-        """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices."""
+        """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices.
+
+        Parameters
+        ----------
+        beta : float
+            The β of the kernel.
+        n : int
+            The size of the matrices.
+
+        Returns
+        -------
+        bool
+            By default False: nothing is promised that is not known.
+        """
         return False
 
     def to_centres(self, X: Any, centres: Floats, n_jobs: int | None = None) -> FloatArray:
-        """Return d(X_i, C_j) at [j, i] for a prepared set X and centres C (k, n, n).
+        """Return d(X_i, C_j) at [j, i].
 
         Where the order of the arguments counts, a centre takes the place in which `centre` seeks it.
+
+        Parameters
+        ----------
+        X : PreparedSet
+            m matrices.
+        centres : ndarray of shape (k, n, n)
+            The centres C.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ndarray of shape (k, m)
         """
         C = self.prepare(centres)
         if self.symmetric:
@@ -105,9 +175,23 @@ class Divergence(ABC):
     # --- the step of `centre` as a sum over parts of the data ------------------------------------------
 
     def centre_term(self, Z: Any, weights: Floats, current: Floats) -> Floats:
-        """Return what a part Z of the data, with weights ≥ 0, adds to the step of `centre`.
+        """Return what a part of the data adds to the step of `centre`.
 
         By default it is the coordinates of the part's own step, times its weight.
+
+        Parameters
+        ----------
+        Z : PreparedSet
+            The part.
+        weights : ndarray of shape (m,)
+            The weights of its matrices, not negative.
+        current : ndarray of shape (n, n)
+            Where the step begins.
+
+        Returns
+        -------
+        ndarray
+            The terms of all parts are added.
         """
         total = float(weights.sum())
         if total == 0.0:
@@ -115,19 +199,56 @@ class Divergence(ABC):
         return total * self.coordinates(self.centre(Z, weights, current), current)
 
     def centre_from_terms(self, terms: Floats, total: float, current: Floats) -> Floats:
-        """Return the step of `centre`, given the sums of the terms and of the weights of all parts."""
+        """Return the step of `centre` over all parts.
+
+        Parameters
+        ----------
+        terms : ndarray
+            The sum of `centre_term` over the parts.
+        total : float
+            The sum of all weights.
+        current : ndarray of shape (n, n)
+            Where the step begins.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
         return self.from_coordinates(terms / total, current)
 
     def coordinates(self, C: Floats, current: Floats) -> Floats:
         """Return coordinates in which the step over all data is the mean of the steps over its parts.
 
-        By default they are the tangent vectors log_current(C) of the affine-invariant metric. In
-        these the mean is near the step over all data, if not equal to it.
+        By default they are tangent vectors of the affine-invariant metric. In these the mean is near
+        the step over all data, if not equal to it.
+
+        Parameters
+        ----------
+        C : ndarray of shape (n, n)
+            An SPD matrix.
+        current : ndarray of shape (n, n)
+            Where the steps begin.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
         """
         return np.asarray(log_map(C, current))
 
     def from_coordinates(self, V: Floats, current: Floats) -> Floats:
-        """Return the matrix of these coordinates."""
+        """Return the matrix that has these coordinates.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, n)
+            The coordinates.
+        current : ndarray of shape (n, n)
+            Where the steps begin.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
         return np.asarray(exp_map(V, current))
 
     # --- the update of dictionary atoms ----------------------------------------------------------------
@@ -135,6 +256,9 @@ class Divergence(ABC):
     def atom_sums(self) -> AtomSums:
         """Return the sums over weighted matrices that move dictionary atoms.
 
-        By default they are sums of gradients.
+        Returns
+        -------
+        AtomSums
+            By default sums of gradients.
         """
         return GradientSums(self)

@@ -31,7 +31,7 @@ def divergence_classes() -> list[type[Divergence]]:
     return list(_DIVERGENCES.values())
 
 
-def register_divergence(cls: Registered) -> Registered:
+def register_divergence(divergence: Registered) -> Registered:
     """Give a divergence a name, so that ``metric`` accepts it and `spdatoms.load` finds its class.
 
     An instance serves as ``metric`` without it. A program that loads a model must register the
@@ -39,7 +39,7 @@ def register_divergence(cls: Registered) -> Registered:
 
     Parameters
     ----------
-    cls : type
+    divergence : type
         A subclass of `Divergence` with a ``name``.
 
     Returns
@@ -53,20 +53,20 @@ def register_divergence(cls: Registered) -> Registered:
     >>> register_divergence(Stein).name
     'stein'
     """
-    if not (isinstance(cls, type) and issubclass(cls, Divergence)):
+    if not (isinstance(divergence, type) and issubclass(divergence, Divergence)):
         raise TypeError(
-            f"A divergence is a subclass of spdatoms.divergences.Divergence; got {cls!r}."
+            f"A divergence is a subclass of spdatoms.divergences.Divergence; got {divergence!r}."
         )
-    name = getattr(cls, "name", None)
+    name = getattr(divergence, "name", None)
     if not isinstance(name, str) or name in _ALIASES:
-        raise ValueError(f"{cls.__name__}.name must be a name that is not taken, got {name!r}.")
-    others = [c for c in divergence_classes() if c.__qualname__ != cls.__qualname__]
-    if any(name == c.name or cls.__name__ == c.__name__ for c in others):
+        raise ValueError(f"{divergence.__name__}.name must be a name that is not taken, got {name!r}.")
+    others = [c for c in divergence_classes() if c.__qualname__ != divergence.__qualname__]
+    if any(name == c.name or divergence.__name__ == c.__name__ for c in others):
         raise ValueError(
-            f"There is a divergence with the name {name!r}, or a class {cls.__name__}."
+            f"There is a divergence with the name {name!r}, or a class {divergence.__name__}."
         )
-    _DIVERGENCES[name] = cls
-    return cls
+    _DIVERGENCES[name] = divergence
+    return divergence
 
 
 def get_divergence(metric: str | Divergence) -> Divergence:

@@ -95,7 +95,7 @@ def versions() -> Array:
 
 
 def verdict(before: Array | None, now: Array | None) -> str:
-    """Say whether two arrays have the same bits, and how far they are apart if not."""
+    """Return whether two arrays have the same bits, and how far they are apart if not."""
     if before is None or now is None:
         return "new" if before is None else "MISSING"
     if (before.dtype, before.shape) != (now.dtype, now.shape):

@@ -1,6 +1,6 @@
 """A worker that really runs out of its memory: half a minute, so only on request.
 
-SPDATOMS_SLOW_TESTS=1 python -m pytest tests/test_out_of_memory.py
+SPDATOMS_SLOW_TESTS=1 python -m pytest tests/scale/test_out_of_memory.py
 """
 
 from __future__ import annotations

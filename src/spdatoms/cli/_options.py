@@ -25,7 +25,7 @@ class Metric(StrEnum):
 
 
 class LearningMetric(StrEnum):
-    """The divergences with which atoms can be learned."""
+    """The divergences with a formula for the update of atoms, which learn fast."""
 
     stein = "stein"
     jeffrey = "jeffrey"

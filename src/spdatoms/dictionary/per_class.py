@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.checks import check_beta, check_integer
 from spdatoms._utils.sampling import distinct_samples, generator
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import check_labels
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.divergences import Divergence
@@ -31,7 +31,7 @@ def class_dictionary(
     tol: float = 1e-4,
     random_state: Any = None,
     n_jobs: int | None = None,
-) -> tuple[FloatArray, NDArray[Any]]:
+) -> tuple[FloatArray, Array]:
     """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
 
     Parameters
@@ -43,7 +43,7 @@ def class_dictionary(
     n_atoms_per_class : int
         The number of atoms for every class. A class with no more different matrices than that keeps
         them all.
-    metric : {"stein", "jeffrey", "logeuclid"} or Divergence, default="stein"
+    metric : str or Divergence, default="stein"
         As in `SPDDictionaryLearning`.
     beta : float or "auto", default="auto"
         The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median

@@ -73,7 +73,7 @@ for i, size in enumerate(sizes):
             accuracy[name][i, repeat] = classifier.fit(X, y).score(X_test, y_test)
 
 # %%
-# With one or two matrices a class there is little to combine, and a linear classifier in the tangent
+# With one or two matrices per class there is little to combine, and a linear classifier in the tangent
 # space does best. The more there are, the more sparse combinations gain; a mean for each class gains little.
 
 figure, ax = plt.subplots(figsize=(7.5, 4.2), layout="constrained")

@@ -25,7 +25,7 @@ query = np.flatnonzero(labels == "gravel")[15]
 print(labels[query], "is taken for", *classifier.predict(X[query : query + 1]))
 
 # %%
-# Dark lines are the atoms with the largest weights, one style a class; the others are pale. At the right
+# Dark lines are the atoms with the largest weights, one style per class; the others are pale. At the right
 # edge, where atoms are nearly free, the code begins to fit small differences by large weights of both
 # signs. The α in use is well to the left of that.
 

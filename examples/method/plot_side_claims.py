@@ -122,7 +122,9 @@ ax.semilogx(segments, ratios, "ko-", base=2)
 ax.axhline(np.sqrt(8), color="0.6", linewidth=0.8)
 ax.text(2, np.sqrt(8) + 0.004, "√8", va="bottom", color="0.3")
 ax.set_xticks(segments, segments)
-ax.set(xlabel="segments of the curve", ylabel="AIRM length / S length", title="3. lengths of curves")
+ax.set(
+    xlabel="segments of the curve", ylabel="AIRM length / S length", title="3. lengths of curves"
+)
 ax = axes[1, 1]
 for (update, (seconds, objective)), style in zip(curves.items(), ("ko-", "ko--"), strict=True):
     ax.plot(

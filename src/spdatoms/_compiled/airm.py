@@ -1,4 +1,4 @@
-"""Σ log² λ(X_i⁻¹ Y_j) for all pairs, one pair a lane.
+"""Σ log² λ(X_i⁻¹ Y_j) for all pairs, one pair per lane.
 
 The λ are the eigenvalues of W = B Bᵀ (see `whitening`), computed with errors of a few eps·λ_max: good
 where κ = λ_max/λ_min is moderate. Where it is not, the 1/λ are found in the same way, as eigenvalues

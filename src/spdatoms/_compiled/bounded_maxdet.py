@@ -66,7 +66,7 @@ _LEAST_LEFT = 1e-2
 
 @compiled
 def _inside(S, Z, M, dZ, dM, t, work):
-    """Say whether S − t dM, Z + t dZ and M + t dM are positive definite."""
+    """Return whether S − t dM, Z + t dZ and M + t dM are positive definite."""
     return (
         factorise_sum(S, -t, dM, work)
         and factorise_sum(Z, t, dZ, work)
@@ -213,7 +213,7 @@ def _certify(halves, costs, x, identity, inverse, LM, S, Z, slack, pull, half, m
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, report):
-    """Code one query; say whether the bound matters. If x keeps it, nothing is changed.
+    """Code one query; return whether the bound matters. If x keeps it, nothing is changed.
 
     Parameters
     ----------

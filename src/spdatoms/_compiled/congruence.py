@@ -1,4 +1,4 @@
-"""T A Tᵀ and T A Uᵀ for eight matrices A at a time, with triangular T and U: one matrix a lane."""
+"""T A Tᵀ and T A Uᵀ for eight matrices A at a time, with triangular T and U: one matrix per lane."""
 
 from __future__ import annotations
 

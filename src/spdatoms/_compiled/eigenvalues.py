@@ -1,4 +1,4 @@
-"""The eigenvalues of symmetric tridiagonal matrices, one matrix a lane, by the root-free QL iteration.
+"""The eigenvalues of symmetric tridiagonal matrices, one matrix per lane, by the root-free QL iteration.
 
 It is that of Pal, Walker and Kahan, with Wilkinson's shift: the squares e² of the off-diagonal go to
 zero from the top. All lanes make the same sweeps: the iteration goes on to the next eigenvalue when

@@ -87,7 +87,7 @@ def pack_scalars(X: np.ndarray, order, factor: float) -> np.ndarray:
 
 
 def pack_lanes(X: np.ndarray, order, factor: float) -> np.ndarray:
-    """Return ``factor·X`` in tile order, shape (batches, slots, lanes): one matrix a lane."""
+    """Return ``factor·X`` in tile order, shape (batches, slots, lanes): one matrix per lane."""
     lanes = lane_count(X.dtype)
     out = aligned_empty((-(-len(X) // lanes), len(order[0]), lanes), X.dtype)
     for start, block in _plain_blocks(X):

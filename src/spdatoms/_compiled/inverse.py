@@ -1,4 +1,4 @@
-"""(X + Y_j)⁻¹ for a batch of Y, one matrix a lane, by block Gauss–Jordan sweeps.
+"""(X + Y_j)⁻¹ for a batch of Y, one matrix per lane, by block Gauss–Jordan sweeps.
 
 Sweeping the pivot block K of a symmetric matrix A,
 
@@ -21,7 +21,7 @@ SMALL_SIZE = 8
 
 
 class Sweeps:
-    """One matrix a lane, in tile order, with room for U = A_IK L⁻ᵀ and V = U D⁻¹, where A_KK = L D Lᵀ."""
+    """One matrix per lane, in tile order, with room for U = A_IK L⁻ᵀ and V = U D⁻¹, where A_KK = L D Lᵀ."""
 
     def __init__(self, v, odd, blocks, work, panels):
         self.v, self.odd, self.blocks, self.work = v, odd, blocks, work

@@ -1,4 +1,4 @@
-"""Vector code for many small matrices at once: one matrix a lane.
+"""Vector code for many small matrices at once: one matrix per lane.
 
 A batch of ``LANES`` matrices is stored interleaved, entry (r, c) of all of them side by side, so that one
 vector instruction does the same step of a factorisation for every matrix of the batch. Compilers do not find

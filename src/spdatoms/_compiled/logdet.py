@@ -1,7 +1,7 @@
-"""log det(X_i + Y_j) for all pairs, by LDLᵀ factorisations of a batch of Y, one matrix a lane.
+"""log det(X_i + Y_j) for all pairs, by LDLᵀ factorisations of a batch of Y, one matrix per lane.
 
 With U = L·D the rows of the factor obey U[r, c] = A[r, c] − Σ_{k<c} U[r, k]·L[c, k] and L[c, k] = U[c, k]/D[k]: no
-square roots, one reciprocal a column. Pivots are multiplied, the exponent of the product is taken off every few of
+square roots, one reciprocal per column. Pivots are multiplied, the exponent of the product is taken off every few of
 them, and one logarithm at the end serves the whole matrix. A pivot that is not positive gives NaN, never a number.
 
 Three programs, chosen by size: everything in registers (tiny), straight-line code by tiles (small), and loops over
@@ -43,7 +43,7 @@ class Determinant:
         self.least = self.v.least(value, self.least)
 
     def include(self, minor, pivots=1):
-        """Multiply the determinant by a principal minor worth so many pivots."""
+        """Multiply the determinant by a principal minor worth this many pivots."""
         if self.pending + pivots > pivots_at_once(self.v.bits):
             self.normalise()
         self.witness(minor)
@@ -317,7 +317,7 @@ def _factor(v, selected, pairs, x, y, scratch, out):
 
 @emitted
 def _shifted_logs(v, selected, count, results, shift_x, shift_y, floor, verdict, out):
-    """Store max(floor, log det − shift_x − shift_y) of so many batches; NaN in one spoils the verdict."""
+    """Store max(floor, log det − shift_x − shift_y) of this many batches; NaN in one spoils the verdict."""
     x, least = v.broadcast(shift_x), v.broadcast(floor)
     all_numbers = v.variable(v.load(verdict))
     for batch in v.steps(count):

@@ -26,7 +26,7 @@ from spdatoms._compiled.small_matrices import (
     unpack,
 )
 
-# Atoms that may come in a round: so many, and as many again as are in use.
+# Atoms that may come in a round: this many, and as many again as are in use.
 _PROPOSALS = 8
 # Below this Newton decrement a full step is safe (the objective is self-concordant).
 _SAFE_DECREMENT = 0.2

@@ -49,7 +49,7 @@ def unpack(half, A):
 
 @compiled
 def factorise_sum(A, t, B, L):
-    """Write the L of A + tB = L Lᵀ; say whether that is positive definite."""
+    """Write the L of A + tB = L Lᵀ; return whether that is positive definite."""
     n = len(A)
     for i in range(n):
         for j in range(i + 1):
@@ -69,7 +69,7 @@ def factorise_sum(A, t, B, L):
 
 @compiled
 def factorise(A, L):
-    """Write the L of A = L Lᵀ; say whether A is positive definite."""
+    """Write the L of A = L Lᵀ; return whether A is positive definite."""
     return factorise_sum(A, 0.0, A, L)
 
 

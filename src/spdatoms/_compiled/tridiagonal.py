@@ -1,4 +1,4 @@
-"""Qᵀ W Q = T: a batch of symmetric matrices made tridiagonal by reflections, one matrix a lane.
+"""Qᵀ W Q = T: a batch of symmetric matrices made tridiagonal by reflections, one matrix per lane.
 
 Step k reflects row k of the leading matrix A onto its last entry, H = I − τ u uᵀ, and
 

@@ -1,4 +1,4 @@
-"""W = B Bᵀ with B = L⁻¹ M: the matrix Y = M Mᵀ seen from X = L Lᵀ, for a batch of Y, one a lane.
+"""W = B Bᵀ with B = L⁻¹ M: the matrix Y = M Mᵀ seen from X = L Lᵀ, for a batch of Y, one per lane.
 
 All factors are lower triangular, so B and W cost n³/3 operations each: half of L⁻¹ Y L⁻ᵀ. With B⁻¹
 in place of B the eigenvalues of W become their reciprocals.

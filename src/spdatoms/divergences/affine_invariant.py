@@ -42,9 +42,9 @@ class FactoredSet(PreparedSet):
 
     #: L⁻¹ by blocks of rows, (m, slots).
     inverses: Floats
-    #: L by blocks of columns, one matrix a lane, (batches, slots, lanes); the last is repeated.
+    #: L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated.
     factors: Floats
-    #: 2k, one a lane.
+    #: 2k, one per lane.
     exponents: Floats
 
     def dense_inverses(self, index: Indices) -> Floats:

@@ -49,6 +49,8 @@ from spdatoms.scale import block_budget
 
 _ALIASES = ("logdet", "kullback_sym", "kullback", "airm")
 _ORDERS = ("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix")
+#: A few iterations, the same every time.
+_BRIEF: dict[str, Any] = {"max_iter": 5, "random_state": 0}
 
 
 def pairs() -> Results:
@@ -365,10 +367,6 @@ def cone() -> Results:
             f"unvech {order} weighted={weighted}",
             geometry.unvech(v, order=order, weighted=weighted),
         )
-
-
-#: A few iterations, the same every time.
-_BRIEF: dict[str, Any] = {"max_iter": 5, "random_state": 0}
 
 
 def _resumed(X: Any, metric: str) -> Any:

@@ -25,6 +25,9 @@ from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
 
+#: `Labelling.occupied` where no centre is one of the matrices.
+_NONE = np.zeros(0, np.intp), np.zeros(0, np.intp)
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -94,9 +97,6 @@ class PassResult:
             self.centre_terms + other.centre_terms,
             self.costs + other.costs,
         )
-
-
-_NONE = np.zeros(0, np.intp), np.zeros(0, np.intp)
 
 
 class ClusteredStream:

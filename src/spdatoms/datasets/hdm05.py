@@ -14,6 +14,9 @@ from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.acclaim import Skeleton, joint_positions, read_motion, read_skeleton
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
+#: Joint positions (frames, joints, 3) by subject, action and take.
+Motions = dict[tuple[str, str, str], Array]
+
 #: The paper's fourteen actions, and the classes of the release that are used for them (the paper does
 #: not state which of several variants it used).
 PAPER_ACTIONS = {
@@ -97,9 +100,6 @@ def _wanted(actions: Iterable[str] | None) -> set[str]:
             raise ValueError(f"actions must be a list of names or 'paper', got {actions!r}.")
         return set(PAPER_ACTIONS.values())
     return set(actions or ())
-
-
-Motions = dict[tuple[str, str, str], Array]
 
 
 def _from_archive(root: Path, wanted: set[str], problems: Problems) -> Motions:

@@ -18,6 +18,8 @@ Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
 #: The name of the score where there is only one.
 ACCURACY = "accuracy"
 COVARIANCES = "covariances"
+#: Queries that are timed before the others are predicted.
+_TIMED = 8
 
 
 @dataclass(frozen=True)
@@ -360,10 +362,6 @@ def fitted(method: Method, task: Task, setting: Setting) -> tuple[Any, float]:
 def percentage(hits: Any) -> float:
     """Return the share of true values in per cent."""
     return 100.0 * float(np.mean(hits))
-
-
-#: Queries that are timed before the others are predicted.
-_TIMED = 8
 
 
 def predict_in_time(

@@ -1,7 +1,7 @@
 """Sparse coding, dictionary learning and classification of SPD matrices.
 
 The public names are imported when they are first used: scikit-learn alone takes a second to import,
-and whoever only wants a divergence does not need it.
+and a divergence does not need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Warnings of the package's own."""
+"""The warnings of the package."""
 
 
 class IndefiniteKernelWarning(UserWarning):

@@ -22,7 +22,7 @@ def check_beta(beta: float | str) -> None:
 
 
 def check_size(X: FloatArray, n: int, name: str = "X") -> FloatArray:
-    """Refuse matrices of another size than those seen in fit."""
+    """Refuse matrices that do not have the size of those seen in fit."""
     if X.shape[-1] != n:
         raise ValueError(
             f"{name} holds {X.shape[-1]}×{X.shape[-1]} matrices, but those seen in fit are {n}×{n}."
@@ -48,13 +48,13 @@ def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
         raise ValueError(f"sample_weight must have the shape ({count},), got {weights.shape}.")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise ValueError("sample_weight must be finite, not negative, and not zero everywhere.")
-    # By the greatest first: the sum of huge weights overflows.
+    # Divided by the greatest first: the sum of huge weights overflows.
     weights = weights / weights.max()
     return np.asarray(weights / weights.sum())
 
 
 def check_integer(name: str, value: Any, least: int, alternative: str = "") -> None:
-    """Refuse anything but an integer from ``least`` on; ``alternative`` says what else would do."""
+    """Refuse anything but an integer ≥ ``least``; ``alternative`` says what else is accepted."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise ValueError(f"{name} must be an integer ≥ {least}{alternative}, got {value!r}.")
 
@@ -66,6 +66,6 @@ def check_tolerance(tol: Any) -> None:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], alternative: str = "") -> None:
-    """Refuse anything but one of the choices; ``alternative`` says what else would do."""
+    """Refuse anything but one of the choices; ``alternative`` says what else is accepted."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}{alternative}; got {value!r}.")

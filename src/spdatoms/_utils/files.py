@@ -24,12 +24,12 @@ def quoted(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def replacing(path: Path, part: str = ".part") -> Iterator[BinaryIO]:
-    """Give a file to write, such that at every moment the path holds the old content or the new.
+    """Yield a file to write to, so that at every moment the path holds the old content or the new.
 
-    It is a neighbour with ``part`` added to the name, which is renamed once it is down on the disk.
-    Whoever is killed meanwhile leaves the last file as it was.
+    The file lies beside the path, with ``part`` added to its name, and is renamed once it is on the disk.
+    If the process is killed before that, the old file stays as it was.
     """
-    path = Path(os.path.realpath(path))  # through a link, as any other writing
+    path = Path(os.path.realpath(path))  # follow links, as other ways to write do
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"{quoted(path)} cannot be written: its folder does not exist; make it first."

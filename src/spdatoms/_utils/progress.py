@@ -8,7 +8,7 @@ from typing import Any
 
 from spdatoms._utils.extras import import_extra
 
-#: From this number of steps on they are counted in thousands.
+#: From this many steps on, the bar counts in thousands.
 _SCALED_FROM = 10_000
 
 
@@ -16,16 +16,16 @@ _SCALED_FROM = 10_000
 def progress_bar(
     total: int, description: str, shown: bool, *, initial: int = 0
 ) -> Iterator[Callable[..., None]]:
-    """Give a function ``advance(count=1, **values)`` that moves a bar and shows values behind it.
+    """Yield a function ``advance(count=1, **values)`` that moves a bar and shows values after it.
 
     Parameters
     ----------
     total : int
         How many steps there are.
     description : str
-        What stands before the bar.
+        The text before the bar.
     shown : bool
-        Whether there is a bar at all; without one nothing needs tqdm.
+        Whether to show a bar; tqdm is needed only then.
     initial : int, default=0
         How many steps are done already.
     """

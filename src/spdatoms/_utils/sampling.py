@@ -24,7 +24,7 @@ def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
     order = np.asarray(order, np.intp)
     seen: set[bytes] = set()
     chosen: list[int] = []
-    # A few at a time: data may be far away, and mostly the first ones will do.
+    # A few at a time: data may be far away, and the first ones are usually enough.
     for part in block_slices(len(order), 2 * count):
         if len(chosen) == count:
             break

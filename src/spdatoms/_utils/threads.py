@@ -1,7 +1,7 @@
 """Run a task over blocks of items: threads, Ctrl-C and progress in one place.
 
-Compiled kernels release the GIL and do a few milliseconds to a few hundred of work per block, so plain
-threads scale, the interpreter sees Ctrl-C between two blocks, and a progress bar gets its ticks.
+Compiled kernels release the GIL and work on a block for a few to a few hundred milliseconds. So plain
+threads scale, the interpreter sees Ctrl-C between two blocks, and a progress bar can be updated.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def run_blocks(
     """Call ``task`` on consecutive slices of ``range(n_items)``.
 
     With one job the slices run in the calling thread, in order; with more they run in a thread pool,
-    in any order. If the task uses BLAS, that is held at one thread meanwhile, so that the two do not
-    fight over the cores.
-    An exception, Ctrl-C included, stops the run after the blocks that are under way.
+    in any order. If the task uses BLAS, BLAS is held at one thread meanwhile, so that the two do not
+    compete for the cores. An exception, Ctrl-C included, stops the run after the blocks that are under
+    way.
     """
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))

@@ -1,4 +1,4 @@
-"""From the first atoms, or from a checkpoint, to the end: the loop of `SPDDictionaryLearning.fit`."""
+"""The loop of `SPDDictionaryLearning.fit`, from the first atoms or a checkpoint to the end."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def passes_over(
     from spdatoms.dictionary._streamed import StreamedCodedData
 
     data = StreamedCodedData(X, rule.sums, problem.beta, n_atoms)
-    # To read everything again costs about as much as to try this many candidates.
+    # Reading everything again costs about as much as trying this many candidates.
     return data, replace(rule, trials_at_once=len(rule.trials), most_candidates=n_atoms // 2)
 
 
@@ -96,7 +96,7 @@ def iterate(
     checkpoint: Checkpoint | None,
     shown: bool,
 ) -> State:
-    """Return the state at the end, which Ctrl-C may bring early; every state goes to the checkpoint.
+    """Iterate to the end, or to Ctrl-C; every state is written to the checkpoint.
 
     Parameters
     ----------

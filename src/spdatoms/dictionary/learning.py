@@ -50,8 +50,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ----------
     n_atoms : int, default=64
         The number N of atoms.
-    metric : {"stein", "jeffrey", "logeuclid"} or Divergence, default="stein"
-        The divergence d.
+    metric : str or Divergence, default="stein"
+        The divergence d, which must be symmetric. For ``"stein"``, ``"jeffrey"`` and ``"logeuclid"`` an
+        atom moves by a formula, for any other divergence by gradients, which takes longer.
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
     alpha : float or "auto", default="auto"
@@ -219,8 +220,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self._check_parameters()
         X = check_spd(X)
         with one_blas_thread():
-            atoms, problem, memory, loss = self._learn_batch(X)
-        self._memory = memory
+            atoms, problem, sums, loss = self._learn_batch(X)
+        self._memory = sums  # stored models have this name
         self.batch_losses_ = np.append(getattr(self, "batch_losses_", ()), loss)
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
@@ -307,7 +308,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha)
 
     def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, PastSums, float]:
-        """Return atoms, problem and memory after a batch, and its mean loss before."""
+        """Return atoms, problem and sums after a batch, and its mean loss before."""
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
             atoms, problem = self.atoms_.astype(np.float64), self._problem
@@ -315,7 +316,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             self._check_number_of_samples(X)
             atoms, problem = self._first_atoms(X)
         rule = problem.rule(self.update, self.block_size, X)
-        learned, memory, loss = learn_batch(
+        learned, sums, loss = learn_batch(
             samples_in_memory(X, problem, self.n_atoms, self.n_jobs),
             problem,
             rule,
@@ -324,7 +325,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             self.forgetting,
             self.batch_iter,
         )
-        return learned, problem, memory, loss
+        return learned, problem, sums, loss
 
     def _keep(self, atoms: Floats, problem: Problem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""

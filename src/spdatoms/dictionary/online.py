@@ -1,8 +1,8 @@
-"""Learning from one batch after another: sums over past samples, slowly forgotten, replace them.
+"""Learning from one batch after another: past samples are replaced by sums, which are slowly forgotten.
 
 After a batch the sums of an atom, and A = YᵀY, are ρ times what they were plus those of the batch. The
 sums are not sufficient: weights and (Z + D_r)⁻¹ are those of the atom as it was then. So F is estimated:
-its sum over past samples by that over the batch. The atoms move as in batch learning, each only where the
+the batch stands for past samples. The atoms move as in batch learning, each only where the
 estimate of F falls.
 """
 

@@ -1,9 +1,9 @@
 """The centre of weighted matrices in two halves: sums that add up over parts of the data, then a step.
 
 `Divergence.centre` moves one matrix to the stationary point of Σ_i w_i d(Z_i, D). A dictionary has
-many atoms, and its data may be out of memory or on many machines, so here the sums over the Z_i are
-apart from what follows of them, and serve many atoms at once. Every divergence names its own by
-`Divergence.atom_sums`:
+many atoms, and its data may be out of memory or on many machines. So here the sums over the Z_i are
+separate from the step that follows from them, and are computed for many atoms at once. Every divergence
+has its own, `Divergence.atom_sums`:
 
 =============  =======================================  ================================
 Stein          P = Σ w (Z + D)⁻¹, s = Σ w               D → (s/2) P⁻¹
@@ -12,8 +12,8 @@ log-Euclidean  M = Σ w log Z, s = Σ w                   D → exp(M/s)
 any other      G = Σ w ∂d(D, Z)/∂D                      D → exp_D(−G/h), h a curvature
 =============  =======================================  ================================
 
-With weights of both signs P or Q may leave the cone, so they are projected onto it; all that is done
-in the frame where D is the identity, so that the units of the variables do not matter. The gradient
+With weights of both signs P or Q may leave the cone, so they are projected onto it. This is done in
+the frame where D is the identity, so that the units of the variables do not matter. The gradient
 of Σ w d(Z, D) follows from the same sums.
 """
 
@@ -34,7 +34,7 @@ from spdatoms.geometry.spectral import cholesky, congruence
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
 FLOOR = 1e-6
-#: Weights that cancel down to this fraction have no centre to speak of.
+#: Weights that cancel down to this fraction are taken to have no centre.
 _LEAST_TOTAL = 1e-3
 #: A divergence below this fraction of the others is rounding.
 _ROUNDING = 1e-12
@@ -44,7 +44,7 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 class AtomSums(ABC):
-    """Sums over weighted matrices, and the geodesics along which atoms move on their account.
+    """Sums over weighted matrices, and the geodesics along which they move atoms.
 
     The sums of an atom are a row of numbers: whatever `_parts` gives, then Σ w and Σ |w|.
 
@@ -71,10 +71,10 @@ class AtomSums(ABC):
         """Return the sums that are particular to the divergence, one row per atom."""
 
     def towards_centre(self, sums: Floats, D: Floats) -> Geodesics:
-        """Return the geodesics from the atoms that lead to the centre, or as near as its step comes.
+        """Return the geodesics from the atoms to their centres, or to where a step towards them leads.
 
-        Where the weights do not sum to a positive number there is no centre; then neither is there
-        reason to expect much of these geodesics.
+        Where the weights do not sum to a positive number there is no centre, and these geodesics may
+        not be of use.
         """
         total = np.maximum(sums[:, -2], _LEAST_TOTAL * self._sizes(sums))
         return self._towards_centre(sums[:, :-2], total, D)
@@ -105,8 +105,8 @@ class AtomSums(ABC):
 class GradientSums(AtomSums):
     """G = Σ w ∂d(D, Z)/∂D and h = Σ |w| ‖∂d/∂D‖²/2d, for any divergence.
 
-    Near its minimum d is ½·c·δ² at the distance δ, and its gradient c·δ long. So ‖∂d/∂D‖²/2d is the
-    curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D.
+    Near its minimum d is ½·c·δ² at the distance δ, and its gradient has the length c·δ. So ‖∂d/∂D‖²/2d
+    is the curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D.
     """
 
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """What every divergence offers: values for all pairs, gradients, and the centre of weighted matrices.
 
 `pairwise` and `centre` are all that a new divergence must define. Everything else that k-means,
-dictionary learning, streams and files want to know has a default here, which is safe and general; a
-class overrides it where it knows better.
+dictionary learning, streams and files want to know has a default here, which is safe and general. A
+class overrides it if it knows better.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from spdatoms.geometry.functions import exp_map, log_map
 
 @dataclass
 class PreparedSet:
-    """Matrices, and in subclasses what a divergence has found out about them.
+    """Matrices and, in subclasses, what a divergence has computed from them.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class PreparedSet:
 class Divergence(ABC):
     """A measure d(X, Y) ≥ 0 of how far two SPD matrices are apart, zero only where they are equal.
 
-    The methods trust their input: `spdatoms.check_spd` has been asked before, once. What a
+    The methods trust their input, which `spdatoms.check_spd` has checked before. What a
     divergence needs to know about a set of matrices (inverses, logarithms, log-determinants) is
-    found once by `prepare`; `pairwise` and `centre` take the prepared sets.
+    computed once by `prepare`; `pairwise` and `centre` take the prepared sets.
     """
 
     #: The name in the registry.
@@ -54,7 +54,7 @@ class Divergence(ABC):
     symmetric: ClassVar[bool] = True
     #: Whether `centre` is the stationary point itself, rather than a step towards it.
     closed_form: ClassVar[bool] = False
-    #: How many times the step of `centre` it is to the stationary point, where matrices lie close.
+    #: The distance to the stationary point, in steps of `centre`, if the matrices lie close together.
     relaxation: ClassVar[float] = 1.0
 
     def prepare(self, X: FloatArray) -> PreparedSet:
@@ -152,7 +152,7 @@ class Divergence(ABC):
     def to_centres(self, X: Any, centres: Floats, n_jobs: int | None = None) -> FloatArray:
         """Return d(X_i, C_j) at [j, i].
 
-        Where the order of the arguments counts, a centre takes the place in which `centre` seeks it.
+        If d is not symmetric, the centre is the argument over which `centre` minimises.
 
         Parameters
         ----------

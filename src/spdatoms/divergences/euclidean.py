@@ -1,4 +1,4 @@
-"""The squared Euclidean (Frobenius) distance, which knows nothing of the cone."""
+"""The squared Euclidean (Frobenius) distance, which ignores the geometry of the cone."""
 
 from __future__ import annotations
 

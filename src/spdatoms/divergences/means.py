@@ -35,7 +35,7 @@ def mean(
     X : array-like of shape (m, n, n)
         SPD matrices.
     metric : str or Divergence, default="stein"
-        As in `pairwise_divergence`. Of Burg's divergence it is the right-sided mean, which is the
+        As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
     sample_weight : array-like of shape (m,), default=None
         The weights w, not negative and not all zero. They need not sum to 1.
@@ -43,7 +43,7 @@ def mean(
         An iterative mean (stein, riemann) is found when a step changes it by less than this
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
     max_iter : int, default=200
-        The most steps; if they do not suffice there is a `ConvergenceWarning`.
+        The most steps; if they are not enough, there is a `ConvergenceWarning`.
 
     Returns
     -------
@@ -104,11 +104,11 @@ def _iterate(
     tol: float,
     max_iter: int,
 ) -> tuple[Floats, float]:
-    """Repeat steps d towards `centre`, as long as the last two say they should be.
+    """Repeat steps d towards `centre`; their length follows from the last two.
 
     Near the stationary point d shrinks by a factor 1 − t·h from one step of length t to the next, so
     t/(1 − r) with the observed factor r = ⟨d, d'⟩/⟨d', d'⟩ is the length that would end there
-    (Barzilai and Borwein). It is longer than 1 where `centre` creeps, shorter where it overshoots.
+    (Barzilai and Borwein). It is longer than 1 where `centre` is slow, shorter where it overshoots.
     """
     L = cholesky(C)
     best, least, since = (C, C), np.inf, 0

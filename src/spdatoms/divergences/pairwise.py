@@ -25,7 +25,7 @@ def pairwise_divergence(
         SPD matrices.
     Y : array-like of shape (N, n, n), default=None
         SPD matrices. Without it the pairs are those within X; for a symmetric divergence only half
-        of them is then computed.
+        of them are then computed.
     metric : str or Divergence, default="stein"
         ``"stein"``, ``"jeffrey"``, ``"burg"`` (which is not symmetric), or the *squared* distances
         ``"riemann"`` (affine-invariant), ``"logeuclid"`` and ``"euclid"``. pyRiemann's ``"logdet"``

@@ -32,10 +32,10 @@ def divergence_classes() -> list[type[Divergence]]:
 
 
 def register_divergence(divergence: Registered) -> Registered:
-    """Give a divergence a name, so that ``metric`` accepts it and `spdatoms.load` finds its class.
+    """Register a divergence, so that ``metric`` accepts its name and `spdatoms.load` finds its class.
 
-    An instance serves as ``metric`` without it. A program that loads a model must register the
-    divergence first: a file holds no code.
+    An instance can be used as ``metric`` without registration. A program that loads a model must
+    register the divergence first: a file holds no code.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ def register_divergence(divergence: Registered) -> Registered:
         )
     name = getattr(divergence, "name", None)
     if not isinstance(name, str) or name in _ALIASES:
-        raise ValueError(f"{divergence.__name__}.name must be a name that is not taken, got {name!r}.")
+        raise ValueError(
+            f"{divergence.__name__}.name must be a name that is not taken, got {name!r}."
+        )
     others = [c for c in divergence_classes() if c.__qualname__ != divergence.__qualname__]
     if any(name == c.name or divergence.__name__ == c.__name__ for c in others):
         raise ValueError(
@@ -70,7 +72,7 @@ def register_divergence(divergence: Registered) -> Registered:
 
 
 def get_divergence(metric: str | Divergence) -> Divergence:
-    """Return the divergence of a name.
+    """Return the divergence that has a name.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def get_divergence(metric: str | Divergence) -> Divergence:
 
 
 def symmetric_divergence(metric: str | Divergence) -> Divergence:
-    """Return the divergence, or say why it has no kernel."""
+    """Return the divergence, or refuse it if it is not symmetric and so has no kernel."""
     divergence = get_divergence(metric)
     if not divergence.symmetric:
         raise ValueError(

@@ -1,7 +1,7 @@
 """Log-determinants and sums of inverses over the pairs that a sparse matrix uses: (i, r) with w_ir ≠ 0.
 
-The typed front of the gathered lane kernels. A code uses a few atoms of many, so most pairs of a
-sample and an atom have no say in the update of the atom and are never touched.
+The typed front of the lane kernels for some of the pairs. A code uses a few atoms of many, so most pairs
+of a sample and an atom do not matter for the update of the atom, and are never touched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from spdatoms._compiled import inverse as _inverse
 from spdatoms._compiled import logdet as _logdet
-from spdatoms._compiled import sparse_pairs as _gathered
+from spdatoms._compiled import sparse_pairs as _sparse_pairs
 from spdatoms._compiled.interleave import aligned_empty, pack_scalars, tile_order
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._utils.typing import Floats, Indices
@@ -54,7 +54,7 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
     # A power of two for every atom brings it near one, where no reciprocal overflows.
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
     totals = np.zeros((len(D), slots))
-    _gathered.add_weighted_inverses_of_pairs(
+    _sparse_pairs.add_weighted_inverses_of_pairs(
         size_tag(selected),
         np.float64(0),
         blocks,
@@ -92,7 +92,7 @@ def stein_divergences(
     slots, lanes = len(order[0]), lane_count(np.float64)
     half = float(np.ldexp(1.0, -exponent - 1))
     out = np.empty(pattern.nnz)
-    if not _gathered.logdets_of_pairs(
+    if not _sparse_pairs.logdets_of_pairs(
         size_tag(selected),
         np.float64(0),
         pairs,

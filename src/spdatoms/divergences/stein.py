@@ -33,7 +33,7 @@ class SteinSet(PreparedSet):
 
     @cached_property
     def logdets(self) -> Floats:
-        """The log-determinants, found when they are first wanted."""
+        """The log-determinants, computed when they are first needed."""
         return batched.log_determinant(self.matrices)
 
     def common_exponent(self, other: SteinSet) -> int | None:
@@ -57,7 +57,7 @@ class Stein(Divergence):
     """
 
     name: ClassVar[str] = "stein"
-    # Each of the sums Z_i + C holds half of C, so the fixed point halves the error only.
+    # Each of the sums Z_i + C holds half of C, so a step only halves the error.
     relaxation: ClassVar[float] = 2.0
 
     def prepare(self, X: FloatArray) -> SteinSet:
@@ -163,7 +163,7 @@ def _pairwise_by_lanes(
 
 
 def _pairwise_one_by_one(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """S of all pairs where one set of exponents cannot hold them all: slow, and at any scales."""
+    """S of all pairs where one set of exponents cannot hold them all: slow, but for any scales."""
     logdet = batched.careful_log_determinant
     halves_x, halves_y = ([0.5 * logdet(A, A) for A in stack] for stack in (X, Y))
     S = np.array([[logdet(A, B) for B in Y] for A in X])
@@ -176,8 +176,8 @@ class SteinGeodesics(Geodesics):
     """D(½) = P⁻¹ and D(1) = P⁻¹ D⁻¹ P⁻¹, on the affine geodesic from D, for P = 2 Σ w (Z + D)⁻¹ / Σ w.
 
     P⁻¹ is the step of the fixed point. Where matrices lie close that is half the way to the
-    stationary point, so that here t = 1 goes twice as far. These two points need no eigenvalues,
-    which the others do, and all where P has to be projected onto the cone.
+    stationary point, so that here t = 1 goes twice as far. These two points need eigenvalues only
+    where P has to be projected onto the cone; all other points need them.
     """
 
     D: Floats

@@ -2,8 +2,8 @@
 
 Everything takes one matrix or any batch of them, ``(..., n, n)``, works in blocks of a few
 megabytes and returns exactly symmetric matrices. Float32 in, float32 out; in between it is double
-precision, because the small eigenvalues, which a logarithm or an inverse root lives on, are lost in
-single.
+precision, because single precision loses the small eigenvalues, which matter most for a logarithm or
+an inverse root.
 
 The maps whiten by Cholesky factors, ``A = L Lᵀ`` and ``B = M Mᵀ``, and take the singular values σ
 of ``L⁻¹ M`` rather than the eigenvalues σ² of ``L⁻¹ B L⁻ᵀ``: that halves the digits that an

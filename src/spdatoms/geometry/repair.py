@@ -1,4 +1,4 @@
-"""Make positive definite what almost is: projection onto the cone, ridge and shrinkage."""
+"""Make matrices positive definite that almost are: projection onto the cone, ridge and shrinkage."""
 
 from __future__ import annotations
 

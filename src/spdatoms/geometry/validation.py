@@ -1,4 +1,4 @@
-"""Is it a stack of symmetric positive definite matrices? If not: which one, why, and what to do.
+"""Check stacks of SPD matrices: an error says which matrix is wrong, why, and what to do.
 
 Every judgement is made on the unit-diagonal matrix ``C = a_ij / √(a_ii a_jj)``, the correlation
 matrix of a covariance. The units of the variables therefore do not matter: ``diag(1e-20, 1)`` is as
@@ -59,7 +59,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
     Notes
     -----
-    The extra memory is about a megabyte, also for a memory map larger than the memory.
+    The extra memory is about a megabyte, also for a memory map that does not fit in memory.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 
 def check_stack(X: Any, name: str) -> None:
-    """Refuse anything that has not the shape (m, n, n) of at least one matrix."""
+    """Refuse anything that does not have the shape (m, n, n) of at least one matrix."""
     if X.ndim == 2:
         raise ValueError(
             f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}: "

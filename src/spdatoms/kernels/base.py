@@ -50,7 +50,7 @@ class Kernel(BaseEstimator, ABC):
 
     @abstractmethod
     def fit_checked(self, D: FloatArray) -> Self:
-        """Return `fit` of matrices D that `check_spd` has seen already."""
+        """Return the kernel, fitted to matrices D that `check_spd` has checked."""
 
     def cross(self, X: ArrayLike) -> FloatArray:
         """Return k(X_i, D_j), consistent with the Gram matrix.
@@ -69,4 +69,4 @@ class Kernel(BaseEstimator, ABC):
 
     @abstractmethod
     def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return `cross` of matrices X that `check_spd` has seen already."""
+        """Return `cross` of matrices X that `check_spd` has checked."""

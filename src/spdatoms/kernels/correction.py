@@ -1,6 +1,6 @@
-"""Is the Gram a Gram? And if not: the nearest things to it that are.
+"""Is a Gram matrix positive semidefinite? If not, correct it.
 
-``exp(−β·divergence)`` need not be positive definite (Jeffrey's is not, at any β; Stein's at most β).
+``exp(−β·divergence)`` need not be positive definite (Jeffrey's kernel is not at any β, Stein's only at some).
 A Gram matrix with negative eigenvalues makes the coding problem non-convex, so it is corrected, and
 the kernel values between queries and atoms are transformed consistently.
 """

@@ -25,7 +25,7 @@ def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
 
 
 def kernel_in_place(divergences: Floats, beta: float) -> Floats:
-    """exp(−β·d) in the place of d: as `kernel_values`, but without the memory of a copy."""
+    """Replace d by exp(−β·d): as `kernel_values`, but without the memory of a copy."""
     divergences *= -beta
     np.exp(divergences, out=divergences)
     tiny = np.finfo(np.float64).tiny
@@ -58,7 +58,7 @@ class ExponentialKernel(Kernel):
         return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return k(X_i, D_j) of matrices X that `check_spd` has seen already."""
+        """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
         divergence = get_divergence(self.metric)
         dtype, atoms = np.result_type(X, self._dictionary), self._atoms
         if dtype != self._dictionary.dtype:
@@ -122,7 +122,7 @@ class DivergenceKernel(ExponentialKernel):
         self.n_jobs = n_jobs
 
     def fit_checked(self, D: FloatArray) -> Self:
-        """Return `fit` of matrices D that `check_spd` has seen already."""
+        """Return the kernel, fitted to matrices D that `check_spd` has checked."""
         check_beta(self.beta)
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
@@ -136,12 +136,12 @@ class DivergenceKernel(ExponentialKernel):
         return self
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return `cross` of matrices X that `check_spd` has seen already."""
+        """Return `cross` of matrices X that `check_spd` has checked."""
         return self._correction.transform(super().cross_checked(X))
 
 
 class RidgeKernel(ExponentialKernel):
-    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI in the place of its Gram matrix.
+    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI instead of its Gram matrix.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class RidgeKernel(ExponentialKernel):
         self.n_jobs = n_jobs
 
     def fit_checked(self, D: FloatArray) -> Self:
-        """Compute K + μI for matrices that `check_spd` has seen already."""
+        """Compute K + μI for matrices that `check_spd` has checked."""
         self.beta_ = float(self.beta)
         self.gram_ = kernel_values(self._divergences_within(D), self.beta_)
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)
@@ -179,7 +179,7 @@ class RidgeKernel(ExponentialKernel):
 def warn_if_corrected(
     corrected: CorrectedGram, divergence: Divergence, beta: float, correction: str
 ) -> None:
-    """Say once, with the eigenvalue, that a correction was needed."""
+    """Warn that the Gram matrix was corrected, with its least eigenvalue."""
     if corrected.indefinite:
         warnings.warn(
             f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "

@@ -1,4 +1,4 @@
-"""Data larger than the memory: memory maps and Dask arrays, on this machine or on a cluster.
+"""Data larger than memory: memory maps and Dask arrays, on this machine or on a cluster.
 
 Every estimator accepts them. For a Dask array, ``transform`` and ``predict`` return a Dask array, and
 nothing is computed before it is needed. `SPDDictionaryLearning` and `SPDKMeans` learn from a stream: each

@@ -1,6 +1,6 @@
 """Passes over a Dask array: tasks on the workers of a `distributed.Client`, or on threads if there is none.
 
-A task reads its own matrices, so they do not travel, nor stay in memory. What travels are the shared
+A task reads its own matrices, so they are neither sent nor kept in memory. What is sent are the shared
 arguments (once to every worker) and the terms, which are added on the way. Tasks are pure functions of
 the source, of the state that the last pass left, and of the shared arguments. So Dask computes again
 whatever is lost with a worker, and the result is the same.

@@ -1,4 +1,4 @@
-"""Repeat a computation with smaller spans when workers die of it.
+"""Repeat a computation with smaller spans if it makes workers run out of memory.
 
 If a worker is killed, or loses its connection, Dask runs its tasks again elsewhere. But if a task needs
 more memory than a worker has, it kills the next worker, too, and Dask gives up with `KilledWorker`. The

@@ -1,4 +1,4 @@
-"""What compiled code would not notice: parts of a model that belong to matrices of different sizes."""
+"""Refuse models whose parts belong to matrices of different sizes, which compiled code would not notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What estimators on stacks of SPD matrices share; users' own estimators build on it, too.
+"""The base class of all estimators on stacks of SPD matrices, also for estimators of your own.
 
 An estimator derives from `SPDEstimator`, checks its matrices with `SPDEstimator.check_training_matrices`
 and `SPDEstimator.check_queries`, and marks each method that has one result per matrix with `per_matrix`.
@@ -11,14 +11,14 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.tags import StackInputMixin
-from spdatoms._utils.typing import FloatArray, Indices
+from spdatoms._utils.typing import Array, FloatArray, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks
@@ -130,7 +130,7 @@ def per_matrix(method: Method) -> Method:
 
 
 def check_streamable(X: Any, n_jobs: int | None = None) -> Any:
-    """Check matrices that may be too many for the memory.
+    """Check matrices that may not fit in memory.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def check_streamable(X: Any, n_jobs: int | None = None) -> Any:
     return open_stream(X, n_jobs) if is_streamed(X) else check_spd(X)
 
 
-def check_labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], Indices]:
+def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     """Check the labels given to a classifier.
 
     Parameters

@@ -1,17 +1,17 @@
-"""Archives of arrays, .npz and .mat, whose defects are told in words."""
+"""Read arrays from .npz and .mat files; an error says what is wrong with a file."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from spdatoms._utils.typing import Array
 
 
-def read_npz(path: Path) -> dict[str, NDArray[Any]]:
+def read_npz(path: Path) -> dict[str, Array]:
     """Return the arrays of an .npz file by key."""
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -20,7 +20,7 @@ def read_npz(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError("is not an .npz file, or a damaged one") from error
 
 
-def read_mat(path: Path) -> dict[str, NDArray[Any]]:
+def read_mat(path: Path) -> dict[str, Array]:
     """Return the numeric and text arrays of a MATLAB file (version 7 or before) by name."""
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError

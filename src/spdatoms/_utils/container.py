@@ -1,8 +1,8 @@
 """One file of arrays and JSON: a zip of uncompressed ``.npy`` members, sealed by a checksum.
 
 `docs/guide/storage.md` describes the layout. Models and checkpoints of dictionary learning are such
-files. Reading trusts nothing: the checksum of all bytes comes first, and memory is allocated only for
-bytes that are there.
+files. Nothing is trusted when a file is read: the checksum of all bytes is compared first, and memory is
+allocated only for bytes that are there.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.files import quoted, replacing
+from spdatoms._utils.typing import Array
 
-Array = NDArray[Any]
 Metadata = dict[str, Any]
 
 #: The member that holds the JSON.

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.tags import StackInputMixin
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import sample_moments
@@ -102,7 +102,7 @@ class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         descriptors = self._queries(X)
         return np.asarray(self.svm_.decision_function(descriptors))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the labels of sequences.
 
         Parameters
@@ -115,7 +115,7 @@ class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (m,)
         """
         descriptors = self._queries(X)
-        labels: NDArray[Any] = self.classes_[self.svm_.predict(descriptors)]
+        labels: Array = self.classes_[self.svm_.predict(descriptors)]
         return labels
 
     def _queries(self, X: Any) -> Floats:

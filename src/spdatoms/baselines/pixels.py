@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_alpha
 from spdatoms._utils.tags import StackInputMixin
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.baselines.scores import decision_values
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
@@ -118,7 +118,7 @@ class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         """
         return decision_values(self._scores(X))
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the labels of images.
 
         Parameters
@@ -131,7 +131,7 @@ class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (m,)
         """
         best = self._scores(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[best]
+        labels: Array = self.classes_[best]
         return labels
 
     def _scores(self, X: Any) -> Floats:

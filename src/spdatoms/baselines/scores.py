@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.baselines.inputs import check_penalty
 
@@ -23,7 +23,7 @@ def decision_values(scores: Floats) -> Floats:
 class ScoredClassifier(ClassifierMixin, SPDEstimator):
     """argmax_c s_c(X), by the scores s_c of a subclass."""
 
-    classes_: NDArray[Any]
+    classes_: Array
 
     @abstractmethod
     def _scores(self, X: FloatArray) -> Floats:
@@ -45,7 +45,7 @@ class ScoredClassifier(ClassifierMixin, SPDEstimator):
         return decision_values(self._scores(self.check_queries(X)))
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the labels of matrices.
 
         Parameters
@@ -58,7 +58,7 @@ class ScoredClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
         """
         scores = self._scores(self.check_queries(X))
-        labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        labels: Array = self.classes_[scores.argmax(axis=1)]
         return labels
 
     @per_matrix

@@ -1,7 +1,7 @@
-"""`SPDSparseClassifierCV`: β and α chosen on the training matrices, for little more than one fit.
+"""`SPDSparseClassifierCV`: β and α chosen by cross-validation on the training matrices.
 
-The divergences between training matrices are computed once. A cell (β, α) of the grid only takes
-their exponential and codes anew, each α from the codes of the one before.
+The divergences between training matrices are computed once. For each cell (β, α) of the
+grid only the exponential and the codes are computed anew, and the codes start from those of the last α.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_choice
 from spdatoms._utils.threads import run_blocks
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification.scores import RULES, scores_of_codes
 from spdatoms.classification.sparse import SPDSparseClassifier
@@ -254,7 +254,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return int(chosen[0]), int(chosen[1])
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the label of each matrix.
 
         Parameters

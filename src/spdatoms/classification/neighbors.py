@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from spdatoms._utils.checks import check_integer
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
 
@@ -102,7 +100,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         return self._votes(self.check_queries(X))[0]
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the label of each matrix.
 
         Parameters
@@ -120,7 +118,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         shares = shares + (0.5 / self.n_neighbors) * (
             (shares == shares.max(axis=1, keepdims=True)) * nearest
         )
-        labels: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
+        labels: Array = self.classes_[shares.argmax(axis=1)]
         return labels
 
     def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:

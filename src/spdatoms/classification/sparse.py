@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.checks import check_alpha, check_choice
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification.scores import RULES, scores_of_codes, warn_of_zero_codes
 from spdatoms.coding import coded_blocks
@@ -171,7 +171,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the label of each matrix.
 
         Parameters
@@ -185,7 +185,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             The labels.
         """
         scores, _ = self._scores(self.check_queries(X))
-        labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
+        labels: Array = self.classes_[scores.argmax(axis=1)]
         return labels
 
     @per_matrix

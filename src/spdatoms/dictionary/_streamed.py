@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.dictionary._coded_data import Part
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import columns_of_entries
@@ -110,12 +110,12 @@ class StreamedCodes:
         return np.asarray(self.here.data)
 
     @property
-    def indices(self) -> NDArray[Any]:
+    def indices(self) -> Array:
         """The columns of `here`."""
         return np.asarray(self.here.indices)
 
     @property
-    def indptr(self) -> NDArray[Any]:
+    def indptr(self) -> Array:
         """The starts of the rows of `here`."""
         return np.asarray(self.here.indptr)
 

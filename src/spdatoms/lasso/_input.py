@@ -11,7 +11,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Floats
+from spdatoms._utils.typing import Array, Floats
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
@@ -47,7 +47,7 @@ class CodingProblem:
     """
 
     gram: Floats
-    cross: NDArray[Any]
+    cross: Array
     query_norm: Floats
     dtype: type[np.floating[Any]]
     limits: tuple[float, float]
@@ -96,7 +96,7 @@ class CodingProblem:
         )
 
 
-def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:
+def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
     """Return ``values`` as a real array with ``ndim`` dimensions, not copied if possible."""
     try:
         array = np.asarray(values)
@@ -109,18 +109,18 @@ def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:
     return array
 
 
-def code_dtype(*arrays: NDArray[Any]) -> type[np.floating[Any]]:
+def code_dtype(*arrays: Array) -> type[np.floating[Any]]:
     """Return float32 when all the arrays are of that type, float64 otherwise."""
     return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
 
 
-def precision(*arrays: NDArray[Any]) -> float:
+def precision(*arrays: Array) -> float:
     """Return the relative rounding error of the coarsest type among the arrays."""
     types = [a.dtype for a in arrays if a.dtype.kind == "f"] or [np.dtype(np.float64)]
     return max(float(np.finfo(t).eps) for t in types)
 
 
-def as_double(array: NDArray[Any]) -> Floats:
+def as_double(array: Array) -> Floats:
     """Return a read-only, C-contiguous float64 view, or such a copy if there is none.
 
     Always read-only, because numba compiles once more for arrays that can be written to.
@@ -183,7 +183,7 @@ def indefinite_message(detail: str) -> str:
     )
 
 
-def checked_cross(cross: ArrayLike, n_atoms: int) -> NDArray[Any]:
+def checked_cross(cross: ArrayLike, n_atoms: int) -> Array:
     """Return k, one row per query, still in its own type and strides. Values are checked by block."""
     array = real_array("cross", cross, ndim=2)
     if array.shape[1] != n_atoms:
@@ -194,7 +194,7 @@ def checked_cross(cross: ArrayLike, n_atoms: int) -> NDArray[Any]:
     return array
 
 
-def finite_block(name: str, array: NDArray[Any], part: slice) -> Floats:
+def finite_block(name: str, array: Array, part: slice) -> Floats:
     """Return the rows ``part`` as float64; ValueError with the first row that is not finite."""
     block = as_double(array[part])
     if not np.isfinite(block.sum()):  # a sum is cheaper than N tests, and as good when it is finite
@@ -228,10 +228,10 @@ def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     return codes
 
 
-def init_block(init: Any, part: slice) -> NDArray[Any]:
+def init_block(init: Any, part: slice) -> Array:
     """Return the rows ``part`` of starting codes, dense; ValueError if they are not finite."""
     rows = init[part]
-    block: NDArray[Any] = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows
+    block: Array = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows
     if not np.isfinite(block).all():
         raise ValueError("init contains NaN or infinity.")
     return block

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
 
 #: The colours of lines and bars, and of those in the background.
 INK, PALE = "#1f3b57", "#9aa7b4"
@@ -41,7 +41,7 @@ def with_grid(ax: Any, axis: str = "both", color: str = "0.92") -> None:
     without_frame(ax)
 
 
-def fitted_attribute(estimator: Any, *names: str) -> NDArray[Any]:
+def fitted_attribute(estimator: Any, *names: str) -> Array:
     """Return the first of these attributes that a fitted estimator has."""
     check_is_fitted(estimator)
     for name in names:
@@ -50,7 +50,7 @@ def fitted_attribute(estimator: Any, *names: str) -> NDArray[Any]:
     raise TypeError(f"{type(estimator).__name__} has no attribute {' or '.join(names)} to draw.")
 
 
-def dense_codes(codes: Any) -> NDArray[Any]:
+def dense_codes(codes: Any) -> Array:
     """Return codes (m, N), which may be a SciPy sparse matrix, as an array."""
     dense = np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes)
     if dense.ndim != 2 or dense.size == 0:

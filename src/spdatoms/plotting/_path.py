@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
 from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute, without_frame
@@ -206,7 +206,7 @@ class RegularisationPathDisplay(Display):
             ax.legend(list(handles.values()), list(handles), fontsize=9, handlelength=2.8, **place)
 
 
-def _default_alphas(cross: NDArray[Any]) -> Floats:
+def _default_alphas(cross: Array) -> Floats:
     """Return 61 values from 2·max|k|, the least α with a zero code, to a thousandth of it."""
     greatest = 2.0 * float(np.abs(cross).max())
     if greatest <= 0:

@@ -1,6 +1,6 @@
 """`save` and `load`: estimators as files of arrays and JSON, without pickle.
 
-Loading runs no code of the file: it names classes of a list, and everything else in it is data. The
+Loading runs no code of the file: it names classes from a list, and everything else in it is data. The
 format is described in ``docs/guide/storage.md``.
 """
 
@@ -16,7 +16,8 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
-from spdatoms._utils.container import Array, Metadata, StorageError, read_container, write_container
+from spdatoms._utils.container import Metadata, StorageError, read_container, write_container
+from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
 from spdatoms.storage._classes import stored_class
 from spdatoms.storage._values import Decoder, Encoder

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.container import DTYPES, METADATA, Array, StorageError
+from spdatoms._utils.container import DTYPES, METADATA, StorageError
+from spdatoms._utils.typing import Array
 from spdatoms.divergences import get_divergence
 from spdatoms.storage._checks import check_stack
 from spdatoms.storage._classes import (

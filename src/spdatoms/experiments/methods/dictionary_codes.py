@@ -8,11 +8,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.dictionary.learning import SPDDictionaryLearning
@@ -37,7 +36,7 @@ class ChosenCodes(BaseEstimator, ABC):
     random_state: int
     max_iter: int
 
-    def fit(self, X: FloatArray, y: NDArray[Any]) -> ChosenCodes:
+    def fit(self, X: FloatArray, y: Array) -> ChosenCodes:
         """Choose the parameters and make the dictionary.
 
         Parameters
@@ -196,7 +195,7 @@ class KSVDCodes(ChosenCodes):
         ]
 
 
-def matches(codes: Codes, y: NDArray[Any]) -> float:
+def matches(codes: Codes, y: Array) -> float:
     """Return how often the nearest other code is of the same class."""
     nearest = NearestNeighbors(n_neighbors=1).fit(codes).kneighbors(return_distance=False)
     return float(np.mean(y[nearest[:, 0]] == y))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import pairwise_distances
 
-from spdatoms._utils.typing import Floats
+from spdatoms._utils.typing import Array, Floats
 from spdatoms.base import check_labels
 from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.divergences.pairwise import pairwise_divergence
@@ -51,7 +49,7 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         """
         return nearest_atom_scores(self._distances(X), self._labels, len(self.classes_))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> Array:
         """Return the class of the nearest sample.
 
         Parameters
@@ -63,7 +61,7 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (m,)
         """
-        labels: NDArray[Any] = self.classes_[self.decision_function(X).argmax(axis=1)]
+        labels: Array = self.classes_[self.decision_function(X).argmax(axis=1)]
         return labels
 
     def _distances(self, X: ArrayLike) -> Floats:

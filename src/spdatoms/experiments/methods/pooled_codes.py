@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 
 
 class PooledCodes(ClassifierMixin, BaseEstimator):
@@ -28,7 +27,7 @@ class PooledCodes(ClassifierMixin, BaseEstimator):
     def __init__(self, learner: Any) -> None:
         self.learner = learner
 
-    def fit(self, X: Sequence[FloatArray], y: NDArray[Any]) -> PooledCodes:
+    def fit(self, X: Sequence[FloatArray], y: Array) -> PooledCodes:
         """Learn a dictionary from the matrices of all bags, and the SVM from the bags.
 
         Parameters
@@ -51,7 +50,7 @@ class PooledCodes(ClassifierMixin, BaseEstimator):
         self.classes_ = self.classifier_.classes_
         return self
 
-    def predict(self, X: Sequence[FloatArray]) -> NDArray[Any]:
+    def predict(self, X: Sequence[FloatArray]) -> Array:
         """Return the label of every bag.
 
         Parameters
@@ -63,7 +62,7 @@ class PooledCodes(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (m,)
         """
-        labels: NDArray[Any] = self.classifier_.predict(self._pooled(X))
+        labels: Array = self.classifier_.predict(self._pooled(X))
         return labels
 
     def _pooled(self, X: Sequence[FloatArray]) -> Floats:

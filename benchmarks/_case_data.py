@@ -1,4 +1,4 @@
-"""The data of `same_results.py`, and how everything an estimator has learned and says gets a name."""
+"""The data of `same_results.py`, and names for everything that an estimator has learned and returns."""
 
 from __future__ import annotations
 

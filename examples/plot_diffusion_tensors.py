@@ -9,8 +9,8 @@ free water and bundles of fibres of several directions come apart without any th
 
 # %%
 # A small scan that comes with dipy: 10×10×10 voxels, 64 directions. Water moves along :math:`g` so that
-# :math:`\log S = \log S_0 - b\, g^\top D g`, which is linear in the tensor :math:`D`. Least squares know
-# nothing of the cone, and where the signal is weak some tensors come out with negative eigenvalues.
+# :math:`\log S = \log S_0 - b\, g^\top D g`, which is linear in the tensor :math:`D`. Least squares
+# ignore the cone, and where the signal is weak some tensors have negative eigenvalues.
 
 import numpy as np
 from dipy.core.gradients import gradient_table

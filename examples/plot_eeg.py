@@ -59,7 +59,7 @@ except ValueError as error:
     print(error)
 
 # %%
-# The remedy is to leave the rank that is not there: pyRiemann's `Whitening` with 15 components, fitted
+# The remedy is to reduce the dimension to the rank: pyRiemann's `Whitening` with 15 components, fitted
 # within each fold like any other step.
 
 classifiers = {
@@ -84,8 +84,8 @@ within = {
 
 # %%
 # From Monday to Tuesday. The displaced cap changes every covariance :math:`X` to :math:`AXA^\top` with
-# an unknown :math:`A`. Divergences that are invariant to congruence are not helped by that: the *same*
-# :math:`A` on both sides cancels, but here only one side moves. **Re-centring** removes it: each
+# an unknown :math:`A`. That divergences are invariant to congruence does not help: the *same*
+# :math:`A` on both sides cancels, but here only one side changes. **Re-centring** removes it: each
 # recording is whitened by its own Riemannian mean, for which no labels are needed.
 
 whiten = make_pipeline(Covariances("scm"), Whitening(dim_red={"n_components": CHANNELS - 1}))
@@ -134,5 +134,5 @@ plt.show()
 # %%
 # The warning that many queries got an all-zero code is worth reading: it says that Tuesday's matrices
 # are far from all of Monday's. A mean of each class, or a plane, is less easily lost; after re-centring
-# a few well-chosen neighbours are worth more than they. How that depends on the number of training
-# matrices is the matter of :ref:`sphx_glr_gallery_plot_few_samples.py`.
+# a few well-chosen neighbours do better than both. How that depends on the number of training
+# matrices is the subject of :ref:`sphx_glr_gallery_plot_few_samples.py`.

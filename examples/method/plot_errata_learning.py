@@ -100,7 +100,7 @@ for (metric, printed), history in curves.items():
 
 # %%
 # With the printed updates the atoms run away from the data until few codes, or none, use them: 500, one for every
-# sample, is the objective of a dictionary of nothing. With the corrected ones it goes down.
+# sample, is the objective of an empty dictionary. With the corrected ones it goes down.
 # :class:`~spdatoms.SPDDictionaryLearning` adds safeguards on top: a step that does not lower the objective is shortened
 # or refused, so that its curve never rises, on any data.
 

@@ -43,7 +43,7 @@ for (metric, rule), values in accuracy.items():
 # %%
 # **2. The cost.** The paper counts :math:`\frac{2}{3} n^3` operations for S, and :math:`2n^{2.3} + \frac{1}{2} n^3` for
 # J, with an inverse for every pair. Inverses belong to single matrices, not to pairs: computed once, J is
-# one inner product of :math:`n(n+1)` numbers a pair, all pairs are one matrix product, and J is the
+# one inner product of :math:`n(n+1)` numbers per pair, all pairs are one matrix product, and J is the
 # cheaper one at every size, the more so the larger n is.
 
 sizes = (2, 3, 5, 8, 12, 22, 35, 50)
@@ -90,7 +90,7 @@ for update in ("centre", "gradient"):
     curves[update] = seconds * np.arange(1, 16) / 15, learner.objective_[1::2]
 
 # %%
-# The residual rule is clearly better than the maximum, and by less than that better than the sum. J is
+# The residual rule is clearly better than the maximum, and slightly better than the sum. J is
 # cheaper everywhere, not only below 35. The lengths agree up to :math:`\sqrt8`. Closed-form updates get
 # further in the same time with the Stein kernel.
 

@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, map_in_threads, run_blocks
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -24,6 +25,16 @@ def test_every_item_once(n_items, block, n_jobs):
 
     run_blocks(task, n_items, block, n_jobs)
     assert sorted(seen) == list(range(n_items))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 3])
+def test_mapped_results_are_in_order(n_jobs) -> None:
+    def square(i: int) -> int:
+        time.sleep(0.002 * (i % 3))
+        return i * i
+
+    assert map_in_threads(square, 20, n_jobs) == [i * i for i in range(20)]
+    assert map_in_threads(square, 0, n_jobs) == []
 
 
 def test_block_slices():

@@ -27,9 +27,6 @@ from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseClas
 
 Floats = NDArray[np.float64]
 
-#: How many times as fast as pyRiemann's distances.
-REQUIRED = {"stein": 30.0, "jeffrey": 80.0}
-GRID_CEILING = 15.0
 BETAS = tuple(0.095 * factor for factor in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0))
 ALPHAS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 
@@ -86,14 +83,14 @@ def main() -> None:
     with threadpool_limits(1):
         seconds, grid = headline(options.repeats), grid_cost(options.repeats)
     pairs = 140 * 109
-    print(f"pyRiemann's AIRM distances: {1e3 * seconds['pyriemann'] / pairs:.3f} ms a pair")
-    for name, required in REQUIRED.items():
+    print(f"pyRiemann's AIRM distances: {1e3 * seconds['pyriemann'] / pairs:.3f} ms per pair")
+    for name in ("stein", "jeffrey"):
         print(
             f"{name}: {1e3 * seconds[name]:.1f} ms, {seconds['pyriemann'] / seconds[name]:.0f}× "
-            f"pyRiemann's AIRM (≥ {required:.0f}), {seconds['airm'] / seconds[name]:.1f}× our own"
+            f"pyRiemann's AIRM, {seconds['airm'] / seconds[name]:.1f}× our own"
         )
     ratio = grid["grid"] / grid["plain"]
-    print(f"6×6 grid: {grid['grid']:.2f} s, {ratio:.1f} plain runs of {grid['plain']:.2f} s (≤ 15)")
+    print(f"6×6 grid: {grid['grid']:.2f} s, {ratio:.1f} plain runs of {grid['plain']:.2f} s")
     if options.json:
         figures = {"machine": machine(), "headline": seconds, "grid": grid}
         options.json.write_text(json.dumps(figures, indent=2))

@@ -169,7 +169,7 @@ print(time.perf_counter() - start)
 def start_up() -> dict[str, float]:
     """Measure and print the first call of the solver on an empty numba cache and on a full one."""
     (cold,), (warm,) = first_calls(FIRST_CALL, repeats=3)
-    print(f"first call: {cold:.1f} s on a cold cache (≤ 8), {warm:.2f} s on a warm one (≤ 1)")
+    print(f"first call: {cold:.1f} s on a cold cache, {warm:.2f} s on a warm one")
     return {"cold": cold, "warm": warm}
 
 

@@ -62,7 +62,7 @@ def matrices(count: int, seed: int) -> np.ndarray:
 
 
 def store(path: str, count: int) -> None:
-    """Write so many matrices to a Zarr array, chunk by chunk."""
+    """Write this many matrices to a Zarr array, chunk by chunk."""
     array = zarr.create_array(
         path,
         shape=(count, SIZE, SIZE),
@@ -96,7 +96,7 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
 
 @contextmanager
 def workers(count: int, processes: bool, limit: str) -> Iterator[Client]:
-    """Give a client with so many workers of one thread each, or one worker of so many threads."""
+    """Give a client with this many workers of one thread each, or one worker with this many threads."""
     with (
         dask.config.set(WORKERS),
         LocalCluster(  # type: ignore[no-untyped-call]
@@ -142,7 +142,7 @@ def report(name: str, seconds: float, count: int, note: str = "") -> None:
 
 
 def on_workers(X: Any, count: int, processes: bool, limit: str, expected: Any) -> float:
-    """Learn on so many workers; print what it took."""
+    """Learn on this many workers; print what it took."""
     with workers(count, processes, limit) as client:
         client.run(warm_up)
         learner().set_params(max_iter=1).fit(X[: 4 * CHUNK])
@@ -249,40 +249,40 @@ def constant(X: Any) -> None:
 
 
 def coding_cost(fitted: Any, data: np.ndarray) -> str:
-    """Say what it costs to code matrices in memory."""
+    """Return what it costs to code matrices in memory."""
     seconds, _ = timed(partial(fitted.transform, data))
     return f"coding {seconds / len(data) * 1e6:.1f} us/matrix"
 
 
-def nothing(matrices: None, piece: Any, left: None, *shared: Any) -> tuple[None, np.ndarray]:
-    """Leave nothing, and return a term of the size that coding returns."""
+def nothing(matrices: None, span: Any, state: None, *shared: Any) -> tuple[None, np.ndarray]:
+    """Return no state, and a term of the size that coding returns."""
     return None, np.ones(N_ATOMS * SIZE * (SIZE + 1) // 2 + N_ATOMS**2)
 
 
-def term_of_nothing(matrices: None, piece: Any, left: None, *shared: Any) -> np.ndarray:
+def term_of_nothing(matrices: None, span: Any, state: None, *shared: Any) -> np.ndarray:
     """Return a small term."""
     return np.ones(N_ATOMS)
 
 
-def scheduling(pieces: int = 1024) -> None:
-    """Make passes that neither read nor compute: what a piece costs the scheduler, and a pass at least."""
-    parts = [slice(i, i + 1) for i in range(pieces)]
-    X = da.ones((pieces, 2, 2), chunks=(1, 2, 2))
+def scheduling(spans: int = 1024) -> None:
+    """Make passes that neither read nor compute: what the scheduler needs per span, and for a pass at least."""
+    parts = [slice(i, i + 1) for i in range(spans)]
+    X = da.ones((spans, 2, 2), chunks=(1, 2, 2))
     with workers(2, True, "2GB") as client, block_budget(1_000_000):
         client.run(warm_up)
-        sweeps, few = (DaskStream(X[:count]).sweeps(parts[:count], 1) for count in (pieces, 2))
-        passes = {
-            "sums": partial(sweeps.total, term_of_nothing, None),
-            "sums and codes": partial(sweeps.run, nothing, None),
+        many, few = (DaskStream(X[:count]).passes(parts[:count], 1) for count in (spans, 2))
+        runs = {
+            "sums": partial(many.total, term_of_nothing, None),
+            "sums and codes": partial(many.run, nothing, None),
         }
-        for name, sweep in passes.items():
-            sweep()
+        for name, run in runs.items():
+            run()
             cpu = time.process_time()
-            seconds, _ = timed(sweep)
-            each, here = seconds / pieces * 1e3, (time.process_time() - cpu) / pieces * 1e3
-            print(f"scheduling, {name}: {each:.2f} ms a piece, {here:.2f} of processor time here")
+            seconds, _ = timed(run)
+            each, here = seconds / spans * 1e3, (time.process_time() - cpu) / spans * 1e3
+            print(f"scheduling, {name}: {each:.2f} ms per span, {here:.2f} of processor time here")
         least = min(timed(partial(few.run, nothing, None))[0] for _ in range(20))
-        print(f"a pass of two pieces that do nothing: {least * 1e3:.0f} ms", flush=True)
+        print(f"a pass over two spans that does nothing: {least * 1e3:.0f} ms", flush=True)
 
 
 if __name__ == "__main__":

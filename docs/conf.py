@@ -110,12 +110,12 @@ html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
     # The tables of results are wide.
-    "secondary_sidebar_items": {"**": ["page-toc"], "results": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "theory/results": []},
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 7,
+    "github_url": "https://github.com/spdatoms/spdatoms",
 }
-html_sidebars = {"index": [], "installation": [], "guide": [], "changelog": []}
+html_sidebars = {"index": []}
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

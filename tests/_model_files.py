@@ -1,4 +1,4 @@
-"""Files of models for the tests of storage: written and read by hand, see docs/storage.md."""
+"""Files of models for the tests of storage: written and read by hand, see docs/guide/storage.md."""
 
 from __future__ import annotations
 

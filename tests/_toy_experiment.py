@@ -7,15 +7,23 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms import SPDSparseClassifier
-from spdatoms.experiments import Experiment, Method, Outcome, Published, Samples, Setting, Task
-from spdatoms.experiments.methods.dictionary_codes import halves
+from spdatoms.experiments import (
+    Experiment,
+    LabelledViews,
+    Method,
+    Outcome,
+    Published,
+    Setting,
+    Task,
+)
+from spdatoms.experiments.division import halves
 
 
-def two_kinds(count: int = 20, seed: int = 0) -> Samples:
+def two_kinds(count: int = 20, seed: int = 0) -> LabelledViews:
     samples = np.random.default_rng(seed).standard_normal((2 * count, 3, 12))
     samples[count:, 2] *= 3.0
     covariances = samples @ samples.swapaxes(1, 2) / 12
-    return Samples(np.repeat(["round", "long"], count), {"covariances": covariances})
+    return LabelledViews(np.repeat(["round", "long"], count), {"covariances": covariances})
 
 
 class Toy(Experiment):
@@ -29,10 +37,10 @@ class Toy(Experiment):
     )
     evaluations = 0
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         return {"": two_kinds(seed=0 if folder is None else 1)}
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         train, test = halves(data.y, rng)
         return Task(data.take(train), {"accuracy": data.take(test)})
 

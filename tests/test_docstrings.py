@@ -19,6 +19,7 @@ from conformance.estimators import every_estimator
 #: The modules whose names are public: those in ``__all__`` or, without one, those defined there.
 PUBLIC_MODULES = [
     "spdatoms",
+    "spdatoms.base",
     "spdatoms.baselines",
     "spdatoms.classification",
     "spdatoms.clustering",
@@ -117,6 +118,17 @@ def test_parameters_are_documented_as_they_are(thing):
         assert sorted(names) == sorted(parameters(thing))
 
 
+@pytest.mark.parametrize("thing", PUBLIC)
+def test_defaults_are_documented(thing):
+    if is_exception(thing):
+        return  # takes a message
+    text = section(inspect.getdoc(thing) or "", "Parameters")
+    for name, parameter in inspect.signature(thing).parameters.items():
+        found = re.search(rf"^(?:\w+, )*{name}(?:, \w+)* : (.*)$", text, flags=re.M)
+        if found and parameter.default is not parameter.empty:
+            assert "default=" in found.group(1), name
+
+
 def described(record: Any) -> set[str]:
     """Return the fields of a dataclass that have a comment ``#:`` above them."""
     return set(re.findall(r"#: [^\n]*\n\s+(\w+):", inspect.getsource(record)))
@@ -134,7 +146,7 @@ def test_returns_are_documented(thing):
 
 
 def tells_what_it_returns(function: Any, docstring: str) -> bool:
-    """Say whether there is a section, or a sentence; that fit returns the estimator is known."""
+    """Return whether there is a section, or a sentence; that fit returns the estimator is known."""
     returns = str(inspect.signature(function).return_annotation)
     if returns == "None" or function.__name__ in ("fit", "partial_fit"):
         return True

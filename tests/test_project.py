@@ -82,7 +82,8 @@ def test_readme_commands():
 
 
 @pytest.mark.skipif(
-    not (ROOT / ".ci" / "run").exists() or not shutil.which("bash"), reason="needs .ci/run and bash"
+    os.name != "posix" or not (ROOT / ".ci" / "run").exists() or not shutil.which("bash"),
+    reason="needs .ci/run and bash",
 )
 def test_ci_runs_the_command_of_the_readme():
     script = ROOT / ".ci" / "run"
@@ -105,7 +106,7 @@ def test_examples_in_readme():
     assert classifier.score(X[1::2], y[1::2]) > 0.8
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", sorted(path.name for path in ROOT.glob("*.md")))
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     headings = re.findall(r"^#+ (.*)$", text, flags=re.M)
@@ -129,6 +130,7 @@ def test_citation():
     yaml = pytest.importorskip("yaml")
     citation = yaml.safe_load(text)
     assert citation["type"] == "software"
+    assert citation["version"] == spdatoms.__version__
     (paper,) = citation["references"]
     assert [author["family-names"] for author in paper["authors"]] == [
         "Harandi",
@@ -136,6 +138,17 @@ def test_citation():
         "Lovell",
         "Sanderson",
     ]
+
+
+@pytest.mark.skipif(not (ROOT / ".github").exists(), reason="needs the workflows of the checkout")
+def test_tests_run_on_every_python_of_the_classifiers():
+    yaml = pytest.importorskip("yaml")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    stated = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    matrix = yaml.safe_load(workflow)["jobs"]["test"]["strategy"]["matrix"]
+    assert matrix["python"] == stated
+    assert project["requires-python"] == f">={stated[0]}"
 
 
 def test_package_is_typed():

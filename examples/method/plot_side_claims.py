@@ -60,14 +60,14 @@ for n in sizes:
         values.append(1e6 * best / len(Z) ** 2)
 
 # %%
-# **3. Lengths.** A random smooth curve in the cone, cut into ever more pieces. The sum of the distances
+# **3. Lengths.** A random smooth curve in the cone, cut into ever more segments. The sum of the distances
 # :math:`\sqrt{S}` and AIRM of successive points tends to the length; their ratio to :math:`\sqrt8`, since
 # :math:`S = \text{AIRM}^2/8` to second order.
 
 A, B = rng.standard_normal((2, 4, 4))
-pieces = np.array([2, 4, 8, 16, 32, 64, 128])
+segments = np.array([2, 4, 8, 16, 32, 64, 128])
 ratios = []
-for count in pieces:
+for count in segments:
     t = np.linspace(0, 1, count + 1)[:, None, None]
     points = expm(2 * np.sin(2 * t) * (A + A.T) / 2 + np.cos(3 * t) * (B + B.T))
     S, airm = (
@@ -118,11 +118,11 @@ ax.set_xticks(sizes, sizes)
 ax.minorticks_off()
 ax.set(xlabel="n", ylabel="µs a pair", title="2. cost, inverses included")
 ax = axes[1, 0]
-ax.semilogx(pieces, ratios, "ko-", base=2)
+ax.semilogx(segments, ratios, "ko-", base=2)
 ax.axhline(np.sqrt(8), color="0.6", linewidth=0.8)
 ax.text(2, np.sqrt(8) + 0.004, "√8", va="bottom", color="0.3")
-ax.set_xticks(pieces, pieces)
-ax.set(xlabel="pieces of the curve", ylabel="AIRM length / S length", title="3. lengths of curves")
+ax.set_xticks(segments, segments)
+ax.set(xlabel="segments of the curve", ylabel="AIRM length / S length", title="3. lengths of curves")
 ax = axes[1, 1]
 for (update, (seconds, objective)), style in zip(curves.items(), ("ko-", "ko--"), strict=True):
     ax.plot(

@@ -1,79 +1,170 @@
-"""What the estimators on stacks of SPD matrices share."""
+"""What estimators on stacks of SPD matrices share; users' own estimators build on it, too.
+
+An estimator derives from `SPDEstimator`, checks its matrices with `SPDEstimator.check_training_matrices`
+and `SPDEstimator.check_queries`, and marks each method that has one result per matrix with `per_matrix`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.tags import StackInputMixin
+from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
+from spdatoms.scale.lazy import by_chunks
+from spdatoms.scale.source import open_stream
 
-#: Methods with one result a matrix: of data in pieces they give the result piece by piece.
-_PER_MATRIX = ("transform", "predict", "predict_proba", "decision_function", "_losses")
+__all__ = ["SPDEstimator", "check_labels", "check_streamable", "per_matrix"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class SPDEstimator(BaseEstimator):
-    """An estimator whose input has the shape (m, n, n).
+class SPDEstimator(StackInputMixin, BaseEstimator):
+    """An estimator whose input X has the shape (m, n, n): m SPD matrices.
 
-    What it computes for each matrix of a Dask array is a Dask array; see `spdatoms.scale`.
+    Attributes
+    ----------
+    n_features_in_ : int
+        The size n of the matrices seen in fit.
+
+    See Also
+    --------
+    per_matrix : Lets ``transform``, ``predict`` and the like take Dask arrays and long memory maps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import ClassifierMixin
+    >>> from spdatoms.base import SPDEstimator, check_labels, per_matrix
+    >>> class LargestTrace(ClassifierMixin, SPDEstimator):
+    ...     def fit(self, X, y):
+    ...         X = self.check_training_matrices(X)
+    ...         self.classes_, labels = check_labels(y, len(X))
+    ...         self.label_ = self.classes_[labels[np.trace(X, axis1=1, axis2=2).argmax()]]
+    ...         return self
+    ...
+    ...     @per_matrix
+    ...     def predict(self, X):
+    ...         return np.full(len(self.check_queries(X)), self.label_)
+    >>> X = np.array([[[2.0, 0.0], [0.0, 1.0]], [[9.0, 1.0], [1.0, 3.0]]])
+    >>> LargestTrace().fit(X, ["small", "large"]).predict(X)
+    array(['large', 'large'], dtype='<U5')
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        for name in _PER_MATRIX:
-            if name in cls.__dict__:
-                setattr(cls, name, _in_pieces(cls.__dict__[name]))
+    n_features_in_: int
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        tags.input_tags.two_d_array = False
-        return tags
+    def check_training_matrices(self, X: ArrayLike) -> FloatArray:
+        """Check the matrices given to ``fit``, and set ``n_features_in_``.
 
-    def _check_training_matrices(self, X: ArrayLike) -> FloatArray:
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            X in single or double precision, as `spdatoms.check_spd` returns it.
+        """
         X = check_spd(X)
         self.n_features_in_ = X.shape[-1]
         return X
 
-    def _check_queries(self, X: ArrayLike) -> FloatArray:
+    def check_queries(self, X: ArrayLike) -> FloatArray:
+        """Check that the estimator is fitted, and that X holds matrices of the size seen in ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            X in single or double precision, as `spdatoms.check_spd` returns it.
+        """
         check_is_fitted(self)
         return check_size(check_spd(X), self.n_features_in_)
 
 
-def _in_pieces(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method of an estimator, such that it takes Dask arrays and long memory maps, too."""
+def per_matrix(method: Method) -> Method:
+    """Decorate a method with one result per matrix: it takes Dask arrays and long memory maps, too.
+
+    The result for a Dask array is a Dask array with the same chunks, not yet computed. For a memory map
+    longer than `spdatoms.scale.block_budget` it is computed block by block.
+
+    Parameters
+    ----------
+    method : callable
+        A method ``method(self, X, *args, **kwargs)`` of an `SPDEstimator`, which returns an array whose
+        i-th row (or entry) depends on ``X[i]`` alone. Other arguments reach every block as they are.
+
+    Returns
+    -------
+    callable
+        The method. A subclass may override it, and call it with ``super()``.
+
+    See Also
+    --------
+    SPDEstimator : Has an example.
+    """
 
     @wraps(method)
-    def of_any(self: SPDEstimator, X: Any) -> Any:
+    def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_streamed(X):
-            return method(self, X)
-        from spdatoms.scale.lazy import in_pieces
+            return method(self, X, *args, **kwargs)
+        # Blocks are not streamed: they come back here, and go to the method itself.
+        return by_chunks(of_any, self, X, *args, **kwargs)
 
-        return in_pieces(method, self, X)
-
-    return of_any
-
-
-def check_streamable(X: Any, n_jobs: int | None) -> Any:
-    """Return X as `check_spd` does or, if it is to be read in pieces, as a `spdatoms.scale.Stream`."""
-    if not is_streamed(X):
-        return check_spd(X)
-    from spdatoms.scale import open_stream
-
-    return open_stream(X, n_jobs)
+    return cast(Method, of_any)
 
 
-def check_labels(y: ArrayLike, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the classes and, for each of ``count`` labels, the index of its class."""
+def check_streamable(X: Any, n_jobs: int | None = None) -> Any:
+    """Check matrices that may be too many for the memory.
+
+    Parameters
+    ----------
+    X : array-like or dask.array.Array of shape (m, n, n)
+        SPD matrices.
+    n_jobs : int, default=None
+        The number of threads that read a memory map.
+
+    Returns
+    -------
+    ndarray of shape (m, n, n) or Stream
+        X as `spdatoms.check_spd` returns it or, for a Dask array or a long memory map, a
+        `spdatoms.scale.Stream`.
+    """
+    return open_stream(X, n_jobs) if is_streamed(X) else check_spd(X)
+
+
+def check_labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], Indices]:
+    """Check the labels given to a classifier.
+
+    Parameters
+    ----------
+    y : array-like of shape (count,)
+        The labels.
+    count : int
+        The number of matrices.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The different labels, sorted.
+    indices : ndarray of shape (count,)
+        For each label the index of its class.
+    """
     if y is None:
         raise ValueError("y is missing: a classifier needs a label for every matrix of X.")
     labels = column_or_1d(y, warn=True)

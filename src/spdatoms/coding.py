@@ -2,19 +2,86 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.checks import check_alpha, check_size
-from spdatoms._utils.typing import FloatArray
-from spdatoms.base import SPDEstimator
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.lasso.solve import sparse_code
+
+__all__ = ["SPDSparseCoder"]
+
+#: Bytes of matrices that are coded at a time, so that what is computed on the way stays small and warm.
+_BLOCK_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class CodedBlock:
+    """Consecutive queries with what coding finds out about them.
+
+    Attributes
+    ----------
+    rows : slice
+        Which of the queries they are.
+    cross : ndarray of shape (m, N)
+        Their kernel values with the atoms.
+    codes : ndarray of shape (m, N)
+        Their codes.
+    losses : ndarray of shape (m,)
+        1 − 2 yᵀk + yᵀKy + α‖y‖₁ of every code y.
+    """
+
+    rows: slice
+    cross: FloatArray
+    codes: FloatArray
+    losses: Floats
+
+
+def coded_blocks(
+    X: FloatArray,
+    kernel: Kernel,
+    alpha: float,
+    *,
+    positive: bool = False,
+    n_jobs: int | None = None,
+) -> Iterator[CodedBlock]:
+    """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block."""
+    for rows in block_slices(len(X), max(1, _BLOCK_BYTES // (X.itemsize * X.shape[-1] ** 2))):
+        cross = kernel.cross_checked(X[rows])
+        codes, certificate = sparse_code(
+            kernel.gram_,
+            cross,
+            alpha,
+            positive=positive,
+            return_certificate=True,
+            check_gram=False,
+            n_jobs=n_jobs,
+        )
+        yield CodedBlock(rows, cross, codes, certificate.objective)
+
+
+def code_matrices(
+    X: FloatArray,
+    kernel: Kernel,
+    alpha: float,
+    *,
+    positive: bool = False,
+    n_jobs: int | None = None,
+) -> FloatArray:
+    """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
+    blocks = coded_blocks(X, kernel, alpha, positive=positive, n_jobs=n_jobs)
+    codes = [block.codes for block in blocks]
+    return codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -25,21 +92,21 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), optional
+    dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms.
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
-    beta : float or "auto"
-        ``"auto"`` is the reciprocal of the median divergence between two atoms.
-    alpha : float or "auto"
-        The price of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
+    beta : float or "auto", default="auto"
+        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two atoms.
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
         indefinite and had to be corrected.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    positive : bool
+    positive : bool, default=False
         Ask for y ≥ 0.
-    n_jobs : int, optional
-        The number of threads.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -82,9 +149,22 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
-        """Compute the Gram matrix of the dictionary, which is X (N, n, n) if none was given."""
+        """Compute the Gram matrix of the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices: the atoms, if no dictionary was given.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        SPDSparseCoder
+            The estimator itself.
+        """
         check_alpha(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         if self.dictionary is None:
             self.atoms_ = X
         else:
@@ -94,22 +174,28 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
-        codes: FloatArray = sparse_code(
-            self.kernel_.gram_,
-            self.kernel_.cross_checked(X),
-            self.alpha_,
-            positive=self.positive,
-            check_gram=False,
-            n_jobs=self.n_jobs,
+        """Code matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, N)
+            The codes, one per row.
+        """
+        X = self.check_queries(X)
+        return code_matrices(
+            X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
         )
-        return codes
 
     @property
-    def _n_features_out(self) -> Any:
+    def _n_features_out(self) -> int:
         return len(self.atoms_)

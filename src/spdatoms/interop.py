@@ -20,21 +20,21 @@ def pyriemann_metric(
 ) -> dict[str, Callable[..., Any]]:
     """Return ``{"mean": …, "distance": …}``, the ``metric`` of pyRiemann's MDM, Kmeans, Potato and others.
 
-    They then compute with the divergences of this library: many times faster, refusing matrices
-    that are not SPD instead of returning a number for them.
+    These estimators then compute with the divergences of this library: many times faster, and with an
+    error for matrices that are not SPD instead of a number.
 
     Parameters
     ----------
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         A divergence, see `pairwise_divergence`.
-    n_jobs : int, optional
-        The number of threads for distances, one if not given.
+    n_jobs : int, default=None
+        The number of threads for distances.
 
     Returns
     -------
     dict
-        The callable ``mean(X, sample_weight=None)``, and ``distance(A, B, squared=False)``, which is
-        √d, or d if squared: every divergence here is the square of a distance or takes its place.
+        The callables ``mean(X, sample_weight=None)`` and ``distance(A, B, squared=False)``, which is √d,
+        or d if squared: every divergence here is a squared distance or is used as one.
 
     Examples
     --------
@@ -76,5 +76,5 @@ def _distance(
     stack = A.reshape(-1, *A.shape[-2:])
     d = pairwise_divergence(stack, np.asarray(B)[None], metric=metric, n_jobs=n_jobs)
     d = d.reshape(A.shape[:-2])
-    # [()] makes a number of the distance between two single matrices, as pyRiemann does.
+    # [()] turns the distance between two single matrices into a number, as in pyRiemann.
     return np.asarray(d if squared else np.sqrt(d))[()]

@@ -77,6 +77,7 @@ def test_an_exception_stops_the_run(error, n_jobs):
         assert begun == [0, 1, 2, 3]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt_reaches_the_waiting_thread(n_jobs):
     """Ctrl-C while blocks run: those under way end, the rest is dropped."""
@@ -112,6 +113,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize(("metric", "m", "n"), [("stein", 3000, 43), ("jeffrey", 2500, 43)])
 def test_a_long_computation_can_be_interrupted(metric, m, n):
     """With one thread it goes on with two; with two, that is the end of it."""

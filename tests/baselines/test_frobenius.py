@@ -14,12 +14,12 @@ from spdatoms.baselines.frobenius import admissible
 from spdatoms.geometry import unvech, vech
 
 
-def nnls(x: np.ndarray, D: np.ndarray, price: float) -> np.ndarray:
-    """min_{y≥0} ‖x − Dᵀy‖² + price·Σy, as least squares with completed squares.
+def nnls(x: np.ndarray, D: np.ndarray, penalty: float) -> np.ndarray:
+    """min_{y≥0} ‖x − Dᵀy‖² + penalty·Σy, as least squares with completed squares.
 
-    With D of full row rank there is a w with 2Dw = −price·1, and the problem is that of x + w.
+    With D of full row rank there is a w with 2Dw = −penalty·1, and the problem is that of x + w.
     """
-    w = np.linalg.lstsq(2.0 * D, np.full(len(D), -price), rcond=None)[0]
+    w = np.linalg.lstsq(2.0 * D, np.full(len(D), -penalty), rcond=None)[0]
     return scipy.optimize.nnls(D.T, x + w)[0]
 
 
@@ -28,8 +28,8 @@ def nnls(x: np.ndarray, D: np.ndarray, price: float) -> np.ndarray:
 def test_codes_equal_nonnegative_least_squares(alpha, scale) -> None:
     D, X = random_spd(9, 5, seed=1), random_spd(20, 5, seed=2)
     codes = FrobeniusSparseCoder(scale * D, alpha=alpha).fit(scale * D).transform(scale * X)
-    price = alpha * np.mean(np.sum(D**2, axis=(1, 2)))
-    expected = [nnls(x.ravel(), D.reshape(9, -1), price) for x in X]
+    penalty = alpha * np.mean(np.sum(D**2, axis=(1, 2)))
+    expected = [nnls(x.ravel(), D.reshape(9, -1), penalty) for x in X]
     np.testing.assert_allclose(codes, expected, atol=1e-7)
     assert (codes >= 0).all()
     assert (codes == 0).any()

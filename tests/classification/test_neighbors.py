@@ -51,7 +51,15 @@ def test_many_queries_are_taken_in_blocks(labelled, monkeypatch) -> None:
     np.testing.assert_array_equal(model.predict_proba(X), whole)
 
 
-@pytest.mark.parametrize("k", [0, -1, 25])
-def test_bad_number_of_neighbours(labelled, k) -> None:
-    with pytest.raises(ValueError, match=r"n_neighbors must be between 1 and .* 24, got"):
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (0, "n_neighbors must be an integer ≥ 1, got 0"),
+        (-1, "n_neighbors must be an integer ≥ 1, got -1"),
+        (True, "n_neighbors must be an integer ≥ 1, got True"),
+        (25, "n_neighbors must be between 1 and .* 24, got 25"),
+    ],
+)
+def test_bad_number_of_neighbours(labelled, k, message) -> None:
+    with pytest.raises(ValueError, match=message):
         SPDKNeighborsClassifier(k).fit(*labelled)

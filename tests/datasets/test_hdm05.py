@@ -205,11 +205,11 @@ def edit(path: Path, old: str, new: str) -> None:
         ("HDM_bd_squat1Reps_001_120.amc", "root 0 3 0", "root 0 x 0", "could not convert"),
         ("HDM_bd_squat1Reps_001_120.amc", "\n1\n", "\n7\n", "no frame 1"),
         ("HDM_bd.asf", ":hierarchy", ":nothing", "no section ':hierarchy'"),
-        ("HDM_bd.asf", "    b7 b8\n", "", "place of the bone 'b8'"),
+        ("HDM_bd.asf", "    b7 b8\n", "", "place the bone 'b8'"),
         ("HDM_bd.asf", "length 1.0", "length 0", "unit of length"),
         ("HDM_bd.asf", "dof rx", "dof rx tx", "other than rx, ry, rz"),
         ("HDM_bd.asf", "direction 0 1 0", "direction up", "three numbers"),
-        ("HDM_bd.asf", "root b0", "b29 b0", "does not hang on the root"),
+        ("HDM_bd.asf", "root b0", "b29 b0", "is not connected to the root"),
     ],
 )
 def test_hdm05_damaged(tmp_path, file, old, new, words):

@@ -161,7 +161,7 @@ def test_kinematic_features_see_motion() -> None:
         (person_features, COLOUR, np.dstack([COLOUR, GREY]), "leave out the transparency"),
         (material_features, COLOUR, GREY, "image must be a colour image"),
         (kinematic_features, VIDEO, VIDEO[:1], "video has one frame only"),
-        (kinematic_features, VIDEO, VIDEO[:, :9], "frames of 9×32 pixels, but optical flow takes"),
+        (kinematic_features, VIDEO, VIDEO[:, :9], "frames of 9×32 pixels, but optical flow needs"),
         (kinematic_features, VIDEO, VIDEO[..., None] * np.ones(3), "a colour one of shape"),
     ],
 )

@@ -132,7 +132,7 @@ def test_errors_name_the_item() -> None:
     assert len(KinematicCovariance().transform([film])[0]) == 1
     with pytest.raises(
         ValueError,
-        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 takes 16×32×32",
+        match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 needs 16×32×32",
     ):
         KinematicCovariance().transform([film, film[1:]])
     with pytest.raises(

@@ -12,9 +12,8 @@ from spdatoms import pairwise_divergence
 from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._gram_margin import GramMargin, has_margin
 from spdatoms.dictionary._update import AtomUpdate
-from spdatoms.dictionary.problem import settle
+from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences import get_divergence
-from spdatoms.divergences.atom_sums import atom_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -26,9 +25,9 @@ def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
     X, _ = wishart_classes(6, 20)
     divergence = get_divergence(metric)
     D = X[:8]
-    problem = settle(X, D, divergence, "auto", 0.02)
+    problem = fix_problem(X, D, divergence, "auto", 0.02)
     K = problem.gram(D)
-    data = CodedData(X, atom_sums(divergence), problem.beta, 8, None)
+    data = CodedData(X, divergence.atom_sums(), problem.beta, 8, None)
     data.code(problem.ridged(K), D, problem.alpha)
     rule = problem.rule("centre", 3, X)
     one = AtomUpdate(rule, data, D, K)
@@ -62,9 +61,9 @@ def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
     X = random_spd(120, 3, condition=1e3, seed=3)
     divergence = get_divergence("jeffrey")
     D = X[:16]
-    problem = settle(X, D, divergence, 0.01, 1e-3)
+    problem = fix_problem(X, D, divergence, 0.01, 1e-3)
     K = problem.gram(D)
-    data = CodedData(X, atom_sums(divergence), problem.beta, 16, None)
+    data = CodedData(X, divergence.atom_sums(), problem.beta, 16, None)
     data.code(problem.ridged(K), D, problem.alpha)
     rule = problem.rule("centre", None, X)
     # All the margin that there is: the first atom that loses some of it is refused.

@@ -1,4 +1,4 @@
-"""The methods that experiments compare: rankers, codes over dictionaries, pooled codes."""
+"""The methods that experiments compare: nearest classes, codes over dictionaries, pooled codes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import pytest
 
 from _toy_experiment import two_kinds
 from spdatoms import SPDSparseCoder
+from spdatoms.experiments import get_experiment
+from spdatoms.experiments.division import halves
 from spdatoms.experiments.methods.dictionary_codes import (
     KernelDictionaryCodes,
     KSVDCodes,
-    halves,
     matches,
 )
+from spdatoms.experiments.methods.nearest_class import NearestClass
 from spdatoms.experiments.methods.pooled_codes import PooledCodes
-from spdatoms.experiments.methods.rankers import NearestClass
 
 
 def test_nearest_class_scores_agree_with_the_nearest_matrix():
@@ -87,3 +88,12 @@ def test_pooled_codes_tell_bags_apart():
     assert model.learner_.n_atoms == sum(map(len, bags[:16]))
     assert np.mean(model.predict(bags[16:]) == y[16:]) >= 0.75
     assert learner.n_atoms == 256
+
+
+def test_first_look_at_embedded_data_takes_the_usual_methods():
+    textures = get_experiment("textures")
+    usual = textures.default_methods(embedded=True)
+    assert usual == [name for name, m in textures.methods().items() if m.kind == "usual"]
+    assert {"RSR-S", "MDM"} <= set(usual)
+    assert {"RSR-S CV", "RSR-J max", "TSC", "tangent space + LR"}.isdisjoint(usual)
+    assert textures.default_methods(embedded=False) == list(textures.methods())

@@ -17,11 +17,11 @@ import pytest
 import _toy_experiment
 from _toy_experiment import Toy, two_kinds
 from spdatoms import SPDSparseClassifier
-from spdatoms.experiments import Method, Setting, SettingsError, read_results, run
+from spdatoms.experiments import LabelledViews, Method, Setting, SettingsError, read_results, run
 from spdatoms.experiments.experiment import predict_in_time
 from spdatoms.experiments.reporting import remarks, report_page, tables, to_markdown
 from spdatoms.experiments.results import ResultsFile
-from spdatoms.experiments.runner import seed_of
+from spdatoms.experiments.runner import fingerprint, seed_of
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -180,3 +180,14 @@ def test_file_refuses_what_is_not_one(tmp_path):
     with pytest.raises(SettingsError, match="not a file of results"):
         read_results(path)
     assert path.read_text() == '{"something": 1}\n'
+
+
+def test_fingerprint_is_that_of_the_values():
+    class Renamed(LabelledViews):
+        pass
+
+    data = two_kinds()
+    same = Renamed(data.y.copy(), {name: view.copy() for name, view in data.views.items()})
+    assert fingerprint({"": data}) == fingerprint({"": same})
+    assert fingerprint({"": data}) != fingerprint({"": data.take(slice(1, None))})
+    assert fingerprint({"": data}) != fingerprint({"part": data})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from _matrices import random_spd, spd_stacks
 from spdatoms import DivergenceKernel, pairwise_divergence
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms.divergences.stein import stein_kernel_is_guaranteed
+from spdatoms.divergences import Stein
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels.bandwidth import automatic_beta
 
@@ -23,15 +23,15 @@ def test_guaranteed_beta():
     """Positive definite for every set iff β ∈ {½, 1, …, (n−1)/2} or β ≥ (n−1)/2."""
     for n in (1, 2, 3, 4, 7):
         halves = np.arange(1, 2 * n) / 2
-        assert all(stein_kernel_is_guaranteed(beta, n) for beta in halves)
-        assert stein_kernel_is_guaranteed((n - 1) / 2 + 0.01, n)
+        assert all(Stein().kernel_is_guaranteed(beta, n) for beta in halves)
+        assert Stein().kernel_is_guaranteed((n - 1) / 2 + 0.01, n)
         for beta in halves[halves < (n - 1) / 2]:
-            assert not stein_kernel_is_guaranteed(beta - 0.01, n)
-        assert not stein_kernel_is_guaranteed(0.0, n)
-        assert not stein_kernel_is_guaranteed(-1.0, n)
-    assert stein_kernel_is_guaranteed(1e-3, 1)
+            assert not Stein().kernel_is_guaranteed(beta - 0.01, n)
+        assert not Stein().kernel_is_guaranteed(0.0, n)
+        assert not Stein().kernel_is_guaranteed(-1.0, n)
+    assert Stein().kernel_is_guaranteed(1e-3, 1)
     with pytest.raises(ValueError, match="at least 1"):
-        stein_kernel_is_guaranteed(1.0, 0)
+        Stein().kernel_is_guaranteed(1.0, 0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -52,7 +52,7 @@ def test_stein_is_indefinite_between_the_guaranteed_values():
     a /= np.linalg.norm(a, axis=1, keepdims=True)
     lines = np.einsum("mi,mj->mij", a, a)
     D = np.concatenate([lines + 0.01 * np.eye(3), np.eye(3) - 0.99 * lines])
-    assert not stein_kernel_is_guaranteed(0.25, 3)
+    assert not Stein().kernel_is_guaranteed(0.25, 3)
     with pytest.warns(IndefiniteKernelWarning, match="stein kernel at beta=0.25"):
         DivergenceKernel(beta=0.25).fit(D)
     DivergenceKernel(beta=0.5, correction="none").fit(D)

@@ -36,7 +36,7 @@ def test_curves_are_those_given():
     sizes.plot(second)
     assert [label.get_text() for label in second.get_xticklabels()] == ["8", "24"]
     assert sizes.lines_[0].lines[0].get_ydata().tolist() == [40.0, 50.0]
-    with pytest.raises(ValueError, match="equally many"):
+    with pytest.raises(ValueError, match="the same length"):
         AccuracyBySizeDisplay({"a": [8]}, {"a": [40.0, 50.0]})
     with pytest.raises(ValueError, match="curves must hold"):
         CMCDisplay({"a": []})

@@ -110,7 +110,7 @@ def test_wrong_input_is_named(alphas, codes, options, sentence):
 
 def test_one_query_is_asked_for():
     X = random_spd(5, 2)
-    with pytest.raises(ValueError, match="one matrix, got 5"):
+    with pytest.raises(ValueError, match="single matrix, got 5"):
         RegularisationPathDisplay.from_estimator(SPDSparseCoder().fit(X), X)
     far = SPDSparseCoder(beta=1e6).fit(X)
     with pytest.raises(ValueError, match="beta is too large"):

@@ -11,7 +11,6 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDKMeans, SPDKNeighborsClassifier
-from spdatoms.dictionary import _coded_data as coded_data
 from spdatoms.dictionary import _streamed as coding
 from spdatoms.scale import block_budget, open_stream
 
@@ -41,7 +40,7 @@ def client():
 def many_parts():
     """Little data shall be cut into several parts, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coded_data, "_PART_ENTRIES", 1 << 15)
+        patch.setattr("spdatoms.scale.parts._PART_ENTRIES", 1 << 15)
         yield
 
 
@@ -99,19 +98,22 @@ def test_data_in_the_memory_of_the_workers_is_used_there(client, stored, expecte
 def test_the_data_does_not_travel(client, stored) -> None:
     """What comes to this process in a pass is far less than the data."""
     stream = open_stream(stored)
-    pieces = stream.sweeps([slice(a, a + 600) for a in range(0, 6000, 600)])
+    passes = stream.passes([slice(a, a + 600) for a in range(0, 6000, 600)])
 
-    def look(matrices, piece, left):
+    def look(matrices, span, state):
         return [(os.getpid(), len(matrices))]
 
-    seen = pieces.total(look, None)
+    seen = passes.total(look, None)
     assert sum(count for _, count in seen) == len(stored)
     assert {process for process, _ in seen} == set(client.run(os.getpid).values())
 
 
-def test_tasks_read_more_where_workers_have_more_memory(client, stored) -> None:
+def test_tasks_read_more_where_workers_have_more_memory(client, stored, monkeypatch) -> None:
     stream = open_stream(stored)
     limits = client.run(lambda dask_worker: dask_worker.memory_manager.memory_limit)
+    monkeypatch.delattr(
+        type(client), "run_on_scheduler"
+    )  # a stream has asked once, and does not again
     assert stream.task_bytes == max(8 << 20, min(limits.values()) // 64)
     with block_budget(2_000_000):
         assert stream.task_bytes == 2_000_000
@@ -131,9 +133,9 @@ def kill_a_worker(client) -> None:
 def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, monkeypatch) -> None:
     """It takes its codes with it, and dies while the others of the same pass are computed."""
     killed = []
-    original = coding.StreamedCodedData.fits_of
+    original = coding.StreamedCodedData.correlations_of
 
-    def fits_of(self, *arguments):
+    def correlations_of(self, *arguments):
         if len(self.codings) == 2 and not killed:
             killed.append(True)
             victim = threading.Timer(0.02, kill_a_worker, [client])
@@ -143,7 +145,7 @@ def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, m
             return result
         return original(self, *arguments)
 
-    monkeypatch.setattr(coding.StreamedCodedData, "fits_of", fits_of)
+    monkeypatch.setattr(coding.StreamedCodedData, "correlations_of", correlations_of)
     assert_same(learner().fit(stored), expected)
     assert killed
     client.wait_for_workers(2, timeout=60)
@@ -164,18 +166,18 @@ def test_an_unfit_matrix_of_one_chunk_is_named_by_its_place(client, X, tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_pieces_that_workers_die_of_are_cut_smaller(client, stored, expected, monkeypatch) -> None:
+def test_spans_that_workers_die_of_are_cut_smaller(client, stored, expected, monkeypatch) -> None:
     """Whatever is more than one part kills the worker, as a want of memory would."""
     code = coding._code
 
-    def code_or_die(matrices, piece, *arguments):
-        if len(piece.parts) > 1:
+    def code_or_die(matrices, span, *arguments):
+        if len(span.parts) > 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        return code(matrices, piece, *arguments)
+        return code(matrices, span, *arguments)
 
     monkeypatch.setattr(coding, "_code", code_or_die)
     allow_failures(client, 1)  # a worker may take an innocent task with it
-    with pytest.warns(match="pieces of half the size"):
+    with pytest.warns(match="tasks of half the size"):
         fitted = learner().fit(stored.rechunk((1500, 4, 4)))
     allow_failures(client, 3)
     assert_same(fitted, expected)

@@ -16,10 +16,9 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
 )
-from spdatoms.dictionary import _coded_data as coded_data
 from spdatoms.divergences import get_divergence
-from spdatoms.divergences.centres import centre_from_sum, centre_term
 from spdatoms.scale import Stream, block_budget, is_streamed, open_stream
+from spdatoms.scale.parts import part_slices
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
@@ -38,7 +37,7 @@ def X():  # noqa: N802
 @pytest.fixture(autouse=True)
 def many_parts(monkeypatch):
     """Small data shall be cut into several parts, too, and into no multiple of the chunks."""
-    monkeypatch.setattr(coded_data, "_PART_ENTRIES", 1 << 9)
+    monkeypatch.setattr("spdatoms.scale.parts._PART_ENTRIES", 1 << 9)
 
 
 @pytest.fixture
@@ -50,8 +49,9 @@ def mapped(X, tmp_path):
 @pytest.fixture
 def tiny_budget(monkeypatch):
     monkeypatch.setattr("spdatoms.scale.budget.block_bytes", lambda: 8192)
-    monkeypatch.setattr("spdatoms.scale._streams.block_bytes", lambda: 8192)
-    monkeypatch.setattr("spdatoms.scale._lazy.block_bytes", lambda: 8192)
+    monkeypatch.setattr("spdatoms.scale.stream.block_bytes", lambda: 8192)
+    monkeypatch.setattr("spdatoms.scale._mapped.block_bytes", lambda: 8192)
+    monkeypatch.setattr("spdatoms.scale.lazy.block_bytes", lambda: 8192)
 
 
 def chunked(X, rows=130):
@@ -120,10 +120,10 @@ def test_steps_of_a_centre_add_up_over_parts(X, metric) -> None:
     weights[20:40] = 0.0  # a part without members
     whole = divergence.centre(divergence.prepare(X[:60]), weights, C)
     terms = sum(
-        centre_term(divergence, divergence.prepare(X[rows]), weights[rows], C)
+        divergence.centre_term(divergence.prepare(X[rows]), weights[rows], C)
         for rows in (slice(0, 20), slice(20, 40), slice(40, 60))
     )
-    step = centre_from_sum(divergence, terms, weights.sum(), C)
+    step = divergence.centre_from_terms(terms, weights.sum(), C)
     np.testing.assert_allclose(step, whole, rtol=1e-9, atol=1e-12 * abs(whole).max())
 
 
@@ -262,17 +262,17 @@ def test_rows_of_a_stream(X) -> None:
 
 def test_a_pass_reads_no_more_than_the_budget(X, tmp_path) -> None:
     stream = open_stream(chunked(X, 50))
-    parts = coded_data.part_slices(len(X), 4, 64)
-    pieces = stream.sweeps(parts).pieces
-    assert [part for piece in pieces for part in piece.parts] == parts
+    parts = part_slices(len(X), 4, 64)
+    spans = stream.passes(parts).spans
+    assert [part for span in spans for part in span.parts] == parts
     with pytest.raises(ValueError, match="too small"), block_budget(1000):
         pass
     with block_budget(1_000_000):
         big = np.lib.format.open_memmap(tmp_path / "b.npy", "w+", float, (8000, 8, 8))
         big[:] = np.eye(8)
         mapped = open_stream(big)
-        pieces = mapped.sweeps(coded_data.part_slices(8000, 8, 16)).pieces
-        assert max(piece.rows.stop - piece.rows.start for piece in pieces) * 512 <= 1_000_000
+        spans = mapped.passes(part_slices(8000, 8, 16)).spans
+        assert max(span.rows.stop - span.rows.start for span in spans) * 512 <= 1_000_000
 
 
 def test_a_checkpoint_serves_data_here_and_there(X, tmp_path) -> None:

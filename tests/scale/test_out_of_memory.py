@@ -30,7 +30,7 @@ def learner():
 
 
 def test_a_worker_that_runs_out_of_its_memory_is_restarted(monkeypatch) -> None:
-    """A piece of all matrices, 537 MB, is more than a worker of 750 MB can work with; smaller ones are not."""
+    """A task with all matrices, 537 MB, is too much for a worker of 750 MB; smaller ones are not."""
     kinds = random_spd(64, 32, seed=3)
 
     def some(block_info=None):
@@ -39,7 +39,7 @@ def test_a_worker_that_runs_out_of_its_memory_is_restarted(monkeypatch) -> None:
         return kinds[rows % 64] * (1 + rows / 65536)[:, None, None]
 
     X = da.map_blocks(some, chunks=((2048,) * 32, (32,), (32,)), dtype=np.float64)
-    monkeypatch.setattr("spdatoms.scale._streams._PIECES_A_THREAD", 1)
+    monkeypatch.setattr("spdatoms.scale.stream._SPANS_PER_THREAD", 1)
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         distributed.LocalCluster(
@@ -53,7 +53,7 @@ def test_a_worker_that_runs_out_of_its_memory_is_restarted(monkeypatch) -> None:
         block_budget(1 << 30),
     ):
         first = client.run(os.getpid)
-        with pytest.warns(match="pieces of half the size"):
+        with pytest.warns(match="tasks of half the size"):
             fitted = learner().fit(X)
         assert client.run(os.getpid) != first
     expected = learner().fit(X.compute(scheduler="threads"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from collections.abc import Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def check_size(X: FloatArray, n: int, name: str = "X") -> FloatArray:
 
 
 def check_alpha(alpha: float | str) -> None:
-    """Refuse a λ that is neither "auto" nor a number ≥ 0."""
+    """Refuse an α that is neither "auto" nor a number ≥ 0."""
     if isinstance(alpha, str):
         if alpha != "auto":
             raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
@@ -52,7 +53,19 @@ def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def check_integer(name: str, value: Any, least: int) -> None:
-    """Refuse anything but an integer from ``least`` on."""
-    if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}.")
+def check_integer(name: str, value: Any, least: int, alternative: str = "") -> None:
+    """Refuse anything but an integer from ``least`` on; ``alternative`` says what else would do."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer ≥ {least}{alternative}, got {value!r}.")
+
+
+def check_tolerance(tol: Any) -> None:
+    """Refuse a tolerance that is not a finite number ≥ 0."""
+    if not (isinstance(tol, Real) and np.isfinite(float(tol)) and float(tol) >= 0):
+        raise ValueError(f"tol must be a number ≥ 0, got {tol!r}.")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str], alternative: str = "") -> None:
+    """Refuse anything but one of the choices; ``alternative`` says what else would do."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}{alternative}; got {value!r}.")

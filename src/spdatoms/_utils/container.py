@@ -1,8 +1,8 @@
 """One file of arrays and JSON: a zip of uncompressed ``.npy`` members, sealed by a checksum.
 
-`docs/storage.md` describes the layout. Models and checkpoints of dictionary learning are such files.
-Reading trusts nothing: the checksum of all bytes comes first, and memory is allocated
-only for bytes that are there.
+`docs/guide/storage.md` describes the layout. Models and checkpoints of dictionary learning are such
+files. Reading trusts nothing: the checksum of all bytes comes first, and memory is allocated only for
+bytes that are there.
 """
 
 from __future__ import annotations

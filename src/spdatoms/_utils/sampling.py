@@ -39,3 +39,13 @@ def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
 def evenly_spaced(count: int, limit: int) -> slice:
     """Return a slice that takes at most ``limit`` of ``count`` things, evenly, the same every time."""
     return slice(None, None, -(-count // limit))
+
+
+def first_samples(X: FloatArray, order: ArrayLike, n_atoms: int) -> list[int]:
+    """Return ``n_atoms`` different samples to begin a dictionary with, or refuse if there are fewer."""
+    chosen = distinct_samples(X, order, n_atoms)
+    if len(chosen) < n_atoms:
+        raise ValueError(
+            f"X holds {len(chosen)} different matrices, too few for {n_atoms} atoms: lower n_atoms."
+        )
+    return chosen

@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
 from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.progress import progress_bar
+
+Result = TypeVar("Result")
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -79,11 +81,24 @@ def run_blocks(
             _run_threaded(task, slices, jobs, advance)
 
 
+def map_in_threads(
+    function: Callable[[int], Result], count: int, n_jobs: int | None = None
+) -> list[Result]:
+    """Return ``[function(0), …, function(count - 1)]``, computed as by `run_blocks`."""
+    results: dict[int, Result] = {}
+
+    def compute(one: slice) -> None:
+        results[one.start] = function(one.start)
+
+    run_blocks(compute, count, 1, n_jobs)
+    return [results[number] for number in range(count)]
+
+
 def _run_threaded(
     task: Callable[[slice], None],
     slices: list[slice],
     jobs: int,
-    advance: Callable[[int], Any],
+    advance: Callable[..., None],
 ) -> None:
     pool = ThreadPoolExecutor(jobs, thread_name_prefix="spdatoms")
     try:

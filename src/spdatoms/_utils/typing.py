@@ -11,5 +11,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 #: Real numbers as the user gave them: float32 or float64.
 FloatArray: TypeAlias = NDArray[Any]
+#: Arrays of anything.
+Array: TypeAlias = NDArray[Any]
 #: Positions in an array.
 Indices: TypeAlias = NDArray[np.intp]

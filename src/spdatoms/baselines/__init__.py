@@ -1,6 +1,6 @@
-"""The methods that sparse coding of SPD matrices is compared with, one file each.
+"""The methods that sparse coding of SPD matrices is compared with, one file or folder each.
 
-The names are imported when they are first used, as those of `spdatoms`.
+The names are imported when they are first used, like those of `spdatoms`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.descriptors import inputs as check
@@ -18,12 +19,12 @@ from spdatoms.descriptors.covariance import sample_moments
 from spdatoms.geometry.half_vectors import vech
 
 
-class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
-    """A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over parts of a sequence.
+class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
+    """A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
 
-    Level l = 0, 1, … has windows of T/2^l frames of a sequence of T, half of one overlapping the next;
-    C_i is the covariance of the joint positions (x_1 … x_K, y_1 … y_K, z_1 … z_K) in window i. Before,
-    each coordinate axis is scaled to the range from 0 to 1 of its sequence [1]_.
+    On level l = 0, 1, … windows of T/2^l frames, of the T frames of the sequence, overlap by half. C_i is
+    the covariance of the joint positions (x_1 … x_K, y_1 … y_K, z_1 … z_K) in window i. Before that, each
+    coordinate of a sequence is scaled to the range from 0 to 1 [1]_.
 
     Parameters
     ----------
@@ -32,14 +33,14 @@ class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
     overlap : bool, default=True
         Windows of a level overlap by half; otherwise they are side by side.
     C : float, default=10.0
-        The price of violated margins of the SVM.
+        The penalty of violated margins of the SVM.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
     svm_ : SVC
-        The support vector machine, one class against each other.
+        The support vector machine, one against one.
     n_joints_ : int
         The number K of joints.
 
@@ -51,7 +52,7 @@ class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.cov3dj import Cov3DJClassifier
+    >>> from spdatoms.baselines import Cov3DJClassifier
     >>> t = np.linspace(0, 1, 40)[:, None, None]
     >>> wave, jump = np.sin(9 * t) * np.eye(3)[[0, 1]], t**2 * np.eye(3)[[2, 2]]
     >>> model = Cov3DJClassifier().fit([wave, jump], ["wave", "jump"])
@@ -64,14 +65,21 @@ class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
         self.overlap = overlap
         self.C = C
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike) -> Any:
-        """Learn from sequences X, each (frames, joints, 3), with labels y (m,)."""
+        """Fit the SVM.
+
+        Parameters
+        ----------
+        X : sequence of array-like of shape (frames, joints, 3)
+            The positions of joints.
+        y : array-like of shape (m,)
+            The labels of the sequences.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         check.lengths(self.levels, "levels", 1)
         sequences = _sequences(X)
         self.classes_, labels = check_labels(y, len(sequences))
@@ -80,12 +88,32 @@ class Cov3DJClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Return the SVM's scores of the classes for X, (m, n_classes), or (m,) for two classes."""
+        """Return the SVM's scores of the classes.
+
+        Parameters
+        ----------
+        X : sequence of array-like of shape (frames, joints, 3)
+            The positions of joints.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+        """
         descriptors = self._queries(X)
         return np.asarray(self.svm_.decision_function(descriptors))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each of the sequences X, each (frames, joints, 3)."""
+        """Return the labels of sequences.
+
+        Parameters
+        ----------
+        X : sequence of array-like of shape (frames, joints, 3)
+            The positions of joints.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         descriptors = self._queries(X)
         labels: NDArray[Any] = self.classes_[self.svm_.predict(descriptors)]
         return labels
@@ -132,9 +160,9 @@ def cov3dj(sequence: ArrayLike, *, levels: int = 2, overlap: bool = True) -> Flo
 
 
 def hierarchy(frames: int, levels: int, overlap: bool) -> Iterator[slice]:
-    """Return the windows of all levels: [i s, i s + L) with L = T/2^l and the step s = L/2 or L.
+    """Yield the windows of all levels: [i s, i s + L) with L = T/2^l and the step s = L/2 or L.
 
-    A window has at least one frame, also where the sequence is shorter than the hierarchy is deep.
+    A window has at least one frame, even if a level has more windows than the sequence has frames.
     """
     for level in range(levels):
         length = frames / 2**level

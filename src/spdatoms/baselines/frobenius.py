@@ -1,9 +1,9 @@
 """Sparse coding and dictionary learning of SPD matrices in the Frobenius norm (Sra and Cherian).
 
-A matrix is a non-negative combination of positive semidefinite atoms: the cone as it lies in the
-flat space of symmetric matrices. For given codes the loss is the same multiple of ‖D_r − C_r‖²_F in
-every direction of an atom D_r. So the best admissible atom is the projection of C_r, in closed form
-and for every rank, where the original method [1]_ takes gradient steps.
+A matrix is a non-negative combination of positive semidefinite atoms in the flat space of symmetric
+matrices. For given codes the loss is a multiple of ‖D_r − C_r‖²_F plus a constant, as a function of one
+atom D_r. So the best admissible atom is the projection of C_r, in closed form and for every rank, where
+the original method [1]_ takes gradient steps.
 
 .. [1] S. Sra, A. Cherian, Generalized dictionary learning for symmetric positive definite matrices
    with application to nearest neighbor retrieval, 2011.
@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import row_norms
 
-from spdatoms._utils.checks import check_alpha, check_integer, check_size
-from spdatoms._utils.sampling import distinct_samples, generator
+from spdatoms._utils.checks import check_alpha, check_integer, check_tolerance
+from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
-from spdatoms.geometry import check_spd, unvech, vech
+from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.baselines.inputs import given_dictionary
+from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
 
 #: The α of "auto", in units of the mean square of the norms.
@@ -51,15 +52,27 @@ class _FrobeniusCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEsti
     scale_: float
     _atoms: Floats
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        """Return sparse codes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_atoms)
+            The codes, one per row.
+        """
+        X = self.check_queries(X)
         return self._code(vectors(X, self.scale_)).astype(X.dtype)
 
     def _code(self, V: Floats) -> Floats:
         return code(V, self._atoms, self.alpha_, self.n_jobs)
 
-    def _settle_alpha(self) -> None:
+    def _choose_alpha(self) -> None:
         check_alpha(self.alpha)
         self.alpha_ = _ALPHA if isinstance(self.alpha, str) else float(self.alpha)
 
@@ -90,11 +103,11 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), optional
+    dictionary : array-like of shape (N, n, n), default=None
         The atoms, SPD matrices. Without them the matrices given to `fit` are the atoms.
-    alpha : float or "auto"
-        The price of Σ y. ``"auto"`` is 0.01.
-    n_jobs : int, optional
+    alpha : float or "auto", default="auto"
+        The penalty of Σ y. ``"auto"`` is 0.01.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -133,41 +146,51 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusSparseCoder:
-        """Take the dictionary, which is X (N, n, n) if none was given."""
-        self._settle_alpha()
-        X = self._check_training_matrices(X)
-        if self.dictionary is not None:
-            X = check_spd(self.dictionary, name="dictionary")
-            check_size(X, self.n_features_in_, name="dictionary")
-        self.atoms_ = X
-        self.scale_ = typical_norm(X)
-        self._atoms = vectors(X, self.scale_)
+        """Take the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices, which are the atoms if there is no `dictionary`.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        self._choose_alpha()
+        X = self.check_training_matrices(X)
+        self.atoms_ = given_dictionary(self.dictionary, X)
+        self.scale_ = typical_norm(self.atoms_)
+        self._atoms = vectors(self.atoms_, self.scale_)
         return self
 
 
 class FrobeniusDictionaryLearning(_FrobeniusCoder):
     """min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
 
-    s² is the mean of ‖X_i‖²_F: the unit of the data is that of the atoms, and α has none. Exact
-    coding and exact updates of one atom after the other alternate, so the objective never increases.
-    An atom that no code uses is replaced by the matrix that is represented worst.
+    s² is the mean of ‖X_i‖²_F: atoms have the unit of the data, and α has none. Exact coding and exact
+    updates of one atom after the other alternate, so the objective never increases. An atom that no
+    code uses is replaced by the matrix that is represented worst.
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=64
         The number N of atoms.
-    rank : int, optional
-        The rank of an atom at most. 1 gives atoms d dᵀ, as in the experiments of Sra and
-        Cherian [1]_; not given, it is that of the matrices.
-    alpha : float or "auto"
-        The price of Σ y. ``"auto"`` is 0.01.
-    max_iter : int
-        The most iterations, each of a coding and an update of all atoms.
-    tol : float
+    rank : int, default=None
+        The greatest rank of an atom. 1 gives atoms d dᵀ, as in the experiments of Sra and
+        Cherian [1]_; None stands for the size of the matrices.
+    alpha : float or "auto", default="auto"
+        The penalty of Σ y. ``"auto"`` is 0.01.
+    max_iter : int, default=50
+        The greatest number of iterations, each a coding and an update of all atoms.
+    tol : float, default=1e-4
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms, which are training matrices.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -221,10 +244,23 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusDictionaryLearning:
-        """Learn the atoms from X (m, n, n)."""
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         self._check_parameters()
-        self._settle_alpha()
-        X = self._check_training_matrices(X)
+        self._choose_alpha()
+        X = self.check_training_matrices(X)
         self.scale_ = typical_norm(X)
         V = vectors(X, self.scale_)
         with one_blas_thread():
@@ -263,16 +299,10 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
 
     def _first_atoms(self, X: FloatArray, V: Floats) -> Floats:
         order = generator(self.random_state).permutation(len(X))
-        chosen = distinct_samples(X, order, self.n_atoms)
-        if len(chosen) < self.n_atoms:
-            raise ValueError(
-                f"X holds {len(chosen)} different matrices, too few for {self.n_atoms} atoms: "
-                "lower n_atoms."
-            )
-        return np.stack([self._atom_of(V[i]) for i in chosen])
+        return np.stack([self._atom_of(V[i]) for i in first_samples(X, order, self.n_atoms)])
 
     def _atom_of(self, v: Floats) -> Floats:
-        """Return the admissible atom along a sample, as long as one may be."""
+        """Return the admissible atom in the direction of a sample, with ‖D‖_F = 1."""
         atom = admissible(v, self.rank)
         return np.asarray(atom / np.linalg.norm(atom))
 
@@ -281,8 +311,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         check_integer("max_iter", self.max_iter, 1)
         if self.rank is not None:
             check_integer("rank", self.rank, 1)
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number ≥ 0, got {self.tol!r}.")
+        check_tolerance(self.tol)
 
 
 def objective(V: Floats, Y: Floats, D: Floats, alpha: float) -> float:
@@ -293,8 +322,8 @@ def objective(V: Floats, Y: Floats, D: Floats, alpha: float) -> float:
 def admissible(v: Floats, rank: int | None = None) -> Floats:
     """Return the nearest half-vector of a matrix D ⪰ 0 with ‖D‖_F ≤ 1 and at most this rank.
 
-    The greatest eigenvalues are kept, as far as they are positive, and scaled if they are too long:
-    in a cone the nearest point of the unit ball lies on the way to the nearest point of the cone.
+    The greatest eigenvalues are kept if they are positive, and scaled down if their norm is above 1:
+    the nearest point of the cone inside the unit ball lies on the ray of the nearest point of the cone.
     """
     eigenvalues, U = np.linalg.eigh(unvech(v, weighted=True))
     kept = slice(max(0, len(eigenvalues) - (rank or len(eigenvalues))), None)

@@ -14,8 +14,8 @@ class GaborSparseClassifier(PixelSparseClassifier):
     """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
 
     As `PixelSparseClassifier`, but v holds Gabor features [1]_: the magnitudes of the 40 wavelets of
-    `gabor_bank`, each made zero in the mean and one in the deviation over the image, at every
-    ``spacing``-th pixel. (There is no dictionary for occluded parts.)
+    `gabor_bank` at every ``spacing``-th pixel, each standardised to mean 0 and standard deviation 1 over
+    the image. (There is no dictionary for occluded parts.)
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class GaborSparseClassifier(PixelSparseClassifier):
         The number of principal components, or the share of the variance they explain, as in
         `sklearn.decomposition.PCA`; None keeps all.
     alpha : float or "auto", default="auto"
-        The price of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
-    n_jobs : int, optional
+        The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -53,7 +53,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.gabor import GaborSparseClassifier
+    >>> from spdatoms.baselines import GaborSparseClassifier
     >>> scenes = np.random.default_rng(0).random((2, 24, 24))
     >>> model = GaborSparseClassifier().fit(scenes, ["attic", "barn"])
     >>> model.predict(0.5 * scenes[::-1] + 0.1)
@@ -77,7 +77,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
 
 
 def _standardised(image: FloatArray) -> Floats:
-    """Return the Gabor magnitudes (height, width, 40), each of mean 0 and deviation 1 or constant 0."""
+    """Return the Gabor magnitudes (height, width, 40), each with mean 0 and deviation 1 or constant 0."""
     values = magnitudes(image).astype(np.float64)
     values -= values.mean(axis=(0, 1))
     deviation = values.std(axis=(0, 1))

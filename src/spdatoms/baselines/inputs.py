@@ -1,4 +1,4 @@
-"""What the baselines ask of their parameters."""
+"""Checks of parameters that several baselines share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_spd
 
 
-def check_price(alpha: Any) -> None:
+def check_penalty(alpha: Any) -> None:
     """Refuse an α that is not a number ≥ 0."""
     if isinstance(alpha, str) or not (np.isfinite(alpha) and alpha >= 0):
         raise ValueError(f"alpha must be a number ≥ 0, got {alpha!r}.")

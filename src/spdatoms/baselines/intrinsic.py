@@ -1,4 +1,4 @@
-"""Baselines of the library's own parts: k-means dictionaries, nearest neighbour, nearest mean."""
+"""Baselines made of the library's own parts: k-means dictionaries, nearest neighbour, nearest mean."""
 
 from __future__ import annotations
 
@@ -27,17 +27,25 @@ class KMeansSparseCoder(SPDSparseCoder):
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=64
         The number N of clusters.
-    cluster_metric : str or Divergence
+    cluster_metric : str or Divergence, default="riemann"
         The divergence of the clusters, as in `SPDKMeans`.
-    metric, beta, alpha, correction, positive
-        As in `SPDSparseCoder`.
-    max_iter : int
-        The most iterations of k-means.
-    random_state : int, RandomState, Generator or None
-        The source of randomness of the first centres.
-    n_jobs : int, optional
+    metric : str or Divergence, default="stein"
+        The divergence of the kernel, as in `SPDSparseCoder`.
+    beta : float or "auto", default="auto"
+        The β of the kernel, as in `SPDSparseCoder`.
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁, as in `SPDSparseCoder`.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    positive : bool, default=False
+        Require y ≥ 0.
+    max_iter : int, default=300
+        The greatest number of iterations of k-means.
+    random_state : int, RandomState, Generator or None, default=None
+        The source of randomness for the first centres.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -80,9 +88,22 @@ class KMeansSparseCoder(SPDSparseCoder):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
-        """Make atoms of the clusters of X (m, n, n)."""
+        """Cluster the matrices; the centres are the atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         check_alpha(self.alpha)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         kmeans: Any = SPDKMeans(
             self.n_atoms,
             self.cluster_metric,
@@ -101,9 +122,9 @@ class MinimumDistanceToMean(ScoredClassifier):
 
     Parameters
     ----------
-    metric : str or Divergence
+    metric : str or Divergence, default="riemann"
         Any divergence, as in `mean` and `pairwise_divergence`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -131,8 +152,23 @@ class MinimumDistanceToMean(ScoredClassifier):
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> MinimumDistanceToMean:
-        """Compute the means of the matrices X (m, n, n) with labels y (m,), weighted if asked."""
-        X = self._check_training_matrices(X)
+        """Compute the mean of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,)
+            Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices in the means, all equal if not given.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         if weights is not None and weights.shape != labels.shape:
@@ -144,7 +180,7 @@ class MinimumDistanceToMean(ScoredClassifier):
         return self
 
     def _scores(self, X: FloatArray) -> Floats:
-        """Return −d(X_i, C_c)."""
+        """−d(X_i, C_c)."""
         divergence = get_divergence(self.metric)
         queries = divergence.prepare(X.astype(np.float64, copy=False))
         means = divergence.prepare(self.means_.astype(np.float64))
@@ -156,7 +192,7 @@ def riemannian_nearest_neighbour(n_jobs: int | None = None) -> SPDKNeighborsClas
 
     Parameters
     ----------
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Returns

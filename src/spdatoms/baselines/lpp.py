@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.checks import check_integer
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.kernels.kernel import DivergenceKernel
 
@@ -27,29 +27,29 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
 
     Parameters
     ----------
-    n_components : int, optional
-        The number of projections, at most the rank of the Gram matrix. Not given, it is the number
-        of classes for a supervised graph, and else the size n of the matrices.
-    graph : {"supervised", "neighbours"}
+    n_components : int, default=None
+        The number of projections, at most the rank of the Gram matrix. None stands for the number of
+        classes with a supervised graph, and for the size n of the matrices otherwise.
+    graph : {"supervised", "neighbours"}, default="supervised"
         Join matrices of the same class, or each with its nearest neighbours.
-    n_neighbors : int
+    n_neighbors : int, default=5
         The number of nearest neighbours, for ``graph="neighbours"``.
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         ``"auto"`` is the reciprocal of the median divergence between two training matrices.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    ridge : float
-        γ as a fraction of the mean of δ. It prefers smooth projections among those that serve the
-        graph equally well, of which a supervised one has as many as classes.
-    n_jobs : int, optional
+    ridge : float, default=0.1
+        γ as a fraction of the mean of δ. It prefers smooth projections among those that fit the graph
+        equally well. With a supervised graph there are as many such projections as classes.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
     ----------
     coefficients_ : ndarray of shape (m, n_components)
-        The vectors a, one a column.
+        The vectors a, one per column.
     eigenvalues_ : ndarray of shape (n_components,)
         The μ, increasing.
     kernel_ : DivergenceKernel
@@ -59,9 +59,9 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
 
     Notes
     -----
-    Where i and j are joined W_ij is 1, or k(X_i, X_j) if they are but neighbours. Every matrix is
-    joined with itself, which says nothing about f, but lets one without companions count in the
-    denominator.
+    Where i and j are joined, W_ij is 1 in a supervised graph and k(X_i, X_j) in one of neighbours. Every
+    matrix is joined with itself: this does not change the numerator, but with it a matrix without
+    neighbours counts in the denominator.
 
     References
     ----------
@@ -106,9 +106,22 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RiemannianLPP:
-        """Find the projections for X (m, n, n), with labels y (m,) if the graph is supervised."""
+        """Find the projections.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,), default=None
+            Their labels, which a supervised graph needs.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         self._check_parameters()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(X)
         K = self.kernel_.gram_.astype(np.float64)
@@ -116,9 +129,20 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         self.eigenvalues_, self.coefficients_ = locality_preserving(K, W, self.ridge, count)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the projections of X (m, n, n), shape (m, n_components)."""
-        X = self._check_queries(X)
+        """Return the projections of matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        X = self.check_queries(X)
         cross = self.kernel_.cross_checked(X)
         return np.asarray(cross @ self.coefficients_, cross.dtype)
 
@@ -168,14 +192,14 @@ def locality_preserving(K: Floats, W: Floats, ridge: float, count: int) -> tuple
     last = min(count, len(roots)) - 1
     values, b = scipy.linalg.eigh(numerator, denominator, subset_by_index=(0, last))
     a = U @ (b / roots[:, None])
-    # An eigenvector has no sign of its own: make the projection positive where it is greatest.
+    # The sign of an eigenvector is arbitrary: make the projection positive where it is greatest.
     f = K @ a
     greatest = f[np.abs(f).argmax(axis=0), np.arange(f.shape[1])]
     return values, np.asarray(a * np.sign(greatest))
 
 
 def _neighbours(K: Floats, count: int) -> NDArray[np.bool_]:
-    """Say which matrices are joined: i = j, or one is among the nearest of the other."""
+    """Return which matrices are joined: i = j, or one is among the nearest of the other."""
     if count >= len(K):
         raise ValueError(
             f"n_neighbors must be less than the number of matrices, {len(K)}, got {count}."

@@ -11,21 +11,22 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_alpha
+from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels
-from spdatoms.classification.scores import class_scores, nearest_atom_scores
-from spdatoms.classification.sparse import warn_of_zero_codes
+from spdatoms.baselines.scores import decision_values
+from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
 
 
-class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
+class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
     """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
 
-    v holds the pixels of an image, projected on the principal components of the training images
-    (eigenfaces, the mean being kept) and scaled to length one; the columns a_j of A are the training
-    images, treated alike [1]_.
+    v holds the pixels of an image, projected onto the principal components of the training images
+    (eigenfaces, without subtracting the mean) and scaled to length one; the columns a_j of A are the
+    training images, treated in the same way [1]_.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
         The number of principal components, or the share of the variance they explain, as in
         `sklearn.decomposition.PCA`; None keeps all.
     alpha : float or "auto", default="auto"
-        The price of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
-    n_jobs : int, optional
+        The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -58,7 +59,7 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.pixels import PixelSparseClassifier
+    >>> from spdatoms.baselines import PixelSparseClassifier
     >>> scenes = np.random.default_rng(0).random((2, 8, 8))
     >>> model = PixelSparseClassifier().fit(scenes, ["attic", "barn"])
     >>> model.predict(0.5 * scenes[::-1] + 0.1)
@@ -75,14 +76,21 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
         self.alpha = alpha
         self.n_jobs = n_jobs
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
-
     def fit(self, X: Any, y: ArrayLike) -> Any:
-        """Make labelled atoms of the images X (m, height, width) with labels y (m,)."""
+        """Take the training images as labelled atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         check_alpha(self.alpha)
         images = _images(X)
         self.classes_, self._atom_classes = check_labels(y, len(images))
@@ -90,21 +98,38 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
         self.alpha_ = automatic_alpha(False) if isinstance(self.alpha, str) else float(self.alpha)
         vectors = self._vectors(images)
         if (vectors == vectors[0]).all():
-            raise ValueError(
-                "The training images leave nothing to tell them apart: they are all alike."
-            )
+            raise ValueError("The training images cannot be distinguished: they are all alike.")
         self.pca_ = PCA(self.n_components, svd_solver="full").fit(vectors)
         self.atoms_ = self._project(vectors)
         self._gram = self.atoms_ @ self.atoms_.T
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """Return ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖² of X, (m, n_classes), or (m,) for two classes."""
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        """Return the scores ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖² of the classes c.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+        """
+        return decision_values(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each of the images X (m, height, width)."""
+        """Return the labels of images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         best = self._scores(X).argmax(axis=1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
@@ -119,22 +144,27 @@ class PixelSparseClassifier(ClassifierMixin, BaseEstimator):
                 f"{height}×{width}."
             )
         cross = self._project(self._vectors(images)) @ self.atoms_.T
-        classes, count = self._atom_classes, len(self.classes_)
         codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
-        scores = class_scores(codes, self._gram, cross, classes, count, "residual")
-        empty = ~codes.any(axis=1)
-        if empty.any():
-            warn_of_zero_codes(int(empty.sum()), len(images))
-            # Between vectors of length one, −vᵀa orders as the distance does.
-            scores[empty] = nearest_atom_scores(-cross[empty], classes, count)
+        scores, zero = scores_of_codes(
+            codes,
+            self._gram,
+            cross,
+            self._atom_classes,
+            len(self.classes_),
+            "residual",
+            # For vectors of length one, −vᵀa and the distance give the same order.
+            to_atoms=lambda zero: -cross[zero],
+        )
+        if zero.any():
+            warn_of_zero_codes(int(zero.sum()), len(images))
         return scores
 
     def _vectors(self, images: FloatArray) -> Floats:
-        """Return what describes each image, (m, p)."""
+        """Return a vector for each image, (m, p)."""
         return images.reshape(len(images), -1).astype(np.float64)
 
     def _project(self, vectors: Floats) -> Floats:
-        """Return the vectors on the principal components, scaled to length one."""
+        """Return the projections onto the principal components, scaled to length one."""
         projected = vectors @ self.pca_.components_.T
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
         return np.asarray(projected / np.where(lengths > 0.0, lengths, 1.0))

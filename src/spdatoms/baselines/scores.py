@@ -1,21 +1,27 @@
-"""Classifiers by one score for each class."""
+"""Classifiers by a score for every class."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.baselines.inputs import check_penalty
+
+
+def decision_values(scores: Floats) -> Floats:
+    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
 class ScoredClassifier(ClassifierMixin, SPDEstimator):
-    """argmax_c s_c(X): what follows from the scores s_c, which a subclass gives."""
+    """argmax_c s_c(X), by the scores s_c of a subclass."""
 
     classes_: NDArray[Any]
 
@@ -23,17 +29,78 @@ class ScoredClassifier(ClassifierMixin, SPDEstimator):
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores, (m, n_classes), of matrices that were checked."""
 
+    @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the scores of the classes for X (m, n, n), (m, n_classes), or (m,) for two classes."""
-        scores = self._scores(self._check_queries(X))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        """Return the scores of the classes.
 
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+        """
+        return decision_values(self._scores(self.check_queries(X)))
+
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of each of the matrices X (m, n, n)."""
-        scores = self._scores(self._check_queries(X))
+        """Return the labels of matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        scores = self._scores(self.check_queries(X))
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the softmax of the scores of X (m, n, n), (m, n_classes): a ranking, not calibrated."""
-        return np.asarray(softmax(self._scores(self._check_queries(X)), axis=1))
+        """Return the softmax of the scores: a ranking of the classes, not calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        return np.asarray(softmax(self._scores(self.check_queries(X)), axis=1))
+
+
+class LabelledAtomsClassifier(ScoredClassifier):
+    """A classifier whose training matrices are labelled atoms."""
+
+    alpha: float
+    atoms_: FloatArray
+    _atom_classes: Indices
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Take the training matrices as labelled atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        check_penalty(self.alpha)
+        X = self.check_training_matrices(X)
+        self.classes_, self._atom_classes = check_labels(y, len(X))
+        self.atoms_ = X
+        return self

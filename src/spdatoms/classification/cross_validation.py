@@ -15,10 +15,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils.checks import check_choice
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels
-from spdatoms.classification.scores import check_rule, class_scores, nearest_atom_scores
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.classification.scores import RULES, scores_of_codes
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import symmetric_divergence
@@ -59,8 +60,6 @@ class _Fold:
         """
         corrected = correct_gram(kernel_values(self.among_atoms, beta), model.correction)
         cross = corrected.transform(kernel_values(self.to_atoms, beta))
-        n_classes = len(model.classes_)
-        nearest = self._nearest(n_classes)
         least = automatic_alpha(True) if corrected.indefinite else 0.0
         codes, hits = None, []
         for alpha in alphas:
@@ -75,20 +74,24 @@ class _Fold:
                 exclude=self.exclude,
                 check_gram=False,
             )
-            scores = class_scores(
-                codes, corrected.gram, cross, self.atom_classes, n_classes, model.rule
+            scores, _ = scores_of_codes(
+                codes,
+                corrected.gram,
+                cross,
+                self.atom_classes,
+                len(model.classes_),
+                model.rule,
+                self._divergences_to_atoms,
             )
-            empty = ~codes.any(axis=1)
-            scores[empty] = nearest[empty]
             hits.append(float(np.count_nonzero(scores.argmax(axis=1) == self.truth)))
         return hits, corrected.indefinite
 
-    def _nearest(self, n_classes: int) -> Floats:
-        divergences = self.to_atoms
+    def _divergences_to_atoms(self, some: NDArray[np.bool_]) -> FloatArray:
+        """Return the divergences of some test matrices to the atoms, infinite to themselves."""
+        divergences: FloatArray = self.to_atoms[some]
         if self.exclude is not None:
-            divergences = divergences.copy()
-            np.fill_diagonal(divergences, np.inf)
-        return nearest_atom_scores(divergences, self.atom_classes, n_classes)
+            divergences[np.arange(len(divergences)), self.exclude[some]] = np.inf
+        return divergences
 
 
 class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
@@ -96,23 +99,23 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
 
     Parameters
     ----------
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         As in `SPDSparseClassifier`.
-    betas : array-like of float, optional
-        The values of β to try. The default is six multiples, from 0.1 to 30, of the automatic β.
-    alphas : array-like of float, optional
-        The values of α to try. The default is six values from 0.003 to 0.3, of which those below
+    betas : array-like of float, default=None
+        The values of β to try. None stands for six multiples, from 0.1 to 30, of the automatic β.
+    alphas : array-like of float, default=None
+        The values of α to try. None stands for six values from 0.003 to 0.3, of which those below
         0.05 are left out where the Gram matrix is indefinite.
-    cv : "loo", int or scikit-learn splitter
+    cv : "loo", int or scikit-learn splitter, default="loo"
         ``"loo"`` codes every training matrix over all the others. It leaks where training matrices
         overlap (epochs of one recording): then give a splitter, and ``groups`` to `fit` if it wants
         them. An integer is a number of stratified folds.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         As in `SPDSparseClassifier`.
-    rule : {"residual", "sum", "max"}
+    rule : {"residual", "sum", "max"}, default="residual"
         As in `SPDSparseClassifier`.
-    n_jobs : int, optional
-        The number of threads.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -167,13 +170,25 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> SPDSparseClassifierCV:
-        """Choose β and α and fit to the matrices X (m, n, n) with labels y (m,).
+        """Choose β and α, and fit a classifier with them to all the matrices.
 
-        ``groups`` goes to the splitter, so that matrices of one group stay on one side of a split.
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+        y : array-like of shape (m,)
+            Their labels.
+        groups : array-like of shape (m,), default=None
+            For the splitter: matrices of one group stay on one side of a split.
+
+        Returns
+        -------
+        SPDSparseClassifierCV
+            The estimator itself.
         """
-        check_rule(self.rule)
+        check_choice("rule", self.rule, RULES)
         divergence = symmetric_divergence(self.metric)
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         divergences = divergence.pairwise(divergence.prepare(X), n_jobs=self.n_jobs)
         automatic = choose_beta("auto", divergences)
@@ -238,16 +253,52 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         chosen = np.unravel_index(distance.argmin(), distance.shape)
         return int(chosen[0]), int(chosen[1])
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of each of the matrices X (m, n, n)."""
+        """Return the label of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The labels.
+        """
         return self._fitted().predict(X)
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return probabilities for X as `SPDSparseClassifier.predict_proba` does."""
+        """Return each class's share of the positive scores, as `SPDSparseClassifier` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            The shares, one row per matrix.
+        """
         return self._fitted().predict_proba(X)
 
+    @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return scores of X as `SPDSparseClassifier.decision_function` does."""
+        """Return how well each class represents each matrix, as `SPDSparseClassifier` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+            The scores of the classes; of two classes the second score minus the first.
+        """
         return self._fitted().decision_function(X)
 
     def _fitted(self) -> SPDSparseClassifier:

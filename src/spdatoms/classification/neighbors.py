@@ -1,4 +1,4 @@
-"""`SPDKNeighborsClassifier`: nearest neighbours under any divergence, the yardstick."""
+"""`SPDKNeighborsClassifier`: nearest neighbours under any divergence, to compare with."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
+from spdatoms._utils.checks import check_integer
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
 
 #: Divergences held at a time.
@@ -20,16 +21,16 @@ _BLOCK_ENTRIES = 4_000_000
 class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     """The most frequent label among the k training matrices X_i with the least d(X, X_i).
 
-    Of classes with equally many votes the one whose matrix is nearest wins.
+    A tie goes to the class with the nearest matrix.
 
     Parameters
     ----------
-    n_neighbors : int
-        The k.
-    metric : str or Divergence
+    n_neighbors : int, default=1
+        The number k of neighbours.
+    metric : str or Divergence, default="riemann"
         Any divergence, as in `pairwise_divergence`.
-    n_jobs : int, optional
-        The number of threads.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -58,10 +59,24 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPDKNeighborsClassifier:
-        """Remember the matrices X (m, n, n) and their labels y (m,)."""
-        X = self._check_training_matrices(X)
+        """Keep the labelled matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        SPDKNeighborsClassifier
+            The estimator itself.
+        """
+        check_integer("n_neighbors", self.n_neighbors, 1)
+        X = self.check_training_matrices(X)
         self.classes_, self._labels = check_labels(y, len(X))
-        if not 1 <= self.n_neighbors <= len(X):
+        if self.n_neighbors > len(X):
             raise ValueError(
                 f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
                 f"{self.n_neighbors}."
@@ -70,13 +85,37 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         self._prepared = get_divergence(self.metric).prepare(X)
         return self
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the share of votes of each class for each of X, (m, n_classes)."""
-        return self._votes(self._check_queries(X))[0]
+        """Return the share of votes of each class.
 
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            The shares, one row per matrix.
+        """
+        return self._votes(self.check_queries(X))[0]
+
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of each of the matrices X (m, n, n)."""
-        shares, nearest = self._votes(self._check_queries(X))
+        """Return the label of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The labels.
+        """
+        shares, nearest = self._votes(self.check_queries(X))
         # A tie goes to the class of the nearest matrix: less than any vote, more than nothing.
         shares = shares + (0.5 / self.n_neighbors) * (
             (shares == shares.max(axis=1, keepdims=True)) * nearest

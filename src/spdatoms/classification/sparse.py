@@ -6,7 +6,7 @@ them at once, and each class is judged by the part of the code that falls on its
 
 from __future__ import annotations
 
-import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
-from spdatoms._utils.checks import check_alpha
+from spdatoms._utils.checks import check_alpha, check_choice
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels
-from spdatoms.classification.scores import check_rule, class_scores, nearest_atom_scores
+from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.classification.scores import RULES, scores_of_codes, warn_of_zero_codes
+from spdatoms.coding import coded_blocks
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.exceptions import ZeroCodeWarning
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.lasso.alpha import choose_alpha
-from spdatoms.lasso.solve import sparse_code
 
 
 class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
@@ -33,27 +32,27 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     Parameters
     ----------
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         ``"stein"`` gives the paper's RSR-S, ``"jeffrey"`` its RSR-J; also ``"logeuclid"``,
         ``"riemann"``, ``"euclid"``.
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between
         two atoms; `SPDSparseClassifierCV` chooses it by cross-validation.
-    alpha : float or "auto"
-        The price of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
         indefinite and had to be corrected.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    rule : {"residual", "sum", "max"}
+    rule : {"residual", "sum", "max"}, default="residual"
         Judge a class by how much of the query its part of the code explains (the paper's choice), or
         by the sum or the maximum of that part.
-    n_atoms_per_class : int, optional
-        Learn so many atoms for every class instead of using all its training matrices, which makes
-        prediction cheap on large training sets. A class with fewer matrices keeps them all.
-    random_state : int, RandomState instance or None
-        For learning atoms.
-    n_jobs : int, optional
-        The number of threads.
+    n_atoms_per_class : int, default=None
+        Learn this number of atoms for every class. None uses all training matrices as atoms; fewer
+        atoms make prediction cheap on large training sets. A class with fewer matrices keeps them all.
+    random_state : int, Generator, RandomState or None, default=None
+        The source of randomness when atoms are learned.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
 
     Attributes
     ----------
@@ -104,10 +103,23 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
-        """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
+        """Make labelled atoms of labelled matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        SPDSparseClassifier
+            The estimator itself.
+        """
         check_alpha(self.alpha)
-        check_rule(self.rule)
-        X = self._check_training_matrices(X)
+        check_choice("rule", self.rule, RULES)
+        X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
@@ -115,8 +127,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
-    def _kernel(self) -> DivergenceKernel:
+    def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+
+    def _distance_scale(self) -> float:
+        """Return what divergences are multiplied by before their softmax: that of the kernel."""
+        return float(self.kernel_.beta_)
 
     def _divergence(self) -> Divergence:
         """Return what finds the nearest atom where a code is zero."""
@@ -137,55 +153,87 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         )
         return atoms, classes
 
+    @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the scores of the classes for X, (m, n_classes), or (m,) for two classes as usual."""
-        scores, _ = self._scores(self._check_queries(X))
+        """Return how well each class represents each matrix, by `rule`.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+            The scores of the classes; of two classes the second score minus the first.
+        """
+        scores, _ = self._scores(self.check_queries(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of each of the matrices X (m, n, n)."""
-        scores, _ = self._scores(self._check_queries(X))
+        """Return the label of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The labels.
+        """
+        scores, _ = self._scores(self.check_queries(X))
         labels: NDArray[Any] = self.classes_[scores.argmax(axis=1)]
         return labels
 
+    @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return each class's share of the positive scores of X, (m, n_classes).
+        """Return each class's share of the positive scores.
 
         With the residual rule it is the share of the explained squared norm. The numbers rank
         classes as `predict` does and sum to 1; they are not calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            The shares, one row per matrix.
         """
-        scores, fallback = self._scores(self._check_queries(X))
+        scores, fallback = self._scores(self.check_queries(X))
         shares = np.maximum(scores, 0.0)
         total = shares.sum(axis=1, keepdims=True)
         # Where nothing is explained, distances to the nearest atoms are all there is to go by.
         by_distance = fallback | (total[:, 0] <= 0)
         probabilities = shares / np.where(total > 0, total, 1.0)
-        probabilities[by_distance] = softmax(scores[by_distance] * self.kernel_.beta_)
+        probabilities[by_distance] = softmax(scores[by_distance] * self._distance_scale())
         return probabilities
 
     def _scores(self, X: FloatArray) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the scores of the classes, and which queries have an all-zero code."""
-        cross = self.kernel_.cross_checked(X)
-        gram = self.kernel_.gram_
-        codes = sparse_code(gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
-        classes = self._atom_classes
-        scores = class_scores(codes, gram, cross, classes, len(self.classes_), self.rule)
-        empty = ~codes.any(axis=1)
-        if empty.any():
-            warn_of_zero_codes(int(empty.sum()), len(X))
-            divergence = self._divergence()
-            queries = divergence.prepare(X[empty].astype(self.atoms_.dtype, copy=False))
-            atoms = divergence.prepare(self.atoms_)
-            to_atoms = divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)
-            scores[empty] = nearest_atom_scores(to_atoms, classes, len(self.classes_))
-        return scores, empty
+        n_classes, gram = len(self.classes_), self.kernel_.gram_
+        scores, zero = np.empty((len(X), n_classes)), np.empty(len(X), dtype=bool)
+        for block in coded_blocks(X, self.kernel_, self.alpha_, n_jobs=self.n_jobs):
+            scores[block.rows], zero[block.rows] = scores_of_codes(
+                block.codes,
+                gram,
+                block.cross,
+                self._atom_classes,
+                n_classes,
+                self.rule,
+                partial(self._divergences_to_atoms, X[block.rows]),
+            )
+        if zero.any():
+            warn_of_zero_codes(int(zero.sum()), len(X), stacklevel=5)
+        return scores, zero
 
-
-def warn_of_zero_codes(count: int, total: int) -> None:
-    """Say that some queries were classified by their nearest atom."""
-    warnings.warn(
-        f"{count} of {total} queries have an all-zero code and were given the class of their nearest "
-        "atom: alpha or beta is too large for them.",
-        ZeroCodeWarning,
-        stacklevel=4,
-    )
+    def _divergences_to_atoms(self, X: FloatArray, some: NDArray[np.bool_]) -> FloatArray:
+        """Return the divergences of some of the matrices X to the atoms."""
+        divergence = self._divergence()
+        queries = divergence.prepare(X[some].astype(self.atoms_.dtype, copy=False))
+        return divergence.pairwise(queries, divergence.prepare(self.atoms_), n_jobs=self.n_jobs)

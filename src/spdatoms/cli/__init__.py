@@ -1,7 +1,7 @@
 """The command line, ``spdatoms`` or ``python -m spdatoms``.
 
-One file a command; each imports the numerical parts of the package when it runs, so that ``--help``
-is quick. The errors that the package raises in words are printed as one line: see `_errors`.
+One file per command. Each imports the numerical parts of the package when it runs, so that ``--help``
+is fast. Errors about files, data and options are printed as one line: see `_errors`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Run the command line and exit: 0 all is well, 1 the data are wrong, 2 the command is."""
+    """Run the command line and exit: 0 for success, 1 for wrong data, 2 for a wrong command."""
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
@@ -29,7 +29,7 @@ def main() -> None:
     from spdatoms.cli._app import app
 
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that has no β gets a question mark, not an error.
+        # A terminal without β shows a question mark instead of an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app(prog_name="spdatoms")

@@ -1,4 +1,4 @@
-"""The commands, gathered."""
+"""The application with all commands."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import typer
 from spdatoms._utils.version import __version__
 from spdatoms.cli._errors import Commands
 
-#: A command is the function of that name in the module of that name. The modules are light: they
-#: import the numerical parts of the package when the command runs.
+#: A command is the function of this name in the module of this name.
 COMMANDS = ("inspect", "learn", "code", "classify", "reproduce")
 
 app = typer.Typer(

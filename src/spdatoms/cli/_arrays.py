@@ -1,19 +1,17 @@
-"""Matrices and labels from files, arrays and tables to files; the kind is told by the ending."""
+"""Read matrices and labels from files, write arrays and tables; the ending of a name is its format."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spdatoms._utils.archives import read_mat, read_npz
+from spdatoms._utils.typing import Array
 from spdatoms.cli._show import counted
-
-Array: TypeAlias = NDArray[Any]
 
 MATRIX_FILES = (".npy", ".npz", ".mat")
 
@@ -21,8 +19,8 @@ MATRIX_FILES = (".npy", ".npz", ".mat")
 def read_matrices(path: Path, key: str | None = None) -> Array:
     """Return the matrices of a file as an array (m, n, n), not checked yet.
 
-    MATLAB's (n, n, m) is turned round, a single matrix becomes a stack of one. Where the shape does
-    not tell, symmetry does.
+    MATLAB's (n, n, m) is transposed, a single matrix becomes a stack of one. If the shape allows both
+    orders, symmetry decides.
     """
     return as_stack(_read_array(path, key, wanted=_may_be_matrices, what="matrices"), path)
 
@@ -49,7 +47,7 @@ def as_stack(array: Array, path: Path) -> Array:
 
 
 def read_labels(path: Path, key: str | None, count: int) -> Array:
-    """Return ``count`` labels from a file: one a line, or an array."""
+    """Return ``count`` labels from a file: one per line, or an array."""
     suffix = path.suffix.lower()
     if suffix in (".csv", ".txt"):
         labels = _read_column(path, key, count)
@@ -64,7 +62,7 @@ def read_labels(path: Path, key: str | None, count: int) -> Array:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write arrays: all of them to .npz, the first to .npy; to .csv those of one length, side by side."""
+    """Write arrays: all to .npz, the first to .npy, and those as long as the first to .csv, as columns."""
     first = next(iter(arrays.values()))
     match path.suffix.lower():
         case ".npz":
@@ -82,7 +80,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write columns of one length as .csv, with their names in the first line."""
+    """Write columns of the same length as .csv, with their names in the first line."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -90,7 +88,7 @@ def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _read_array(path: Path, key: str | None, wanted: Any, what: str) -> Array:
-    """Return the array of that key, or the only one that is wanted."""
+    """Return the array of this key, or the only one for which ``wanted`` is true."""
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
     suffix = path.suffix.lower()
@@ -118,7 +116,7 @@ def _read_npy(path: Path, key: str | None) -> Array:
     if key is not None:
         raise ValueError(f"is an .npy file, which holds one array: leave out the key {key!r}")
     try:
-        # A memory map: matrices are checked and used block by block.
+        # A memory map, because matrices are checked and used block by block.
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (ValueError, EOFError) as error:
         raise ValueError("is not an .npy file of numbers, or a damaged one") from error
@@ -148,7 +146,7 @@ def _is_symmetric(X: Array) -> bool:
 
 
 def _read_column(path: Path, key: str | None, count: int) -> Array:
-    """Return the labels of a text file: its only column, or the one with that name."""
+    """Return the labels of a text file: its only column, or the one with this name."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = [row for row in csv.reader(file) if row]
     if key is not None:
@@ -168,7 +166,7 @@ def _read_column(path: Path, key: str | None, count: int) -> Array:
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether the first line may be the name of the column: a label comes again further on."""
+    """Return whether the first line may be the name of the column: a label would occur again."""
     first, *others = (row[0].strip() for row in rows)
     return first not in others
 

@@ -1,4 +1,4 @@
-"""One line for the user in place of a traceback."""
+"""Errors as one line instead of a traceback."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ INTERRUPTED = 130
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Print an error that was raised in words, and every warning, as one line on stderr.
+    """Print expected errors and all warnings as one line each on stderr.
 
-    `ValueError`, `TypeError`, `OSError` and `ImportError` are how the package speaks about what it
-    was given: they end the program with the code 1. Anything else is a bug and keeps its traceback.
+    The package raises `ValueError`, `TypeError`, `OSError` and `ImportError` for wrong input: they end
+    the program with the code 1. Any other error is a bug and keeps its traceback.
     """
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
             yield
         except BrokenPipeError:
-            raise  # whoever read our output has gone: nothing to say, and nobody to say it to
+            raise  # nobody reads the output any more
         except (ValueError, TypeError, OSError, ImportError) as error:
             say(f"error: {_sentence(error)}")
             raise typer.Exit(WRONG_DATA) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load_model(path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None) -> Any:
-    """Return the estimator of a model file, if it has the methods and attributes that are needed."""
+    """Return the estimator of a model file, or refuse it if a method or attribute is missing."""
     from spdatoms.storage import load
 
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Options that several commands have, described once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RUN = "The run"
 
 
 class Metric(StrEnum):
-    """The symmetric divergences, for codes over atoms that are given."""
+    """The symmetric divergences, for codes over given atoms."""
 
     stein = "stein"
     jeffrey = "jeffrey"
@@ -25,7 +25,7 @@ class Metric(StrEnum):
 
 
 class LearningMetric(StrEnum):
-    """Those with which atoms can be learned."""
+    """The divergences with which atoms can be learned."""
 
     stein = "stein"
     jeffrey = "jeffrey"
@@ -43,9 +43,9 @@ def number_or_auto(text: str) -> float | str:
 
 
 def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a check, made before anything is computed, that a file can be written.
+    """Return a check that a file can be written, to be made before anything is computed.
 
-    Without suffixes any name will do.
+    Without suffixes any name is accepted.
     """
 
     def check(path: Path | None) -> Path | None:
@@ -70,7 +70,7 @@ def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-
 
 
 def refuse_beside_model(context: typer.Context, *names: str) -> None:
-    """Refuse options that were typed in: a model that has been fitted cannot follow them."""
+    """Refuse options on the command line that a fitted model cannot follow."""
     sources = {name: context.get_parameter_source(name) for name in names}
     given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
     if given:
@@ -113,7 +113,7 @@ AlphaOption = Annotated[
         "--alpha",
         parser=number_or_auto,
         metavar="NUMBER|auto",
-        help="The price of a code's 1-norm (the paper's λ); more makes codes sparser.",
+        help="The penalty of a code's 1-norm (the paper's λ); a larger one makes codes sparser.",
         rich_help_panel=_METHOD,
     ),
 ]
@@ -124,7 +124,7 @@ JobsOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", help="Where all randomness comes from.", rich_help_panel=_RUN)
+    int, typer.Option("--seed", help="The seed of all randomness.", rich_help_panel=_RUN)
 ]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show a progress bar.", rich_help_panel=_RUN)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[Any]
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import Array
 
-#: Matrices that are coded between two ticks of a progress bar.
+#: Matrices between two updates of a progress bar.
 _BLOCK = 512
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """Return "1 class" or "2 classes"; the plural is given where it is not ``one`` and an s."""
+    """Return "1 class" or "2 classes"; the plural is ``many``, or else ``one`` and an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
@@ -26,7 +26,7 @@ def show_table(
     title: str = "",
     stderr: bool = False,
 ) -> None:
-    """Print rows of cells; the first column is their name."""
+    """Print rows of cells, the first of which is the name of the row."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -48,9 +48,9 @@ def in_blocks(
     """Return ``function(X)``; with a progress bar on stderr it is computed block by block."""
     if not shown:
         return function(X)
-    from rich.console import Console
-    from rich.progress import track
-
-    starts = range(0, len(X), _BLOCK)
-    bar = track(starts, description, console=Console(stderr=True))
-    return np.concatenate([function(X[start : start + _BLOCK]) for start in bar])
+    results = []
+    with progress_bar(len(X), description, shown) as advance:
+        for part in block_slices(len(X), _BLOCK):
+            results.append(function(X[part]))
+            advance(part.stop - part.start)
+    return np.concatenate(results)

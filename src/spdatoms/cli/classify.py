@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from spdatoms._utils.typing import Array
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
@@ -24,11 +24,9 @@ from spdatoms.cli._options import (
     refuse_beside_model,
 )
 
-Array: TypeAlias = NDArray[Any]
-
-#: Parameters of the commands that a trained model has settled.
+#: Options that a trained model does not take.
 _METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "seed")
-#: Classes for which accuracies are listed one by one.
+#: The greatest number of classes whose accuracies are listed.
 _LISTED = 30
 
 
@@ -48,10 +46,10 @@ def classify(
     context: typer.Context,
     train: Annotated[Path | None, _file("Training matrices: .npy, .npz or .mat.")] = None,
     train_labels: Annotated[
-        Path | None, _file("Their labels: .csv or .txt, one a line, or an array. May be --train.")
+        Path | None, _file("Their labels: .csv or .txt, one per line, or an array. May be --train.")
     ] = None,
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
-    test_labels: Annotated[Path | None, _file("Their labels, to tell the accuracy.")] = None,
+    test_labels: Annotated[Path | None, _file("Their labels, to compute the accuracy.")] = None,
     key: KeyOption = None,
     label_key: Annotated[
         str | None, _file("Which array of an .npz or .mat file, or column, has the labels.")
@@ -78,7 +76,7 @@ def classify(
     atoms_per_class: Annotated[
         int | None,
         typer.Option(
-            help="Learn so many atoms a class instead of keeping all training matrices.",
+            help="The number of atoms to learn per class, instead of all training matrices.",
             rich_help_panel="The method",
         ),
     ] = None,
@@ -125,7 +123,7 @@ def classify(
         parameters = {"rule": rule.value, "n_jobs": jobs}
         classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
         classifier.fit(X, y)
-        _tell(classifier, len(X))
+        _show_training(classifier, len(X))
     if save_model is not None:
         from spdatoms.storage import save
 
@@ -139,7 +137,7 @@ def classify(
         _write(out, predicted, probabilities, classifier.classes_, truth)
         typer.echo(f"Predictions: {out}")
     if truth is not None:
-        _tell_accuracy(truth, predicted)
+        _show_accuracy(truth, predicted)
     elif out is None:
         typer.echo("\n".join(map(str, predicted)))
 
@@ -174,7 +172,7 @@ def _check_method(metric: Metric, atoms_per_class: int | None, choose: bool) -> 
 
 
 def _key(key: str | None, path: Path, other: Path | None) -> str | None:
-    """Return the key for a file; an .npy file beside another that has keys needs none."""
+    """Return the key for a file; an .npy file needs none if the key is for the other file."""
     single = path.suffix.lower() == ".npy"
     return None if single and other is not None and other.suffix.lower() != ".npy" else key
 
@@ -204,14 +202,14 @@ def _classifier(
 
 
 def _checked(X: Array, path: Path) -> Array:
-    """Refuse bad matrices before anything is computed, with their index in the whole file."""
+    """Return the matrices, or refuse them with the index of the first bad one in the file."""
     from spdatoms.geometry import check_spd
 
     return check_spd(X, name=path.name)
 
 
-def _tell(classifier: Any, count: int) -> None:
-    """Show the training on stderr: stdout is for predictions."""
+def _show_training(classifier: Any, count: int) -> None:
+    """Print a summary of the training on stderr, because stdout is for predictions."""
     from spdatoms.cli._show import counted, show_table
 
     fitted = getattr(classifier, "classifier_", classifier)
@@ -241,7 +239,7 @@ def _write(
     write_table(out, columns)
 
 
-def _tell_accuracy(truth: Array, predicted: Array) -> None:
+def _show_accuracy(truth: Array, predicted: Array) -> None:
     from spdatoms.cli._show import show_table
 
     truth, predicted = truth.astype(str), predicted.astype(str)

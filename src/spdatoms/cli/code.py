@@ -50,7 +50,7 @@ def code(
 ) -> None:
     """Write the sparse codes of matrices over a dictionary.
 
-    A model knows its metric, β and α; the options of the method are for --atoms.
+    A model has its own metric, β and α; the options of the method are for --atoms.
 
     \b
     Examples:
@@ -80,7 +80,7 @@ def code(
     show_table(
         [
             ("codes", f"{len(codes)} over {counted(codes.shape[1], 'atom')}"),
-            ("non-zeros", f"{nonzeros.mean():.1f} a code"),
+            ("non-zeros", f"{nonzeros.mean():.1f} per code"),
             ("all zero", counted(int(np.count_nonzero(nonzeros == 0)), "code")),
             ("written to", out),
         ]

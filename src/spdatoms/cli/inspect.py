@@ -1,28 +1,26 @@
-"""``spdatoms inspect``: what is in a file of matrices, and what to do about it."""
+"""``spdatoms inspect``: the properties of the matrices in a file, and how to repair them."""
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
+from spdatoms._utils.typing import Array
 from spdatoms.cli._options import KeyOption, MatricesArgument, output
 
-Array: TypeAlias = NDArray[Any]
-
-#: Unfit matrices that are listed; the others are counted.
+#: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
-#: Matrices from which spectra, and kernels, are taken at most, evenly spaced.
+#: The greatest numbers of matrices for spectra and for kernels, evenly spaced.
 _SPECTRA, _KERNEL = 2000, 500
 _BLOCK = 256
 
 _ZERO = "is zero"
-#: What a matrix may be, as `check_spd` says it unless it is zero, and what helps.
+#: The complaints of `check_spd`, and that a matrix is zero, with advice.
 _ADVICE = {
     "is not finite": "leave it out, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
@@ -45,7 +43,7 @@ def inspect(
         ),
     ] = None,
 ) -> None:
-    """Are the matrices SPD? Which are not, and why? Scale, condition, rank, β, and is the kernel one?
+    """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 
     The exit status is 1 if a matrix is not positive definite, unless --repaired wrote them.
 
@@ -82,7 +80,7 @@ def inspect(
 
 
 def unfit_matrices(X: Array) -> dict[int, str]:
-    """Return why a matrix is not positive definite, by its index, for all that are not."""
+    """Return why matrices are not positive definite, by index, for all that are not."""
     unfit: dict[int, str] = {}
     for start in range(0, len(X), _BLOCK):
         block = X[start : start + _BLOCK]
@@ -95,7 +93,7 @@ def unfit_matrices(X: Array) -> dict[int, str]:
 
 
 def _complaint(X: Array) -> str:
-    """Return what is wrong with the first unfit matrix, without advice, or nothing."""
+    """Return the complaint about the first unfit matrix, without advice, or an empty string."""
     from spdatoms.geometry.validation import find_unfit
 
     unfit = find_unfit(X)
@@ -147,7 +145,7 @@ def _kind(reason: str) -> str:
 
 
 def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
-    """Return for Stein and Jeffrey the automatic β and whether the Gram matrix is positive definite."""
+    """Return the automatic β of Stein and Jeffrey, and whether their Gram matrices are indefinite."""
     from spdatoms.kernels import DivergenceKernel
 
     rows = []
@@ -162,7 +160,7 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
 
 
 def repair(X: Array, unfit: dict[int, str], name: str) -> Array:
-    """Return X with its unfit matrices made positive definite; not finite and zero ones cannot be."""
+    """Return X with its unfit matrices made positive definite; refuse zero ones and those not finite."""
     from spdatoms.geometry import nearest_spd, regularise
 
     lost = [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]

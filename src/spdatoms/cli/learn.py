@@ -23,7 +23,7 @@ from spdatoms.cli._options import (
 
 
 class Init(StrEnum):
-    """How learning begins."""
+    """The first atoms."""
 
     kmeans = "kmeans"
     random = "random"
@@ -42,7 +42,8 @@ def learn(
     ],
     key: KeyOption = None,
     atoms: Annotated[
-        int, typer.Option("--atoms", "-n", help="How many.", rich_help_panel="The method")
+        int,
+        typer.Option("--atoms", "-n", help="The number of atoms.", rich_help_panel="The method"),
     ] = 64,
     metric: LearningMetricOption = LearningMetric.stein,
     beta: BetaOption = "auto",
@@ -51,7 +52,7 @@ def learn(
         Init, typer.Option(help="The first atoms.", rich_help_panel="The method")
     ] = Init.kmeans,
     iterations: Annotated[
-        int, typer.Option(help="How many at most.", rich_help_panel="The run")
+        int, typer.Option(help="The greatest number of iterations.", rich_help_panel="The run")
     ] = 50,
     tol: Annotated[
         float,

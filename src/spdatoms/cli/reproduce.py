@@ -17,7 +17,7 @@ ALL = "all"
 
 
 class OnError(StrEnum):
-    """What unreadable files lead to."""
+    """What to do about files that cannot be read."""
 
     stop = "raise"
     warn = "warn"
@@ -34,11 +34,11 @@ def _run(help_text: str, **limits: Any) -> Any:
 def reproduce(
     experiment: Annotated[
         str | None,
-        typer.Argument(help="Which experiment (see --list), or 'all' whose data are there."),
+        typer.Argument(help="An experiment (see --list), or 'all' that have data."),
     ] = None,
     data: Annotated[
         Path | None,
-        _folder("The folder with the data. Without it embedded data are used, if any."),
+        _folder("The folder with the data; without it embedded data are used, if any."),
     ] = None,
     methods: Annotated[
         str | None, typer.Option(help="Names of methods, with commas between them.")
@@ -47,7 +47,7 @@ def reproduce(
         str | None, typer.Option(help="Mosaics, sequences or sizes, with commas between them.")
     ] = None,
     repeats: Annotated[
-        int | None, _run("How many repeats; the default is the protocol's.", min=1)
+        int | None, _run("The number of repeats; the default is the protocol's.", min=1)
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -60,8 +60,8 @@ def reproduce(
     out: Annotated[
         Path | None,
         _folder(
-            "A folder for results.json, results.csv, figures and report.html. A run that was "
-            "interrupted goes on from there."
+            "A folder for results.json, results.csv, figures and report.html. An interrupted run "
+            "continues from there."
         ),
     ] = None,
     fresh: Annotated[
@@ -77,7 +77,7 @@ def reproduce(
         bool, typer.Option("--list", help="List the experiments, their data and methods.")
     ] = False,
 ) -> None:
-    """Run an experiment of the paper and print its table beside the published figures."""
+    """Run an experiment of the paper and print its table with the published figures."""
     from spdatoms.experiments import EXPERIMENTS, NoDataError, get_experiment
     from spdatoms.experiments.experiment import UnknownNameError
     from spdatoms.experiments.reporting import record, write_folder
@@ -123,7 +123,7 @@ def reproduce(
 
 
 def _check_subfolder(experiment: Experiment, data: Path) -> None:
-    """Refuse a folder of several data sets that does not hold this one."""
+    """Refuse a folder of data sets without that of the experiment."""
     if not (data / experiment.subfolder).is_dir():
         raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
 
@@ -135,7 +135,7 @@ def _results(
     report_only: bool,
     options: dict[str, Any],
 ) -> Results:
-    """Return the results of a run, or only those of earlier ones."""
+    """Return the results of a run, or those of earlier runs only."""
     from spdatoms.experiments import RESULTS_FILE, SettingsError, read_results, run
 
     if not report_only:

@@ -1,4 +1,4 @@
-"""Matrices in memory with the labels of their clusters."""
+"""Matrices in memory, with the labels of their clusters."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.divergences import Burg, Divergence
+from spdatoms.clustering._lloyd import Tally, exchange_goals
+from spdatoms.divergences import Divergence
+from spdatoms.scale.largest import Largest
 
-#: Flops in a block of clusters, far more than it takes to hand it to a thread.
-_BLOCK_FLOPS = 5e6
-
-
-#: A sum is less than another if it is less than so many times it: rounding does not count.
-_NOTICEABLE = 1.0 - 1e-9
+#: Floating point operations per task of a thread: far more than starting the task takes.
+_TASK_FLOPS = 5e6
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Weighted matrices, prepared once for all divergences to all centres."""
+    """Weighted matrices, prepared once for the divergences to any centres."""
 
     divergence: Divergence
     matrices: Floats
@@ -37,69 +35,8 @@ class Sample:
         return len(self.matrices)
 
     def divergences(self, centres: Floats) -> Floats:
-        """Return d(X_i, C_j) at [j, i]: a row a centre, so that one of them is replaced quickly."""
-        return divergences_to(self.divergence, self.prepared, centres, self.n_jobs)
-
-
-def divergences_to(
-    divergence: Divergence, prepared: Any, centres: Floats, n_jobs: int | None
-) -> Floats:
-    """Return d(X_i, C_j) at [j, i]; where the order counts, the centre is where `centre` seeks it."""
-    C = divergence.prepare(centres)
-    left = isinstance(divergence, Burg) and divergence.side == "left"
-    if divergence.symmetric or left:
-        return divergence.pairwise(C, prepared, n_jobs=n_jobs)
-    return np.ascontiguousarray(divergence.pairwise(prepared, C, n_jobs=n_jobs).T)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """What is known of clusters: they are added up over parts of the data.
-
-    Attributes
-    ----------
-    sizes, weights : ndarray of shape (k,)
-        How many matrices they have, and the sum of their weights.
-    moved : ndarray of shape (k,)
-        Whether a matrix has come or gone.
-    inertia : float
-        Σ_i w_i d(X_i, C_{l_i}).
-    """
-
-    sizes: Indices
-    weights: Floats
-    moved: NDArray[np.bool_]
-    inertia: float
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.sizes + other.sizes,
-            self.weights + other.weights,
-            self.moved | other.moved,
-            self.inertia + other.inertia,
-        )
-
-
-@dataclass(frozen=True)
-class Costliest:
-    """The matrices with the greatest w_i d(X_i, C_{l_i}), of those looked at; the earlier at a tie."""
-
-    samples: Indices
-    costs: Floats
-    labels: Indices
-    count: int
-
-    def cut(self) -> Costliest:
-        """Return no more than are asked for, the costliest first."""
-        order = np.argsort(-self.costs, kind="stable")[: self.count]
-        return Costliest(self.samples[order], self.costs[order], self.labels[order], self.count)
-
-    def __add__(self, later: Costliest) -> Costliest:
-        samples, costs, labels = (
-            np.concatenate([getattr(self, name), getattr(later, name)])
-            for name in ("samples", "costs", "labels")
-        )
-        return Costliest(samples, costs, labels, self.count).cut()
+        """Return d(X_i, C_j) at [j, i]: one row per centre, so that a centre is quickly replaced."""
+        return self.divergence.to_centres(self.prepared, centres, self.n_jobs)
 
 
 class ClusteredSample:
@@ -126,25 +63,25 @@ class ClusteredSample:
         return own
 
     def _tally(self, moved: NDArray[np.bool_]) -> Tally:
-        return tally(self.labels, self.own, self.sample.weights, moved)
+        return Tally.of(self.labels, self.own, self.sample.weights, moved)
 
     def centre_steps(self, clusters: Indices) -> Floats:
         """Return `Divergence.centre` of the members of each of the clusters."""
         sample = self.sample
         steps = np.empty((len(clusters), *self.centres.shape[1:]))
 
-        def step(part: slice) -> None:
-            for a in range(part.start, part.stop):
+        def step(some: slice) -> None:
+            for a in range(some.start, some.stop):
                 weights = np.where(self.labels == clusters[a], sample.weights, 0.0)
                 current = self.centres[clusters[a]]
                 steps[a] = sample.divergence.centre(sample.prepared, weights, current)
 
         flops = 20 * len(sample) / len(self.centres) * self.centres.shape[-1] ** 3
-        run_blocks(step, len(clusters), int(_BLOCK_FLOPS / flops), sample.n_jobs)
+        run_blocks(step, len(clusters), int(_TASK_FLOPS / flops), sample.n_jobs)
         return steps
 
     def try_centres(self, clusters: Indices, centres: Floats) -> tuple[Floats, Floats]:
-        """Return Σ w_i d(X_i, C) over the members of each of the clusters, as it is and with these."""
+        """Return Σ w_i d(X_i, C) over the members of each cluster, with its centre and with this one."""
         rows = self.sample.divergences(centres)
         self._tried = clusters, centres, rows
         weights = np.where(self.labels == clusters[:, None], self.sample.weights, 0.0)
@@ -152,7 +89,7 @@ class ClusteredSample:
         return before, np.einsum("ji,ji->j", weights, rows)
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Replace centres by those just tried, where chosen."""
+        """Replace the chosen centres by those just tried."""
         clusters, centres, rows = self._tried
         for a in np.flatnonzero(chosen):
             self.centres[clusters[a]], self.divergences[clusters[a]] = centres[a], rows[a]
@@ -174,61 +111,21 @@ class ClusteredSample:
         self.labels[leaves] = goals[leaves]
         return self._tally(moved)
 
-    def costliest(self, count: int) -> Costliest:
-        """Return the matrices that are represented worst."""
-        return Costliest(self._every, self.sample.weights * self.own, self.labels, count).cut()
+    def worst_represented(self, count: int) -> Largest:
+        """Return the matrices with the largest w_i d(X_i, C_{l_i}), and their labels."""
+        return Largest.of(count, self.sample.weights * self.own, self._every, self.labels)
 
     def occupy(self, clusters: Indices, chosen: Indices) -> None:
-        """Put the centres of clusters where these matrices are."""
+        """Let the chosen matrices be the centres of these clusters."""
         self.centres[clusters] = self.sample.matrices[chosen]
         self.divergences[clusters] = self.sample.divergences(self.centres[clusters])
-        # Not by the divergence, which rounding may leave above zero: a matrix is its own centre.
+        # A matrix is its own centre, though rounding may leave its divergence above zero.
         self.divergences[clusters, chosen] = 0.0
 
     def saved(self) -> Any:
-        """Return what `restore` brings back."""
+        """Return the current state, for `restore`."""
         return self.centres.copy(), self.divergences.copy(), self.labels.copy()
 
     def restore(self, state: Any) -> None:
         """Return to a state that was saved."""
         self.centres, self.divergences, self.labels = state
-
-
-def tally(
-    labels: Indices,
-    own: Floats,
-    weights: Floats,
-    moved: NDArray[np.bool_],
-) -> Tally:
-    """Count the matrices of every cluster, and add up their weights and costs."""
-    count = len(moved)
-    return Tally(
-        np.bincount(labels, minlength=count),
-        np.asarray(np.bincount(labels, weights, minlength=count), np.float64),
-        moved,
-        float(weights @ own),
-    )
-
-
-def exchange_goals(
-    divergences: Floats,
-    labels: Indices,
-    weights: Floats,
-    totals: Floats,
-) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the best cluster of every matrix by Hartigan's rule, and whether it is another one.
-
-    Matrix i goes from a to b where W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia, with the weights W of
-    the clusters.
-    """
-    every = np.arange(len(labels))
-    costs = divergences * (totals[:, None] / (totals[:, None] + weights))
-    own_total = totals[labels]
-    others = own_total - weights
-    company = others > 1e-9 * own_total
-    # A matrix alone in its cluster stays: nothing is gained where it is its own centre.
-    factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
-    stay = factors * divergences[labels, every]
-    costs[labels, every] = stay
-    goals = costs.argmin(axis=0)
-    return goals, costs[goals, every] < _NOTICEABLE * stay

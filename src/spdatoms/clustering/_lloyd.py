@@ -1,27 +1,70 @@
-"""Lloyd's algorithm on SPD matrices for any divergence, and the seeds it starts from."""
+"""Lloyd's algorithm for SPD matrices and any divergence, with exchanges by Hartigan's rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.clustering._labelled import Costliest, Tally
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.geodesics import relative_change
+from spdatoms.scale.largest import Largest
 
-#: Shorter steps tried along the geodesic where the full one would make a cluster worse.
+#: Shorter steps along the geodesic, tried if the full one would make a cluster worse.
 _STEP_LENGTHS = (0.5, 0.25, 0.0625)
-#: An exchange is kept if the sum falls below so many times what it was. Each is followed by several
-#: iterations; to ask for more saves some of them and ends in poorer minima.
+#: A matrix is exchanged if its cost falls below this fraction of what it was: not by rounding alone.
+_NOTICEABLE = 1.0 - 1e-9
+#: Exchanges are kept if the inertia falls below this fraction of what it was. They are followed by several
+#: iterations; asking for more saves some of them, but ends in poorer minima.
 _WORTHWHILE = 1.0 - 1e-6
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Sizes, weights and costs of clusters; tallies of parts of the data add up.
+
+    Attributes
+    ----------
+    sizes, weights : ndarray of shape (k,)
+        The number of their matrices, and the sum of their weights.
+    moved : ndarray of shape (k,)
+        Whether a matrix has entered or left.
+    inertia : float
+        Σ_i w_i d(X_i, C_{l_i}).
+    """
+
+    sizes: Indices
+    weights: Floats
+    moved: NDArray[np.bool_]
+    inertia: float
+
+    @classmethod
+    def of(cls, labels: Indices, own: Floats, weights: Floats, moved: NDArray[np.bool_]) -> Tally:
+        """Return the tally of matrices with these labels and divergences to their own centres."""
+        count = len(moved)
+        return cls(
+            np.bincount(labels, minlength=count),
+            np.asarray(np.bincount(labels, weights, minlength=count), np.float64),
+            moved,
+            float(weights @ own),
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.sizes + other.sizes,
+            self.weights + other.weights,
+            self.moved | other.moved,
+            self.inertia + other.inertia,
+        )
+
+
 class Clustering(Protocol):
-    """What Lloyd's algorithm asks of the data; `ClusteredSample` says what these methods do."""
+    """What Lloyd's algorithm needs of the data; see `ClusteredSample` for what these methods do."""
 
     divergence: Divergence
 
@@ -37,7 +80,7 @@ class Clustering(Protocol):
 
     def exchange(self, weights: Floats) -> Tally: ...
 
-    def costliest(self, count: int) -> Costliest: ...
+    def worst_represented(self, count: int) -> Largest: ...
 
     def occupy(self, clusters: Indices, chosen: Indices) -> None: ...
 
@@ -52,16 +95,16 @@ class Clustering(Protocol):
 class Lloyd:
     """min Σ_i w_i d(X_i, C_{l_i}), over the centres C and the labels l in turn.
 
-    An iteration takes one step of `Divergence.centre` for every cluster (all the way where that is
-    closed form) and gives every matrix to its nearest centre. Long before the labels settle the
-    exact centre of a cluster is worth nothing, and once they have settled the same steps converge to
-    it. Clusters whose members stay and whose centre stands still cost nothing any more.
+    An iteration takes one step of `Divergence.centre` for every cluster (the whole way if that has a
+    closed form) and gives every matrix to its nearest centre. Long before the labels settle, the exact
+    centre of a cluster is of no use; once they have settled, the same steps converge to it. Clusters whose
+    members stay and whose centre has converged cost nothing any more.
 
-    No step makes the sum greater: a centre moves only if its own cluster gains, if need be by a
-    shorter way along the geodesic.
+    No step raises the inertia: a centre moves only if the cost of its own cluster falls, if need be by a
+    shorter step along the geodesic.
 
-    Where nothing moves any more, matrices between two clusters are tried on the other side by
-    Hartigan's rule, which leads out of many of the poor minima in which Lloyd's algorithm stops.
+    When nothing moves any more, matrices between two clusters are moved to the other one by Hartigan's
+    rule. This leads out of many of the poor minima in which Lloyd's algorithm stops.
     """
 
     def __init__(self, data: Clustering, centres: Floats, tol: float) -> None:
@@ -73,7 +116,7 @@ class Lloyd:
 
     @property
     def inertia(self) -> float:
-        """The sum Σ_i w_i d(X_i, C_{l_i})."""
+        """Σ_i w_i d(X_i, C_{l_i})."""
         return self.tally.inertia
 
     @property
@@ -109,7 +152,7 @@ class Lloyd:
         clusters = np.flatnonzero(self.moving & (self.tally.sizes > 0))
         old = self.data.centres[clusters]
         proposals = self.data.centre_steps(clusters)
-        changes = relative_changes(old, proposals)
+        changes = relative_change(old, proposals)
         self.moving[:] = False
         if not divergence.closed_form:  # a closed form is exact: only new members can move it
             self.moving[clusters] = changes > self.tol
@@ -127,7 +170,7 @@ class Lloyd:
         proposals: Floats,
         before: Floats,
     ) -> None:
-        """Go a part of the way to proposals that are too far, or stay."""
+        """Take shorter steps towards proposals that are too far, or none."""
         for t in _STEP_LENGTHS:
             if not len(clusters):
                 return
@@ -139,11 +182,10 @@ class Lloyd:
         self.moving[clusters] = False
 
     def _exchange(self) -> bool:
-        """Move matrices by `exchange_goals`, and say if that helped.
+        """Move matrices by `exchange_goals`, and return whether that helped.
 
-        The factors there tell what the move of one matrix does to both centres, to first order. So
-        it is a proposal: unless the sum has become clearly less after a step of the centres,
-        everything stays as it was.
+        The rule tells to first order what the move of a single matrix does to both centres. So it is
+        only a proposal: if the inertia is not clearly lower after an iteration, all is undone.
         """
         before, state = self.tally, self.data.saved()
         self._count(self.data.exchange(before.weights))
@@ -162,27 +204,43 @@ class Lloyd:
         empty = np.flatnonzero(sizes == 0)
         if not len(empty):
             return
-        # Of every cluster one matrix at most is passed over.
-        worst = self.data.costliest(len(empty) + len(sizes))
+        # At most one matrix of each cluster is skipped.
+        worst = self.data.worst_represented(len(empty) + len(sizes))
         chosen: list[int] = []
-        for i, (cost, label) in enumerate(zip(worst.costs, worst.labels, strict=True)):
+        for i, (cost, label) in enumerate(zip(worst.values, worst.labels, strict=True)):
             if len(chosen) == len(empty) or not cost > 0:
                 break
-            if sizes[label] > 1:  # else its cluster would be the next empty one
+            if sizes[label] > 1:  # otherwise its cluster would become empty
                 sizes[label] -= 1
                 chosen.append(i)
         filled = empty[: len(chosen)]
         if not len(filled):
             return
-        self.data.occupy(filled, worst.samples[chosen])
+        self.data.occupy(filled, worst.indices[chosen])
         self.moving[worst.labels[chosen]] = True
         self.moving[filled] = True
         self._count(self.data.assign())
 
 
-def relative_changes(old: Floats, new: Floats) -> Floats:
-    """Return ‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, which congruence does not change."""
-    L = np.linalg.cholesky(old)
-    half = np.linalg.solve(L, new - old)
-    whitened = np.linalg.solve(L, half.swapaxes(1, 2))
-    return np.asarray(np.linalg.norm(whitened, axis=(1, 2)) / np.sqrt(old.shape[-1]))
+def exchange_goals(
+    divergences: Floats,
+    labels: Indices,
+    weights: Floats,
+    totals: Floats,
+) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return the best cluster of every matrix by Hartigan's rule, and whether it is another one.
+
+    Matrix i moves from a to b if W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia, with the weights W of the
+    clusters, here ``totals``.
+    """
+    every = np.arange(len(labels))
+    costs = divergences * (totals[:, None] / (totals[:, None] + weights))
+    own_total = totals[labels]
+    others = own_total - weights
+    company = others > 1e-9 * own_total
+    # A matrix alone in its cluster is its own centre, and stays.
+    factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
+    stay = factors * divergences[labels, every]
+    costs[labels, every] = stay
+    goals = costs.argmin(axis=0)
+    return goals, costs[goals, every] < _NOTICEABLE * stay

@@ -17,9 +17,9 @@ def random_seeds(sample: Sample, count: int, rng: Any) -> Indices:
 
 
 def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> Indices:
-    """Draw matrices one by one, i with a probability proportional to w_i min_j d(X_i, X_j), j drawn.
+    """Draw matrices one by one, i with a probability proportional to w_i min_j d(X_i, X_j) over the seeds j.
 
-    Of a few candidates the one that leaves the least sum is taken (greedy k-means++).
+    Of a few candidates the one that leaves the least sum of these becomes the next seed (greedy k-means++).
     """
     X, weights = sample.matrices, sample.weights
     trials = 2 + int(np.log(count))
@@ -28,7 +28,7 @@ def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> Indices:
     while len(seeds) < count:
         potential = weights * nearest
         total = potential.sum()
-        if not total > 0:  # every matrix equals a seed: which of them come next does not matter
+        if not total > 0:  # every matrix equals a seed: any of them will do
             unused = np.setdiff1d(np.arange(len(X)), seeds)
             seeds.extend(rng.choice(unused, count - len(seeds), replace=False))
             break

@@ -1,8 +1,8 @@
 """The passes of k-means over a stream: `ClusteredSample` for data that is not in memory.
 
-What is left at a piece of the data are the labels of its matrices and their divergences to their own
-centres. A pass finds the divergences to all centres, gives every matrix to its nearest, and adds up
-what the next step of the centres needs: so an iteration is one pass, unless a centre refuses to move.
+The state of a span is the labels of its matrices and their divergences to their own centres. A pass finds
+the divergences to all centres, gives every matrix to the nearest, and adds up what the next step of the
+centres needs. So an iteration is one pass, unless a centre does not move as proposed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.clustering._labelled import Costliest, Tally, divergences_to, exchange_goals, tally
+from spdatoms.clustering._lloyd import Tally, exchange_goals
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.centres import centre_from_sum, centre_term, check_centres_add_up
-from spdatoms.scale.faults import fewer_parts
+from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.largest import Largest
 from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Piece
+from spdatoms.scale.passes import Span, StreamPasses
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Labelled:
-    """The matrices of a part that have a weight: which they are, their labels, d(X_i, C_{l_i})."""
+    """The matrices of a part with positive weight: their indices, weights, labels, and d(X_i, C_{l_i})."""
 
     samples: Indices
     weights: Floats
@@ -37,7 +37,7 @@ class Labelled:
 
     @classmethod
     def unlabelled(cls, rows: slice, weights: Floats) -> Labelled:
-        """Matrices before the first pass."""
+        """Return the matrices as they are before the first pass."""
         used = np.flatnonzero(weights > 0)
         return cls(
             rows.start + used, weights[used], np.zeros(len(used), np.intp), np.zeros(len(used))
@@ -45,8 +45,8 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Question:
-    """What a pass is about.
+class Labelling:
+    """How a pass gives matrices to clusters.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class Question:
         The divergence.
     centres : ndarray of shape (k, n, n)
         The centres.
-    rule : str
-        "start" and "assign" give matrices to their nearest centre, "exchange" by Hartigan's rule.
-    totals : ndarray of shape (k,), optional
+    rule : {"start", "assign", "exchange"}
+        Matrices go to their nearest centre (at a tie of "assign" they stay), or by Hartigan's rule.
+    totals : ndarray of shape (k,) or None
         The weights of the clusters, for an exchange.
     occupied : tuple of two ndarray
-        Clusters whose centre is a matrix, and which.
+        Clusters whose centre is one of the matrices, and which.
     """
 
     divergence: Divergence
@@ -70,33 +70,33 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What a pass finds.
+class PassResult:
+    """What a pass finds; results of parts of the data add up.
 
     Attributes
     ----------
     tally : Tally
-        The clusters after it.
+        The clusters after the pass.
     centre_terms : ndarray
-        What the next steps of their centres are sums of.
+        The sums that the next steps of the centres are made of.
     costs : ndarray of shape (2, k)
-        Σ w_i d(X_i, C) over the members that clusters had before the pass, with the centres as they
-        were and with those of the pass.
+        Σ w_i d(X_i, C) over the members that clusters had before the pass, with the centres of the last
+        pass and with those of this one.
     """
 
     tally: Tally
     centre_terms: Floats
     costs: Floats
 
-    def __add__(self, other: Survey) -> Survey:
-        return Survey(
+    def __add__(self, other: PassResult) -> PassResult:
+        return PassResult(
             self.tally + other.tally,
             self.centre_terms + other.centre_terms,
             self.costs + other.costs,
         )
 
 
-_NOBODY = np.zeros(0, np.intp), np.zeros(0, np.intp)
+_NONE = np.zeros(0, np.intp), np.zeros(0, np.intp)
 
 
 class ClusteredStream:
@@ -115,190 +115,193 @@ class ClusteredStream:
     """
 
     centres: Floats
-    survey: Survey
+    states: list[Any]
+    result: PassResult
 
     def __init__(
         self, stream: Stream, divergence: Divergence, weights: Floats, n_clusters: int
     ) -> None:
-        check_centres_add_up(divergence)
         self.stream, self.divergence, self.weights = stream, divergence, weights
         self.parts = part_slices(len(stream), stream.shape[-1], n_clusters)
-        self.sweeps = stream.sweeps(self.parts)
+        self.passes = stream.passes(self.parts)
 
     def attempt(self, computation: Callable[[], Result]) -> Result:
-        """Return what a computation gives that begins with `start`; with smaller pieces if workers die."""
-        while True:
-            try:
-                return computation()
-            except Exception as error:
-                most = fewer_parts(error, self.sweeps.parts_of_a_piece)
-                self.sweeps = self.stream.sweeps(self.parts, most)
+        """Return the result of a computation that begins with `start`; if workers die, from smaller spans."""
+        return with_smaller_spans(self.passes, self._cut, lambda passes: computation())
+
+    def _cut(self, most: int) -> StreamPasses:
+        """Return passes with at most this many parts per span."""
+        self.passes = self.stream.passes(self.parts, most)
+        return self.passes
 
     def start(self, centres: Floats) -> Tally:
         """Give every matrix to the nearest of these centres."""
         self.centres = np.array(centres)
-        self.left = self.sweeps.put(
+        self.states = self.passes.put(
             [
-                tuple(Labelled.unlabelled(rows, self.weights[rows]) for rows in piece.parts)
-                for piece in self.sweeps.pieces
+                tuple(Labelled.unlabelled(rows, self.weights[rows]) for rows in span.parts)
+                for span in self.passes.spans
             ]
         )
-        self._tried: tuple[Indices, Floats, list[Any], Survey] | None = None
-        self._ready: tuple[list[Any], Survey] | None = None
-        self._occupied = _NOBODY
+        self._tried: tuple[Indices, Floats, list[Any], PassResult] | None = None
+        self._ready: tuple[list[Any], PassResult] | None = None
+        self._occupied = _NONE
         return self._label("start")
 
     def assign(self) -> Tally:
         """Give every matrix to its nearest centre; at a tie it stays where it is."""
         if self._ready is None:
             return self._label("assign")
-        (self.left, self.survey), self._ready = self._ready, None
-        return self.survey.tally
+        (self.states, self.result), self._ready = self._ready, None
+        return self.result.tally
 
     def exchange(self, weights: Floats) -> Tally:
         """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
         return self._label("exchange", weights)
 
     def _label(self, rule: str, totals: Floats | None = None) -> Tally:
-        self.left, self.survey = self._ask(self.centres, rule, totals)
-        self._occupied = _NOBODY
-        return self.survey.tally
+        self.states, self.result = self._pass(self.centres, rule, totals)
+        self._occupied = _NONE
+        return self.result.tally
 
-    def _ask(
+    def _pass(
         self, centres: Floats, rule: str, totals: Floats | None = None
-    ) -> tuple[list[Any], Survey]:
-        question = Question(self.divergence, centres, rule, totals, self._occupied)
-        return self.sweeps.run(_survey, self.left, question)
+    ) -> tuple[list[Any], PassResult]:
+        """Return the states of the spans after a pass, and what it found."""
+        labelling = Labelling(self.divergence, centres, rule, totals, self._occupied)
+        return self.passes.run(_label, self.states, labelling)
 
     def centre_steps(self, clusters: Indices) -> Floats:
         """Return `Divergence.centre` of the members of each of the clusters."""
-        terms, weights = self.survey.centre_terms, self.survey.tally.weights
+        terms, weights = self.result.centre_terms, self.result.tally.weights
         return np.array(
             [
-                centre_from_sum(self.divergence, terms[j], weights[j], self.centres[j])
+                self.divergence.centre_from_terms(terms[j], weights[j], self.centres[j])
                 for j in clusters
             ]
         )
 
     def try_centres(self, clusters: Indices, centres: Floats) -> tuple[Floats, Floats]:
-        """Return Σ w_i d(X_i, C) over the members of each of the clusters, as it is and with these.
+        """Return Σ w_i d(X_i, C) over the members of each cluster, with its centre and with this one.
 
-        What the clusters will be if all these centres are kept is found in the same pass.
+        The same pass finds the clusters for the case that all these centres are kept.
         """
         trial = self.centres.copy()
         trial[clusters] = centres
-        left, survey = self._ask(trial, "assign")
-        self._tried = clusters, trial, left, survey
-        before, after = survey.costs[:, clusters]
+        states, result = self._pass(trial, "assign")
+        self._tried = clusters, trial, states, result
+        before, after = result.costs[:, clusters]
         return before, after
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
-        """Replace centres by those just tried, where chosen."""
+        """Replace the chosen centres by those just tried."""
         assert self._tried is not None
-        clusters, trial, left, survey = self._tried
+        clusters, trial, states, result = self._tried
         self._tried = None
         kept = clusters[chosen]
         self.centres = self.centres.copy()
         self.centres[kept] = trial[kept]
-        self._ready = (left, survey) if chosen.all() else None
+        self._ready = (states, result) if chosen.all() else None
 
-    def costliest(self, count: int) -> Costliest:
-        """Return the matrices that are represented worst."""
-        worst: Costliest = self.sweeps.total(_costliest, self.left, count, read=False)
+    def worst_represented(self, count: int) -> Largest:
+        """Return the matrices with the largest w_i d(X_i, C_{l_i}), and their labels."""
+        worst: Largest = self.passes.total(_largest_costs, self.states, count, read=False)
         return worst
 
     def occupy(self, clusters: Indices, chosen: Indices) -> None:
-        """Put the centres of clusters where these matrices are."""
+        """Let the chosen matrices be the centres of these clusters."""
         self.centres = self.centres.copy()
         self.centres[clusters] = self.stream[chosen]
         self._occupied, self._ready = (clusters, chosen), None
 
     def saved(self) -> Any:
-        """Return what `restore` brings back."""
-        return self.centres, self.left, self.survey
+        """Return the current state, for `restore`."""
+        return self.centres, self.states, self.result
 
     def restore(self, state: Any) -> None:
         """Return to a state that was saved."""
-        self.centres, self.left, self.survey = state
+        self.centres, self.states, self.result = state
         self._ready = None
 
     def nearest(self, centres: Floats) -> tuple[Indices, float]:
         """Return the label of every matrix for these centres, and Σ w_i min_j d(X_i, C_j)."""
 
         def label() -> tuple[Indices, float]:
-            put = self.sweeps.put([self.weights[piece.rows] for piece in self.sweeps.pieces])
-            labels, inertia = self.sweeps.run(_nearest, put, self.divergence, centres)
-            return np.concatenate(self.sweeps.collect(labels)), float(inertia)
+            weights = self.passes.put([self.weights[span.rows] for span in self.passes.spans])
+            labels, inertia = self.passes.run(_nearest, weights, self.divergence, centres)
+            return np.concatenate(self.passes.collect(labels)), float(inertia)
 
         return self.attempt(label)
 
 
-def _survey(
-    matrices: FloatArray, piece: Piece, left: Sequence[Labelled], question: Question
-) -> tuple[tuple[Labelled, ...], Survey]:
-    """Answer the question for a piece."""
-    answers = [
-        _survey_part(X, rows, part, question)
-        for X, rows, part in zip(piece.split(matrices), piece.parts, left, strict=True)
+def _label(
+    matrices: FloatArray, span: Span, state: Sequence[Labelled], labelling: Labelling
+) -> tuple[tuple[Labelled, ...], PassResult]:
+    """Label the matrices of a span."""
+    results = [
+        _label_part(X, rows, part, labelling)
+        for X, rows, part in zip(span.split(matrices), span.parts, state, strict=True)
     ]
-    return tuple(part for part, _ in answers), added([survey for _, survey in answers])
+    return tuple(part for part, _ in results), added([result for _, result in results])
 
 
-def _survey_part(
-    X: Floats, rows: slice, part: Labelled, question: Question
-) -> tuple[Labelled, Survey]:
-    divergence, centres, weights = question.divergence, question.centres, part.weights
+def _label_part(
+    X: Floats, rows: slice, part: Labelled, labelling: Labelling
+) -> tuple[Labelled, PassResult]:
+    divergence, centres, weights = labelling.divergence, labelling.centres, part.weights
     count, every = len(centres), np.arange(len(weights))
     if len(weights) < len(X):
         X = X[part.samples - rows.start]
     prepared = divergence.prepare(X)
-    divergences = divergences_to(divergence, prepared, centres, None)
-    for cluster, sample in zip(*question.occupied, strict=True):
+    divergences = divergence.to_centres(prepared, centres)
+    for cluster, sample in zip(*labelling.occupied, strict=True):
         divergences[cluster, part.samples == sample] = 0.0
     costs = [
         np.bincount(part.labels, weights * own, minlength=count)
         for own in (part.own, divergences[part.labels, every])
     ]
-    labels, moved = _relabelled(divergences, part, question)
+    labels, moved = _relabelled(divergences, part, labelling)
     labelled = replace(part, labels=labels, own=divergences[labels, every])
     terms = np.array(
         [
-            centre_term(divergence, prepared, np.where(labels == j, weights, 0.0), centres[j])
+            divergence.centre_term(prepared, np.where(labels == j, weights, 0.0), centres[j])
             for j in range(count)
         ]
     )
-    return labelled, Survey(tally(labels, labelled.own, weights, moved), terms, np.array(costs))
+    tally = Tally.of(labels, labelled.own, weights, moved)
+    return labelled, PassResult(tally, terms, np.array(costs))
 
 
 def _relabelled(
-    divergences: Floats, part: Labelled, question: Question
+    divergences: Floats, part: Labelled, labelling: Labelling
 ) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return new labels by the rule of the question, and which clusters are concerned."""
+    """Return the new labels, and which clusters a matrix has entered or left."""
     goals, every = divergences.argmin(axis=0), np.arange(len(part.labels))
-    if question.rule == "start":
+    if labelling.rule == "start":
         return goals, np.ones(len(divergences), dtype=bool)
     leaves = divergences[goals, every] < divergences[part.labels, every]
-    if question.totals is not None:
-        goals, leaves = exchange_goals(divergences, part.labels, part.weights, question.totals)
+    if labelling.totals is not None:
+        goals, leaves = exchange_goals(divergences, part.labels, part.weights, labelling.totals)
     moved = np.zeros(len(divergences), dtype=bool)
     moved[part.labels[leaves]] = moved[goals[leaves]] = True
     return np.where(leaves, goals, part.labels), moved
 
 
-def _costliest(matrices: None, piece: Piece, left: Sequence[Labelled], count: int) -> Costliest:
-    """Find the matrices of a piece that are represented worst."""
-    parts = [Costliest(p.samples, p.weights * p.own, p.labels, count).cut() for p in left]
-    worst: Costliest = added(parts)
-    return worst
+def _largest_costs(matrices: None, span: Span, state: Sequence[Labelled], count: int) -> Largest:
+    """Find the matrices of a span with the largest w_i d(X_i, C_{l_i})."""
+    largest: Largest = added(
+        [Largest.of(count, p.weights * p.own, p.samples, p.labels) for p in state]
+    )
+    return largest
 
 
 def _nearest(
-    matrices: FloatArray, piece: Piece, weights: Floats, divergence: Divergence, centres: Floats
+    matrices: FloatArray, span: Span, weights: Floats, divergence: Divergence, centres: Floats
 ) -> tuple[Indices, float]:
-    """Label the matrices of a piece."""
+    """Return the labels of the matrices of a span, and Σ w_i min_j d(X_i, C_j) over them."""
     labels, costs = [], []
-    for X in piece.split(matrices):
-        divergences = divergences_to(divergence, divergence.prepare(X), centres, None)
+    for X in span.split(matrices):
+        divergences = divergence.to_centres(divergence.prepare(X), centres)
         labels.append(divergences.argmin(axis=0))
         costs.append(divergences.min(axis=0))
     return np.concatenate(labels), float(weights @ np.concatenate(costs))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from spdatoms._utils.checks import check_size, check_weights
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.checks import check_integer, check_size, check_tolerance, check_weights
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_streamable
-from spdatoms.clustering._labelled import ClusteredSample, Sample, divergences_to
+from spdatoms.base import SPDEstimator, check_streamable, per_matrix
+from spdatoms.clustering._labelled import ClusteredSample, Sample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
 from spdatoms.divergences import Divergence, get_divergence
@@ -29,45 +27,45 @@ _SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {
     "k-means++": plus_plus_seeds,
     "random": random_seeds,
 }
-#: Seeds are drawn from so many matrices a cluster at most, evenly taken, or this number if that is more.
+#: Seeds are drawn from this many evenly spaced matrices per cluster, but from the second number at least.
 _SEED_SAMPLES, _SEED_LEAST = 100, 20_000
-#: Starts for ``n_init="auto"`` where seeds are drawn without looking at the others.
+#: Starts for ``n_init="auto"`` with ``init="random"``.
 _RANDOM_STARTS = 10
 
 
 class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
     """min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.
 
-    Lloyd's algorithm, and exchanges by Hartigan's rule where it stops. With the squared
+    Lloyd's algorithm, with exchanges by Hartigan's rule where it stops. With the squared
     affine-invariant distance, ``metric="riemann"``, it is the intrinsic k-means on the manifold. The
     inertia never increases: a step of a centre that would raise it is shortened or not taken.
 
     Parameters
     ----------
-    n_clusters : int
+    n_clusters : int, default=8
         The number k of clusters.
-    metric : str or Divergence
+    metric : str or Divergence, default="riemann"
         The divergence d, or squared distance: ``"riemann"``, ``"stein"``, ``"jeffrey"``,
         ``"logeuclid"``, ``"euclid"`` or ``"burg"``, see `pairwise_divergence`.
-    init : {"k-means++", "random"} or array-like of shape (n_clusters, n, n)
+    init : {"k-means++", "random"} or array-like of shape (n_clusters, n, n), default="k-means++"
         The first centres: matrices drawn far apart (greedy k-means++, with divergences in place of
-        squared distances), matrices drawn at random, or given ones. They are drawn from 20,000
-        matrices, evenly taken, or 100 for every cluster if that is more.
-    n_init : int or "auto"
-        How many starts to make, of which the one with the least inertia is kept. ``"auto"`` is 10
-        for ``init="random"`` and else 1. Given centres are started from once.
-    max_iter : int
+        squared distances), matrices drawn at random, or given ones. They are drawn from 20,000 evenly
+        spaced matrices, or from 100 per cluster if that is more.
+    n_init : int or "auto", default="auto"
+        The number of starts, of which the one with the least inertia is kept. ``"auto"`` is 10 for
+        ``init="random"`` and 1 otherwise. With given centres there is one start.
+    max_iter : int, default=300
         The most iterations of a start; if they do not suffice there is a `ConvergenceWarning`.
-    tol : float
+    tol : float, default=1e-4
         It has converged when no matrix changes its cluster and no centre moves by more than this,
-        relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
-    random_state : int, RandomState, Generator or None
-        The source of randomness of the seeds. An int gives the same result every time.
-    verbose : int
+        relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. The scale of the data does not matter.
+    random_state : int, RandomState, Generator or None, default=None
+        The source of randomness of the first centres. An int gives the same result every time.
+    verbose : int, default=0
         1 shows a progress bar with the inertia.
-    n_jobs : int, optional
-        The number of threads, one if not given, all processors for -1. It does not change the
-        result.
+    n_jobs : int, default=None
+        The number of threads: None is one thread, -1 is all processors. The result does not depend on
+        it.
 
     Attributes
     ----------
@@ -79,7 +77,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         Σ_i w_i d(X_i, C) over the training matrices and their centres. Divergences are squared
         distances, so this is a sum of squares.
     inertia_history_ : ndarray of shape (n_iter_ + 1,)
-        The inertia at the start and after every iteration, which does not increase.
+        The inertia at the start and after every iteration. It never increases.
     n_iter_ : int
         The number of iterations of the best start.
     n_features_in_ : int
@@ -87,11 +85,11 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     Notes
     -----
-    Where the centre of a cluster has no closed form (stein, riemann) an iteration takes one step to
-    it from the present one, and only divergences to centres that moved are computed again. A
-    cluster that becomes empty gets the worst represented matrix as its centre. Where nothing moves
-    any more, matrices for which another cluster would be better once its centre has followed them
-    are moved there together; the move is undone unless it lowers the inertia [1]_.
+    Where the centre of a cluster has no closed form (stein, riemann), an iteration takes one step
+    towards it, and only divergences to centres that moved are computed again. A cluster that becomes
+    empty gets the worst represented matrix as its centre. When nothing moves any more, matrices for
+    which another cluster would be better once its centre has followed them are moved there together;
+    the move is undone unless it lowers the inertia [1]_.
 
     References
     ----------
@@ -141,10 +139,11 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, at least as many as clusters. It may be a Dask array, see `spdatoms.scale`.
-        y : object
+        y : object, default=None
             Ignored.
-        sample_weight : array-like of shape (m,), optional
-            The weights w, not negative; a matrix with weight zero gets a label, but no say.
+        sample_weight : array-like of shape (m,), default=None
+            The weights w, not negative; None is a weight of one for every matrix. A matrix of weight
+            zero gets a label, but does not influence the centres.
 
         Returns
         -------
@@ -176,37 +175,77 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self._warn(best.converged)
         return self
 
+    @per_matrix
     def predict(self, X: ArrayLike) -> Indices:
-        """Return the index of the nearest centre for each of X (m, n, n)."""
-        labels: Indices = self._divergences(self._check_queries(X)).argmin(axis=0)
+        """Return the index of the nearest centre for each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. For a Dask array the result is a Dask array.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The indices.
+        """
+        labels: Indices = self._divergences(self.check_queries(X)).argmin(axis=0)
         return labels
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return d(X_i, C_j), the divergences of X (m, n, n) to the centres, shape (m, n_clusters)."""
-        X = self._check_queries(X)
+        """Return d(X_i, C_j), the divergences to the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. For a Dask array the result is a Dask array.
+
+        Returns
+        -------
+        ndarray of shape (m, n_clusters)
+            The divergences.
+        """
+        X = self.check_queries(X)
         dtype = np.result_type(X, self.cluster_centers_)
         return np.ascontiguousarray(self._divergences(X).T, dtype=dtype)
 
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return −Σ_i w_i min_j d(X_i, C_j) of X (m, n, n), the greater the better."""
+        """Return −Σ_i w_i min_j d(X_i, C_j), so that greater is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : object, default=None
+            Ignored.
+        sample_weight : array-like of shape (m,), default=None
+            The weights w, not negative; None is a weight of one for every matrix.
+
+        Returns
+        -------
+        float
+            The score.
+        """
         nearest = self._losses(X)
         if sample_weight is None:
             return -float(nearest.sum())
         check_weights(sample_weight, len(nearest))
         return -float(nearest @ np.asarray(sample_weight, dtype=np.float64))
 
+    @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return min_j d(X_i, C_j)."""
-        return np.asarray(self._divergences(self._check_queries(X)).min(axis=0))
+        return np.asarray(self._divergences(self.check_queries(X)).min(axis=0))
 
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "max_iter"):
-            _check_count(name, getattr(self, name))
+            check_integer(name, getattr(self, name), 1)
         if self.n_init != "auto":
-            _check_count("n_init", self.n_init, " or 'auto'")
-        _check_tolerance(self.tol)
+            check_integer("n_init", self.n_init, 1, " or 'auto'")
+        check_tolerance(self.tol)
         if isinstance(self.init, str) and self.init not in _SEEDS:
             raise ValueError(
                 f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}."
@@ -227,7 +266,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         weights: Floats,
         used: Indices,
     ) -> Any:
-        """Return the matrices that have a weight, in memory or in a stream."""
+        """Return the matrices with positive weight, in memory or as a stream."""
         if isinstance(X, np.ndarray):
             return ClusteredSample(self._sample(divergence, X, weights, used))
         from spdatoms.clustering._streamed import ClusteredStream
@@ -279,7 +318,11 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _run(self, data: Any, centres: Floats) -> Lloyd:
         def run() -> Lloyd:
-            with _progress(self.max_iter, shown=bool(self.verbose)) as report:
+            with progress_bar(self.max_iter, "k-means", bool(self.verbose)) as advance:
+
+                def report(lloyd: Lloyd) -> None:
+                    advance(inertia=f"{lloyd.inertia:.6g}", moving=int(lloyd.moving.sum()))
+
                 return Lloyd(data, centres, self.tol).run(self.max_iter, report)
 
         return run() if isinstance(data, ClusteredSample) else data.attempt(run)
@@ -289,7 +332,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         divergence = get_divergence(self.metric)
         prepared = divergence.prepare(X.astype(np.float64, copy=False))
         centres = self.cluster_centers_.astype(np.float64)
-        return divergences_to(divergence, prepared, centres, self.n_jobs)
+        return divergence.to_centres(prepared, centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))
@@ -309,29 +352,3 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
-
-
-def _check_tolerance(tol: Any) -> None:
-    if not (isinstance(tol, Real) and np.isfinite(float(tol)) and float(tol) >= 0):
-        raise ValueError(f"tol must be a number ≥ 0, got {tol!r}.")
-
-
-def _check_count(name: str, value: Any, alternative: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name} must be an integer ≥ 1{alternative}, got {value!r}.")
-
-
-@contextmanager
-def _progress(max_iter: int, *, shown: bool) -> Iterator[Callable[[Lloyd], None]]:
-    """Give a function to call after every iteration, which moves a progress bar if it is shown."""
-    if not shown:
-        yield lambda run: None
-        return
-    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-    with tqdm(total=max_iter, desc="k-means", unit="iteration") as bar:
-
-        def report(run: Lloyd) -> None:
-            bar.set_postfix(inertia=f"{run.inertia:.6g}", moving=int(run.moving.sum()))
-            bar.update()
-
-        yield report

@@ -5,8 +5,8 @@ function                   what a sample is                                     
 =========================  ==========================================================  ================
 `load_textures`            block of a photograph that comes with scikit-image          row of the block
 `load_brodatz`             one of Brodatz' texture plates                              plate
-`load_brodatz_mosaics`     plate of a mosaic; one `Dataset` a mosaic                   mosaic
-`load_randen`              patch of a mosaic's training texture; one a mosaic          row of the patch
+`load_brodatz_mosaics`     plate of a mosaic                                           plate
+`load_randen`              patch of a training texture of a mosaic                     row of the patch
 `load_feret`               face: image or 43×43 covariance                             pose
 `load_hdm05`               motion: joint positions, (frames, joints, 3)                subject
 `load_flickr_materials`    photograph of a material, with a mask                       close-up, object
@@ -14,9 +14,9 @@ function                   what a sample is                                     
 `load_ucf_sports`          film of an action, cut to the region of interest            clip
 =========================  ==========================================================  ================
 
-Each returns a `Dataset`; those of mosaics, `load_brodatz_mosaics` and `load_randen`, return a dictionary
-with one for every mosaic, by its name. All look at every file before they return: what is missing or cannot be read is
-an error that names the files, or with ``on_error="warn"`` a warning that names what was left out.
+Each returns a `Dataset`; `load_brodatz_mosaics` and `load_randen` return a dictionary with a `Dataset` for
+every mosaic. All functions look at every file before they return: files that are missing or cannot be read
+lead to an error that names them, or with ``on_error="warn"`` to a warning that names what was left out.
 """
 
 from __future__ import annotations

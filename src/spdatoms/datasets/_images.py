@@ -1,4 +1,4 @@
-"""Image files: found in a folder, read as grey or colour, refused with a reason."""
+"""Image files: find them in a folder, read them as grey or colour, refuse them with a reason."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from spdatoms._utils.extras import import_extra
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".pgm", ".ppm")
-#: Grey images that were stored in colour differ by the rounding of their coding (JPEG's) between channels.
+#: The channels of grey images that were stored in colour differ by rounding errors (of JPEG).
 _GREY_TOLERANCE = 8
 
 
 def image_files(folder: Path, *, deep: bool = False) -> Iterator[Path]:
-    """Give the images in a folder, or anywhere below it, in the order of their names."""
+    """Yield the images in a folder, or anywhere below it, in the order of their names."""
     for path in sorted(folder.rglob("*") if deep else folder.iterdir()):
         name = path.name.lower().removesuffix(".bz2")
         if name.endswith(IMAGES) and not name.startswith(".") and path.is_file():
@@ -34,7 +34,7 @@ def read_colour(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.u
 def read_grey(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.uint8]:
     """Return an image as (height, width), refusing one that is in colour."""
     image = _decoded(path)
-    if image.mode.startswith("I"):  # 16 bits a pixel
+    if image.mode.startswith("I"):  # 16 bits per pixel
         image = import_extra("PIL.Image", extra="vision").fromarray(
             (np.asarray(image) // 257).astype(np.uint8)
         )
@@ -46,7 +46,7 @@ def read_grey(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.uin
 
 
 def read_mask(path: Path) -> NDArray[np.bool_]:
-    """Return which pixels of a mask are bright, refusing one without any."""
+    """Return which pixels of a mask are bright, refusing a mask without bright pixels."""
     mask = np.asarray(_decoded(path).convert("L")) > 127
     if not mask.any():
         raise ValueError("is a mask without a pixel")

@@ -1,4 +1,4 @@
-"""What is wrong with a folder: gathered while it is read, told at once, by file name."""
+"""Problems of a folder: collected while it is read, reported together, by file name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeAlias
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _ON_ERROR = ("raise", "warn", "ignore")
-#: An error shows the first few problems: whoever has a thousand needs to see their kind.
+#: An error shows only the first problems: of a thousand, these show the kind.
 _SHOWN = 10
 
 
@@ -28,7 +28,7 @@ class Problems:
     title : str
         The name of the data set.
     folder : path-like
-        Where it lies; file names are told relative to it.
+        Where it is; file names are relative to it.
     on_error : {"raise", "warn", "ignore"}
         What `report` does.
     """
@@ -40,7 +40,7 @@ class Problems:
         self.found: list[str] = []
 
     def add(self, what: str, path: Path | None = None) -> None:
-        """Note a problem, of a file if there is one."""
+        """Add a problem, of a file if it belongs to one."""
         self.found.append(f"{self.name(path)}: {what}" if path else what)
 
     def name(self, path: Path) -> str:
@@ -50,19 +50,19 @@ class Problems:
 
     @contextmanager
     def noted(self, path: Path) -> Iterator[None]:
-        """Note an error of the block as a problem of the file, and go on."""
+        """Add an error in the block as a problem of the file, and continue."""
         try:
             yield
         except (ValueError, OSError) as error:
             self.add(str(error), path)
 
     def expect(self, what: str, count: int, expected: int) -> None:
-        """Note it if a count is not that of the release."""
+        """Add a problem if a count is not that of the release."""
         if count != expected:
             self.add(f"{what}: {expected} were expected, {count} are there")
 
     def report(self, left: int) -> None:
-        """Raise an error or warn if there were problems; raise if no sample is left."""
+        """Raise an error or warn if there are problems; raise an error if no sample is left."""
         if not left:
             reason = f": {self._list(_SHOWN)}" if self.found else ""
             raise ValueError(f"{self.title}: nothing to use in {self.folder}{reason}.")
@@ -84,7 +84,7 @@ class Problems:
 
 
 def existing_folder(folder: PathLike, title: str, layout: str) -> Path:
-    """Return the folder as a path, or say what was expected there."""
+    """Return the folder as a path, or raise an error that says what it should hold."""
     path = Path(folder).expanduser()
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"

@@ -4,7 +4,7 @@ With C_b the rotation to the axes of bone b, M_b that of its channels, d_b its d
 
     G_b = G_parent · C_b M_b C_bᵀ ,    p_b = p_parent + ℓ_b G_b d_b .
 
-Rotations of a triple such as ``axis 0 0 90 XYZ`` are made in that order about fixed axes: R_z R_y R_x.
+The rotations of a triple such as ``axis 0 0 90 XYZ`` follow in this order about fixed axes: R_z R_y R_x.
 The format is described by J. Lander, Working with motion capture file formats, Game Developer, 1998.
 """
 
@@ -25,7 +25,7 @@ _TRANSLATIONS = ("tx", "ty", "tz")
 
 @dataclass
 class Bone:
-    """One bone: its direction in the pose of rest, its length, its axes and its channels."""
+    """One bone: its direction in the rest pose, its length, its axes and its channels."""
 
     name: str
     direction: Floats = field(default_factory=lambda: np.zeros(3))
@@ -39,8 +39,8 @@ class Bone:
 class Skeleton:
     """A tree of bones below the root, in the order of the file.
 
-    ``unit`` is what the file says a length of 1 stands for: coordinates are divided by it, which
-    gives inches for the usual 0.45.
+    ``unit`` is the unit of length in the file; coordinates are divided by it, which gives inches for the
+    usual 0.45.
     """
 
     root: Bone
@@ -61,7 +61,7 @@ class Skeleton:
         while waiting:
             ready = [name for name in waiting if self.parents[name] in done]
             if not ready:
-                raise ValueError(f"the bone {waiting[0]!r} does not hang on the root")
+                raise ValueError(f"the bone {waiting[0]!r} is not connected to the root")
             done += ready
             waiting = [name for name in waiting if name not in ready]
         return done[1:]
@@ -84,7 +84,7 @@ def read_skeleton(path: Path) -> Skeleton:
     }
     for name in bones:
         if name not in parents:
-            raise ValueError(f"says nothing of the place of the bone {name!r} in the hierarchy")
+            raise ValueError(f"does not place the bone {name!r} in the hierarchy")
     for child, parent in parents.items():
         if child not in bones or (parent not in bones and parent != root.name):
             raise ValueError(f"puts {child!r} below {parent!r}, but not both are bones")
@@ -156,7 +156,7 @@ def read_motion(path: Path) -> dict[str, Floats]:
     if start is None:
         raise ValueError("has no frame 1")
     lines = (line.split() for line in text[start.end() :].splitlines() if line.strip())
-    # All frames have the form of the first, which ends at the number of the second.
+    # All frames have the layout of the first, which ends at the number of the second.
     layout = [(line[0], len(line) - 1) for line in takewhile(lambda line: len(line) > 1, lines)]
     words = np.array(text[start.start() :].split())
     width = 1 + sum(1 + count for _, count in layout)
@@ -215,7 +215,7 @@ def _local_rotation(
     rotations = [name for name in bone.channels if name in _ROTATIONS]
     if not rotations:
         return np.broadcast_to(np.eye(3), (frames, 3, 3))
-    # Lower-case letters are SciPy's word for rotations about fixed axes.
+    # Lower-case letters stand for rotations about fixed axes in SciPy.
     order = "".join(name[1] for name in rotations)
     angles = np.stack([channels[name] for name in rotations], axis=1)
     M = Rotation.from_euler(order, angles, degrees=skeleton.degrees).as_matrix()

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
-from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 
-#: The plates that are in all releases: D14 is missing from the common one, which leaves 111.
+#: The plates of all releases: the common one has no D14, which leaves 111.
 PLATES = tuple(i for i in range(1, 113) if i != 14)
 
 #: Mosaics of T. Randen and J. H. Husøy, Filtering for texture classification: a comparative study, IEEE
@@ -23,7 +24,7 @@ MOSAICS = {
     "10": (4, 9, 19, 21, 24, 28, 29, 36, 37, 38),
     "16c": (4, 55, 5, 29, 21, 84, 68, 6, 77, 33, 32, 57, 24, 54, 9, 3),
 }
-#: What is only probable.
+#: Mosaics whose plates are only probable.
 UNCERTAIN = {"10": "its plates are probable, they were not checked against the mosaic"}
 
 _NAME = re.compile(r"d0*(\d+)$", re.IGNORECASE)
@@ -37,26 +38,26 @@ def load_brodatz(
     crop: int | None = None,
     on_error: str = "raise",
 ) -> Dataset:
-    """Load texture plates, one grey image a class.
+    """Load texture plates, one grey image per class.
 
     Parameters
     ----------
     folder : path-like
-        Holds, at any depth, images called ``D1.png`` … ``D112.png``; .gif, .tif and .jpg do as well,
-        and so does ``d001.gif``.
-    plates : iterable of int
+        Holds, at any depth, images called ``D1.png`` … ``D112.png``, or ``d001.gif`` … ``d112.gif``;
+        .tif and .jpg are read as well.
+    plates : iterable of int, default=PLATES
         The numbers of the plates. The default is the 111 of the paper, all but D14.
-    crop : int, optional
-        Keep the top left square of so many pixels.
-    on_error : {"raise", "warn", "ignore"}
+    crop : int, default=None
+        The side of the top left square to keep, in pixels; None keeps the whole plate.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do if plates are missing or cannot be read: stop, or leave them out with or without
         a warning.
 
     Returns
     -------
     Dataset
-        ``data`` is an array (m, height, width) if all plates have one size, else `Samples`; 8 bits a
-        pixel. ``groups`` has the number of the plate.
+        ``data`` is an array (m, height, width) if all plates have the same size, otherwise `Samples`;
+        8 bits per pixel. ``groups`` is the number of the plate.
     """
     root = existing_folder(folder, "Brodatz", _LAYOUT)
     problems = Problems("Brodatz", root, on_error)
@@ -72,20 +73,20 @@ def load_brodatz_mosaics(
     crop: int | None = 256,
     on_error: str = "raise",
 ) -> dict[str, Dataset]:
-    """Load the classes of texture mosaics ``"5c"``, ``"10"`` and ``"16c"``, a plate each.
+    """Load the classes of the texture mosaics ``"5c"``, ``"10"`` and ``"16c"``, one plate per class.
 
-    No plates are known of the other mosaics that are used with these (5v, 5v2, 5v3, 5m, 10v, 16v);
-    `load_randen` has the training textures of some.
+    The plates of the other mosaics in use (5v, 5v2, 5v3, 5m, 10v, 16v) are not known; `load_randen` has
+    the training textures of some.
 
     Parameters
     ----------
     folder : path-like
         As for `load_brodatz`.
-    mosaics : iterable of str
-        Which of them. The plates of 5c and 16c are certain, those of 10 probable.
-    crop : int, optional
-        Keep the top left square of so many pixels.
-    on_error : {"raise", "warn", "ignore"}
+    mosaics : iterable of str, default=("5c", "10", "16c")
+        Names of mosaics. The plates of 5c and 16c are certain, those of 10 probable.
+    crop : int or None, default=256
+        The side of the top left square to keep, in pixels; None keeps the whole plate.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         As for `load_brodatz`.
 
     Returns
@@ -116,7 +117,7 @@ def _mosaic(name: str, images: dict[int, tuple[str, Array]]) -> Dataset:
 def _read_plates(
     root: Path, plates: Iterable[int], crop: int | None, problems: Problems
 ) -> dict[int, tuple[str, Array]]:
-    """Return the name and the pixels of each plate that is there, noting problems of the others."""
+    """Return the name and the pixels of each plate that can be read, and add problems of the others."""
     files: dict[int, Path] = {}
     for path in image_files(root, deep=True):
         match = _NAME.match(path.stem)

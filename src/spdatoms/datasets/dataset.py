@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils.typing import Indices
-
-Array: TypeAlias = NDArray[Any]
+from spdatoms._utils.typing import Array, Indices
 
 
 class Samples(Sequence[Array]):
-    """Arrays of different shapes, kept in memory or read from disk whenever one is asked for.
+    """Arrays of different shapes, kept in memory or read from disk when they are used.
 
-    An integer gives one array; a slice, an array of indices or a mask gives the `Samples` it picks,
-    as it would of an array.
+    As an index, an integer gives one array; a slice, an array of indices or a mask gives `Samples`.
 
     Parameters
     ----------
     items : iterable
-        The arrays, or whatever `read` makes an array of.
-    read : callable, optional
-        Makes an array of an item.
+        The arrays, or the arguments of `read`.
+    read : callable, default=None
+        Returns the array of an item.
     """
 
     def __init__(self, items: Iterable[Any], read: Callable[[Any], Array] | None = None) -> None:
@@ -59,10 +56,10 @@ class Dataset:
     Parameters
     ----------
     data : ndarray or Samples
-        The samples, one along the first axis. Samples of different shape, and large ones, which are
-        read from disk when they are used, come as `Samples`; it is indexed like an array.
+        The samples, along the first axis. `Samples`, which are indexed like an array, hold those of
+        different shapes, and large ones, which are read from disk when they are used.
     target : ndarray of shape (m,)
-        The class of each sample, an index of `target_names`.
+        The class of each sample, an index into `target_names`.
     target_names : tuple of str
         The names of the classes.
     groups : ndarray of shape (m,)
@@ -71,10 +68,10 @@ class Dataset:
         The file, relative to the folder of the data set, or the key of each sample.
     description : str
         What the data are, in a few sentences, and what is not certain about them.
-    masks : Samples, optional
+    masks : Samples, default=None
         For each image the pixels (True) that show the object.
-    boxes : Samples, optional
-        For each film the region of interest of its frames, (frames, 4): x, y, width, height.
+    boxes : Samples, default=None
+        For each film the regions of interest of its frames, (frames, 4): x, y, width, height.
     """
 
     data: Array | Samples
@@ -103,11 +100,21 @@ class Dataset:
 
     @property
     def labels(self) -> NDArray[np.str_]:
-        """The names of the classes, one a sample."""
+        """The name of the class of each sample."""
         return np.asarray(self.target_names)[self.target]
 
     def subset(self, index: ArrayLike) -> Dataset:
-        """Return the samples that ``index``, a number, some or a mask, picks; classes keep their numbers."""
+        """Return some of the samples; the classes keep their numbers.
+
+        Parameters
+        ----------
+        index : int, array-like of int or array-like of bool
+            The index of a sample, several indices, or a mask.
+
+        Returns
+        -------
+        Dataset
+        """
         chosen = np.atleast_1d(index)
         picked = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
         return replace(

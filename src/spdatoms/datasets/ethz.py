@@ -1,4 +1,4 @@
-"""ETHZ pedestrians for re-identification, as cut out by Schwartz and Davis: three sequences."""
+"""ETHZ pedestrians for re-identification, cropped by Schwartz and Davis: three sequences."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def load_ethz(
     ----------
     folder : path-like
         The unpacked release: ``seq1/p001/*.png`` and so on.
-    sequence : {1, 2, 3}, optional
-        One sequence. All of them if not given; people of different sequences are different.
-    size : (int, int), optional
+    sequence : {1, 2, 3}, default=None
+        One sequence. None takes all of them; people of different sequences are different.
+    size : (int, int) or None, default=(64, 32)
         Height and width to which the images are resampled when they are read; None keeps theirs.
-    on_error : {"raise", "warn", "ignore"}
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do if folders are missing, counts are not those of the release, or images cannot be
         read: stop, or leave them out with or without a warning.
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.archives import read_mat
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
-from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 from spdatoms.geometry.validation import check_spd
 
 #: Frontal (ba; bj with another expression, bk in other light), and turned by +25, +15, −15, −25 degrees.
@@ -46,11 +47,11 @@ def load_feret(
         - images under the names of the release, ``<person><pose><flags>_<date>`` (also .bz2), at any
           depth;
         - folders ``ba``, ``bd``, … of images named by the person.
-    kind : {"auto", "covariances", "images"}
-        ``"auto"`` takes the covariances where they are.
-    size : (int, int), optional
-        Height and width to which images are resampled, (64, 64) in the paper.
-    on_error : {"raise", "warn", "ignore"}
+    kind : {"auto", "covariances", "images"}, default="auto"
+        ``"auto"`` takes the covariances if the folder holds them.
+    size : (int, int), default=None
+        Height and width to which images are resampled, (64, 64) in the paper; None keeps theirs.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do if files are missing or cannot be read: stop, or leave them out with or without a
         warning.
 
@@ -74,7 +75,7 @@ def load_feret(
 
 
 def _load_covariances(root: Path, problems: Problems) -> Dataset:
-    """Read one .mat file a pose."""
+    """Read one .mat file per pose."""
     stacks: dict[str, Array] = {}
     for pose in POSES:
         path = root / f"{pose}.mat"
@@ -123,7 +124,7 @@ def _load_archive(root: Path, problems: Problems, size: tuple[int, int] | None) 
         if arrays["all_data"].shape != (height * width, len(people)) or len(people) % len(POSES):
             shape = arrays["all_data"].shape
             raise ValueError(
-                f"holds an array {shape}, not {height}·{width} pixels × seven a person"
+                f"holds an array {shape}, not {height}·{width} pixels × seven per person"
             )
         # MATLAB stores columns first.
         images = arrays["all_data"].T.reshape(-1, width, height).swapaxes(1, 2)

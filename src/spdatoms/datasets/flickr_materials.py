@@ -35,7 +35,7 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
     folder : path-like
         The unpacked release: ``image/fabric/fabric_moderate_001_new.jpg`` … and a mask of the same name
         below ``mask``.
-    on_error : {"raise", "warn", "ignore"}
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do about images or masks that are missing, cannot be read, differ in size or have no
         pixel: stop, or leave them out with or without a warning.
 
@@ -43,8 +43,8 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
     -------
     Dataset
         ``data`` are colour images (height, width, 3) and ``masks`` the pixels of the object, both read
-        when they are used; ``groups`` says ``close-up`` (``moderate`` in the names of the files),
-        ``object``, or ``unknown`` where the name does not tell.
+        when they are used; ``groups`` is ``close-up`` (``moderate`` in the names of the files),
+        ``object``, or ``unknown`` for other names.
     """
     root = existing_folder(folder, "Flickr materials", _LAYOUT)
     problems = Problems("Flickr materials", root, on_error)
@@ -79,7 +79,7 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
 
 
 def _check_pair(image: Path, mask: Path) -> None:
-    """Refuse an image or mask that cannot be used; what is wrong with the mask is said of the image."""
+    """Refuse an image or mask that cannot be used; errors of the mask name the image."""
     shape = read_colour(image).shape[:2]
     if not mask.exists():
         raise ValueError("has no mask of that name below mask")

@@ -1,4 +1,4 @@
-"""The motion capture database HDM05: actions of five subjects, 120 frames a second."""
+"""The motion capture database HDM05: actions of five subjects, 120 frames per second."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.archives import read_npz
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.acclaim import Skeleton, joint_positions, read_motion, read_skeleton
-from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 
-#: The paper's fourteen actions, and the classes of the release that we take for them (the paper does
-#: not say which of several variants it used).
+#: The paper's fourteen actions, and the classes of the release that are used for them (the paper does
+#: not state which of several variants it used).
 PAPER_ACTIONS = {
     "clap above head": "clapAboveHead1Reps",
     "deposit floor": "depositFloorR",
@@ -52,10 +53,10 @@ def load_hdm05(
         Holds the cut motions of the release in Acclaim's format, ``HDM_<subject>_<action>_<take>_120.amc``
         with the skeletons ``HDM_<subject>.asf``, at any depth; or ``joints.npz`` with an array
         (frames, joints, 3) for every key ``<subject>__<action>__<take>``.
-    actions : iterable of str, optional
-        Names of the classes to load, ``squat1Reps`` and so on, or ``"paper"`` for the fourteen of the
-        paper as far as they are there. All of them if not given.
-    on_error : {"raise", "warn", "ignore"}
+    actions : iterable of str or "paper", default=None
+        Names of the classes to load, such as ``squat1Reps``, or ``"paper"`` for those of the fourteen
+        of the paper that the folder holds. None takes all.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do if files are missing or cannot be read: stop, or leave them out with or without a
         warning.
 
@@ -85,7 +86,7 @@ def load_hdm05(
         target_names=names,
         groups=np.array([subject for subject, _, _ in keys]),
         names=tuple("__".join(key) for key in keys),
-        description=f"HDM05 motions: {len(keys)} of {len(names)} actions, 120 frames a second."
+        description=f"HDM05 motions: {len(keys)} of {len(names)} actions, 120 frames per second."
         + (f" Not there: {', '.join(missing)}." if missing else ""),
     )
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.archives import read_npz
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
-from spdatoms.datasets.dataset import Array, Dataset, encode
+from spdatoms.datasets.dataset import Dataset, encode
 
 #: The mosaic that a case of the files stands for. Cases 1 and 6 match known Brodatz plates; that 2 to 5
 #: are these mosaics is probable, and was not checked.
@@ -35,16 +36,17 @@ def load_randen(
     folder : path-like
         Holds one .npz file with an array (rows, columns, height, width) of patches for each class,
         under keys ``case1_class01`` …, or images ``case1_5c_class1_….png``.
-    kind : {"patches", "images"}
+    kind : {"patches", "images"}, default="patches"
         The patches of the .npz file, or the images.
-    on_error : {"raise", "warn", "ignore"}
-        What to do about files that cannot be read.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
+        What to do about files that cannot be read: stop, or leave them out with or without a
+        warning.
 
     Returns
     -------
     dict of str to Dataset
-        By mosaic. ``data`` is (m, height, width); ``groups`` has the row that a patch lies in, which
-        is what to split by, since neighbouring patches resemble each other.
+        By mosaic. ``data`` has shape (m, height, width); ``groups`` is the row of a patch. Split by
+        these groups, since neighbouring patches resemble each other.
     """
     if kind not in _LAYOUTS:
         raise ValueError(f"kind must be 'patches' or 'images', got {kind!r}.")

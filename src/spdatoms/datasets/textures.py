@@ -1,4 +1,4 @@
-"""Photographs of textures that come with scikit-image: data to try things on, without a download."""
+"""Photographs of textures that come with scikit-image: data for first tries, without a download."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._images import read_grey
-from spdatoms.datasets.dataset import Array, Dataset, encode
+from spdatoms.datasets.dataset import Dataset, encode
 
 PHOTOGRAPHS = ("brick", "coins", "grass", "gravel", "page", "text")
 
@@ -20,16 +21,16 @@ def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
 
     Parameters
     ----------
-    block : int
+    block : int, default=32
         The side of a block in pixels.
-    per_class : int, optional
-        Take so many blocks of each photograph at most, evenly spread over it. None takes all of them.
+    per_class : int or None, default=60
+        The greatest number of blocks of each photograph, evenly spread over it. None takes all.
 
     Returns
     -------
     Dataset
-        ``data`` has shape (m, block, block), 8 bits a pixel; ``target`` is the photograph, ``groups``
-        the row that a block lies in.
+        ``data`` has shape (m, block, block), 8 bits per pixel; ``target`` is the photograph,
+        ``groups`` the row of blocks.
 
     Examples
     --------
@@ -68,15 +69,15 @@ def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
 
 
 def photographs() -> dict[str, Array]:
-    """Return the whole photographs, grey, 8 bits a pixel."""
+    """Return the whole photographs, grey, 8 bits per pixel."""
     folder = Path(import_extra("skimage.data", extra="vision").__file__).parent
     images: dict[str, Array] = {}
     for name in PHOTOGRAPHS:
         path = folder / f"{name}.png"
         if not path.is_file():
             raise FileNotFoundError(
-                f"this scikit-image does not contain the photograph {path.name}; pip install -U "
-                "scikit-image gets one that does"
+                f"this version of scikit-image does not contain the photograph {path.name}: "
+                "pip install -U scikit-image"
             )
         images[name] = read_grey(path)
     return images

@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
 from spdatoms.datasets._images import image_files, read_colour
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
-from spdatoms.datasets.dataset import Array, Dataset, Samples, encode
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 #: The folders of the release, the action that each belongs to, and its number of films.
 FOLDERS = {
@@ -57,11 +58,11 @@ def load_ucf_sports(
     ----------
     folder : path-like
         The unpacked release: ``ucf action/Diving-Side/001/`` and so on, each with its frames as
-        .jpg files or a film (.avi), and ``gt/*.txt``, one file a frame that begins with x, y, width
-        and height of a box.
-    size : (int, int), optional
-        Height and width to which the regions are resampled; None gives whole frames, not cut.
-    on_error : {"raise", "warn", "ignore"}
+        .jpg files or a film (.avi), and ``gt/*.txt``, one file per frame that begins with x, y,
+        width and height of a box.
+    size : (int, int) or None, default=(64, 64)
+        Height and width to which the regions are resampled; None gives whole frames.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
         What to do about folders, boxes or frames that are missing or cannot be read: stop, or leave
         those films out with or without a warning.
 
@@ -103,7 +104,7 @@ def load_ucf_sports(
 
 
 def _checked_clip(directory: Path) -> Clip:
-    """Find the parts of a film; read its frames once to know that they can be."""
+    """Find the files of a film, and read its frames once to check them."""
     frames = sorted(image_files(directory), key=_natural)
     films = sorted(path for path in directory.iterdir() if path.suffix.lower() == ".avi")
     if not frames and not films:
@@ -157,7 +158,7 @@ def read_clip(clip: Clip, size: tuple[int, int] | None) -> Array:
 
 
 def _frames(clip: Clip) -> Iterator[Array]:
-    """Give the frames (height, width, 3) one by one, as many as have a box."""
+    """Yield the frames (height, width, 3) one by one, as many as have a box."""
     for path in clip.frames:
         try:
             yield read_colour(path)
@@ -175,7 +176,7 @@ def _frames(clip: Clip) -> Iterator[Array]:
 
 
 def _cut(frame: Array, box: Array) -> Array:
-    """Return the part of a frame inside a box, as far as the box lies inside the frame."""
+    """Return the part of a frame inside a box, which may exceed the frame."""
     x, y, width, height = np.round(box).astype(int)
     part = frame[max(y, 0) : max(y + height, 0), max(x, 0) : max(x + width, 0)]
     if not part.size:

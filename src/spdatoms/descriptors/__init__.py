@@ -1,11 +1,11 @@
-"""What becomes an SPD matrix: images, videos and skeletons described by covariances of features.
+"""Images, videos and skeletons as SPD matrices: covariances of features.
 
-Functions named ``…_features`` give the features of one image or video; `region_covariances` makes
-covariances of any stack of features; classes named ``…Covariance`` are scikit-learn transformers that
-do both. Gabor wavelets, SIFT and optical flow come with ``pip install 'spdatoms[vision]'``.
+Functions named ``…_features`` return the features of one image or video; `region_covariances` returns
+the covariances of any stack of features; classes named ``…Covariance`` are transformers of scikit-learn
+that do both. Gabor wavelets, SIFT and optical flow need ``pip install 'spdatoms[vision]'``.
 
-Each item of X is described by itself. Where an item has one region, `transform` returns an array
-(m, n, n); where it has several, a list with an array (n_regions, n, n) for every item.
+Each item of X is described by itself. If an item has one region, `transform` returns an array
+(m, n, n); if it has several, a list with an array (n_regions, n, n) for every item.
 """
 
 from spdatoms.descriptors.gabor import face_features, gabor_bank, gabor_magnitudes

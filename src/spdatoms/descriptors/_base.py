@@ -1,4 +1,4 @@
-"""What the descriptors share as scikit-learn transformers."""
+"""What the descriptors share as transformers of scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors.regions import stack_covariances
+from spdatoms.descriptors.regions import window_covariances
 
 
-class Descriptor(TransformerMixin, BaseEstimator, ABC):
+class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
 
-    #: What the items are, and the axes of one of them.
+    #: What the items are, and the number of axes of one of them.
     _what, _ndim = "images", 2
-    _advice = "all images must have as many features"
+    _advice = "all images must have the same number of features"
     n_jobs: int | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
         tags.requires_fit = False
         return tags
 
@@ -33,12 +32,36 @@ class Descriptor(TransformerMixin, BaseEstimator, ABC):
         return True
 
     def fit(self, X: Any = None, y: Any = None) -> Any:
-        """Check the parameters; there is nothing to learn from X."""
+        """Check the parameters; there is nothing to learn.
+
+        Parameters
+        ----------
+        X : object, default=None
+            Ignored.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         self._check_parameters()
         return self
 
     def transform(self, X: Any) -> Any:
-        """Describe every item of X by itself; what is returned is said above."""
+        """Return the covariances of every item of X.
+
+        Parameters
+        ----------
+        X : sequence of array-like
+            The items, see the class.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n), or list of ndarray of shape (n_regions, n, n)
+            A list, with one array per item, if an item has several regions.
+        """
         self._check_parameters()
         items = check.as_items(X, self._what, self._ndim)
         described: list[FloatArray] = [np.empty(0)] * len(items)
@@ -92,21 +115,12 @@ class RegionDescriptor(Descriptor):
         if self.block is not None:
             check.lengths(self.block, "block", self._axes)
         if self.step is not None:
-            if self.block is None:
-                raise ValueError(
-                    "step is the distance between windows: give block, their size, as well."
-                )
+            check.check_step(self.step, self.block)
             check.lengths(self.step, "step", self._axes)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
-        return stack_covariances(
-            self._features(item, name),
-            name,
-            block=self.block,
-            step=self.step,
-            mean=self.mean,
-            ridge=self.ridge,
-        )
+        stack = self._features(item, name)
+        return window_covariances(stack, name, self.block, self.step, self.mean, self.ridge)
 
     def _gathered(self, described: list[FloatArray]) -> Any:
         return np.concatenate(described) if self.block is None else described

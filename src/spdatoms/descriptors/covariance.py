@@ -1,4 +1,4 @@
-"""Covariances of feature vectors that are positive definite, also where nothing varies."""
+"""Covariances of feature vectors that are positive definite even where nothing varies."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def sample_moments(samples: FloatArray) -> tuple[Floats, Floats]:
 def mean_and_scale(samples: FloatArray) -> tuple[Floats, Floats]:
     """Return the mean of each feature of samples (N, F) and s_f = var(f) + 1e-6 · mean(f²).
 
-    s_f is the squared scale of a feature. One that is zero everywhere takes the mean of the others,
-    and 1 if all of them are zero.
+    s_f is the squared scale of a feature. For a feature that is zero everywhere it is the mean over the
+    others, and 1 if all are zero.
     """
     values = np.ascontiguousarray(samples, dtype=np.float64)
     mean, variance = np.empty((2, values.shape[1]))
@@ -37,14 +37,25 @@ def mean_and_scale(samples: FloatArray) -> tuple[Floats, Floats]:
 
 
 def definite(covariances: Floats, scale: Floats, ridge: float) -> Floats:
-    """Make C + ridge · diag(C_ff + s_f) of covariances C (..., F, F), in their place.
+    """Turn covariances C (..., F, F) into C + ridge · diag(C_ff + s_f), in place.
 
-    Each feature is judged in its own units, so the result does not depend on them: its correlation
-    matrix has no eigenvalue below ridge / (1 + ridge), whatever C is.
+    The ridge of a feature has the units of its variance, so that no choice of units matters: the
+    correlation matrix has no eigenvalue below ridge / (1 + ridge), whatever C is.
     """
     diagonal = np.einsum("...ii->...i", covariances)
     diagonal += ridge * (diagonal + scale)
     return covariances
+
+
+def definite_covariance(samples: FloatArray, ridge: float, mean: bool = False) -> Floats:
+    """Return the definite covariance of samples (N, F), with their mean if asked for.
+
+    The samples also give the scales of the features, as the whole image does for its regions.
+    """
+    centre, covariance = sample_moments(samples)
+    _, scale = mean_and_scale(samples)
+    covariance = definite(covariance, scale, ridge)
+    return with_mean(covariance, centre) if mean else covariance
 
 
 def with_mean(covariances: Floats, means: Floats) -> Floats:

@@ -18,7 +18,7 @@ SCALES, ORIENTATIONS = 5, 8
 # The wave number of the finest wavelet, the ratio from one scale to the next, and the width of the
 # envelope: its standard deviation is _WIDTH / (2π) wave lengths.
 _LARGEST_WAVE_NUMBER, _RATIO, _WIDTH = np.pi / 2, np.sqrt(2.0), np.pi
-# The envelope is cut off at so many of its standard deviations.
+# The envelope is cut off at this many of its standard deviations.
 _REACH = 3
 
 
@@ -28,22 +28,22 @@ def gabor_bank(
 ) -> tuple[NDArray[np.complex128], ...]:
     """ψ_{u,v}(z) = (|k|²/σ²) exp(−|k|²|z|²/2σ²) [exp(i k·z) − c], k = k_max f^{−v} (cos φ_u, sin φ_u).
 
-    k_max = π/2, f = √2 and φ_u = πu/orientations as usual for faces [1]_; the covariances of such
-    magnitudes are those of [2]_. σ = π is half the usual value, with which the coarsest envelope has a
-    deviation of 16 pixels, too much for images of 40 to 64. c makes the sum of the wavelet zero, so
-    that it does not see the brightness of the image.
+    k_max = π/2, f = √2 and φ_u = πu/orientations as usual for faces [1]_; covariances of such magnitudes
+    are those of [2]_. σ = π is half the usual value, for which the coarsest envelope would have a
+    deviation of 16 pixels, too much for images of 40 to 64. c makes the sum of the wavelet zero, so that
+    the response does not depend on the brightness of the image.
 
     Parameters
     ----------
-    scales : int
+    scales : int, default=5
         The number of scales v = 0, 1, …, from fine to coarse.
-    orientations : int
+    orientations : int, default=8
         The number of orientations u.
 
     Returns
     -------
     tuple of complex ndarray
-        The wavelets, one after the other: all orientations of the finest scale first.
+        The wavelets, all orientations of the finest scale first.
 
     References
     ----------
@@ -83,8 +83,10 @@ def gabor_magnitudes(
     ----------
     image : array-like of shape (height, width)
         A grey image. It is continued by reflection beyond its border.
-    scales, orientations : int
-        The numbers of scales and orientations of the wavelets.
+    scales : int, default=5
+        The number of scales of the wavelets.
+    orientations : int, default=8
+        The number of orientations of the wavelets.
 
     Returns
     -------
@@ -108,7 +110,7 @@ def magnitudes(
     """Return the magnitudes for a checked grey image."""
     height, width = image.shape
     margin = max(kernel.shape[0] // 2 for kernel in gabor_bank(scales, orientations))
-    # Without brightness, to which the wavelets are blind, a flat image gives zeros and not rounding.
+    # The wavelets ignore brightness; without it a flat image gives zeros, not rounding errors.
     values = image - (image.min() + image.max()) / 2
     padded = np.pad(values, margin, mode="symmetric").astype(np.float64)
     spectra = _spectra(padded.shape, margin, scales, orientations)

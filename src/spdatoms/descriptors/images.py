@@ -16,23 +16,23 @@ class RegionCovariance(RegionDescriptor):
     """C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
 
     Without `block` an image has one covariance, and `transform` returns an array (n_images, n, n),
-    which a classifier takes as it is. With it, `transform` returns a list: for every image an array
-    (n_regions, n, n), since images may differ in size; ``np.concatenate`` puts them in one stack.
+    ready for a classifier. With it, `transform` returns a list, since images may differ in size, with
+    an array (n_regions, n, n) for every image; ``np.concatenate`` puts them in one stack.
 
     Parameters
     ----------
-    features : callable, optional
+    features : callable, default=None
         Takes one item of X and returns its features (height, width, F). Without it the items of X
-        are such stacks themselves.
-    block : int or (int, int), optional
-        The height and width of windows.
-    step : int or (int, int), optional
-        The distance between windows; the default is their size, which makes blocks side by side.
+        are such features themselves.
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size n = F + 1 instead of n = F.
     ridge : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads over images.
 
     Examples
@@ -76,21 +76,21 @@ class RegionCovariance(RegionDescriptor):
 class TextureCovariance(RegionDescriptor):
     """5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
 
-    `transform` returns a list: for every image an array (n_regions, 5, 5), in the order of reading;
+    `transform` returns a list with an array (n_regions, 5, 5), in reading order, for every image;
     ``np.concatenate`` puts them in one stack. With ``block=None`` every image is one region, and it
     returns an array (n_images, 5, 5).
 
     Parameters
     ----------
     block : int or (int, int) or None, default=32
-        The height and width of windows.
-    step : int or (int, int), optional
-        The distance between windows; the default is their size, which makes blocks side by side.
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 6.
     ridge : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads over images.
 
     Examples
@@ -121,20 +121,20 @@ class TextureCovariance(RegionDescriptor):
 class FaceCovariance(RegionDescriptor):
     """The 43×43 covariance of intensity, position and 40 Gabor magnitudes of grey images of faces.
 
-    `transform` returns an array (n_images, 43, 43); with `block` a list, for every image an array
-    (n_regions, 43, 43). The features are those of `face_features`.
+    `transform` returns an array (n_images, 43, 43); with `block`, a list with an array
+    (n_regions, 43, 43) for every image. The features are those of `face_features`.
 
     Parameters
     ----------
-    block : int or (int, int), optional
-        The height and width of windows; the default is the whole image.
-    step : int or (int, int), optional
-        The distance between windows; the default is their size, which makes blocks side by side.
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 44.
     ridge : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads over images.
 
     Examples
@@ -154,20 +154,21 @@ class FaceCovariance(RegionDescriptor):
 class PersonCovariance(RegionDescriptor):
     """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
 
-    `transform` returns an array (n_images, 17, 17); with `block` a list, for every image an array
-    (n_regions, 17, 17). The features are those of `person_features`; the paper has images of 64×32.
+    `transform` returns an array (n_images, 17, 17); with `block`, a list with an array
+    (n_regions, 17, 17) for every image. The features are those of `person_features`; images of the paper
+    have 64×32 pixels.
 
     Parameters
     ----------
-    block : int or (int, int), optional
-        The height and width of windows; the default is the whole image.
-    step : int or (int, int), optional
-        The distance between windows; the default is their size, which makes blocks side by side.
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 18.
     ridge : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads over images.
 
     Examples

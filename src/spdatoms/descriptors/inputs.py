@@ -1,4 +1,4 @@
-"""Is it an image, a stack of features, a video? If not: which one, and what to do."""
+"""Checks of images, stacks of features, videos and sequences; errors say which item is wrong."""
 
 from __future__ import annotations
 
@@ -44,16 +44,19 @@ def as_real(array: ArrayLike, name: str) -> FloatArray:
 
 def grey_image(image: ArrayLike, name: str) -> FloatArray:
     """Return a checked grey image (height, width)."""
-    values = as_real(image, name)
-    if values.ndim == 3 and values.shape[-1] in (3, 4):
+    return _grey(image, name, "image (height, width)", 2)
+
+
+def _grey(array: ArrayLike, name: str, what: str, ndim: int) -> FloatArray:
+    """Return an array of ``ndim`` axes, refusing colours with advice."""
+    values = as_real(array, name)
+    if values.ndim == ndim + 1 and values.shape[-1] in (3, 4):
         raise ValueError(
-            f"{name} must be a grey image (height, width), got a colour image of shape "
-            f"{values.shape}: skimage.color.rgb2gray makes it grey."
+            f"{name} must be a grey {what}, got a colour one of shape {values.shape}: "
+            "skimage.color.rgb2gray makes it grey."
         )
-    if values.ndim != 2 or 0 in values.shape:
-        raise ValueError(
-            f"{name} must be a grey image (height, width), got the shape {values.shape}."
-        )
+    if values.ndim != ndim or 0 in values.shape:
+        raise ValueError(f"{name} must be a grey {what}, got the shape {values.shape}.")
     return values
 
 
@@ -90,21 +93,12 @@ def feature_stack(features: ArrayLike, name: str) -> FloatArray:
 
 def grey_video(video: ArrayLike, name: str, least_side: int) -> FloatArray:
     """Return a checked grey video (frames, height, width) of two frames or more, not too small."""
-    values = as_real(video, name)
-    if values.ndim == 4 and values.shape[-1] in (3, 4):
-        raise ValueError(
-            f"{name} must be a grey video (frames, height, width), got a colour one of shape "
-            f"{values.shape}: skimage.color.rgb2gray makes it grey."
-        )
-    if values.ndim != 3 or 0 in values.shape:
-        raise ValueError(
-            f"{name} must be a grey video (frames, height, width), got the shape {values.shape}."
-        )
+    values = _grey(video, name, "video (frames, height, width)", 3)
     if len(values) < 2:
-        raise ValueError(f"{name} has one frame only: motion takes two or more.")
+        raise ValueError(f"{name} has one frame only: motion needs two or more.")
     if min(values.shape[1:]) < least_side:
         raise ValueError(
-            f"{name} has frames of {values.shape[1]}×{values.shape[2]} pixels, but optical flow takes "
+            f"{name} has frames of {values.shape[1]}×{values.shape[2]} pixels, but optical flow needs "
             f"at least {least_side}×{least_side}."
         )
     return values
@@ -119,7 +113,7 @@ def joint_sequence(sequence: ArrayLike, name: str) -> FloatArray:
             f"{values.shape}."
         )
     if len(values) < 2:
-        raise ValueError(f"{name} has one frame or none: a covariance takes two or more.")
+        raise ValueError(f"{name} has one frame or none: a covariance needs two or more.")
     return values
 
 
@@ -138,6 +132,12 @@ def lengths(value: Any, name: str, axes: int) -> tuple[int, ...]:
             f"{value!r}."
         )
     return tuple(int(v) for v in values)
+
+
+def check_step(step: Any, block: Any) -> None:
+    """Refuse a distance between windows without the size of windows."""
+    if step is not None and block is None:
+        raise ValueError("step is the distance between windows: give block, their size, as well.")
 
 
 def check_ridge(ridge: float) -> None:

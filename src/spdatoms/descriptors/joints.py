@@ -7,21 +7,21 @@ from typing import Any
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import Descriptor
-from spdatoms.descriptors.covariance import definite, mean_and_scale, sample_moments
+from spdatoms.descriptors.covariance import definite_covariance
 
 
 class JointCovariance(Descriptor):
     """C = Σ_t (f(t) − μ)(f(t) − μ)ᵀ / (T − 1), f(t) = (x_1 … x_K, y_1 … y_K, z_1 … z_K) at frame t.
 
-    One 3K×3K matrix for every sequence [1]_; `transform` returns an array (n_sequences, 3K, 3K).
+    One 3K×3K matrix per sequence [1]_; `transform` returns an array (n_sequences, 3K, 3K).
 
     Parameters
     ----------
     ridge : float, default=1e-4
-        A sequence is often shorter than 3K frames, and then C is singular. What is added to its
-        diagonal is that of `region_covariances`, the sequence taking the place of the image, so that
-        a skeleton at rest has a definite matrix too. With 0 the matrices may be singular.
-    n_jobs : int, optional
+        A sequence is often shorter than 3K frames, and then C is singular. The ridge is that of
+        `region_covariances`, with the sequence in place of the image, so that the matrix of a skeleton
+        at rest is definite, too. With 0 the matrices may be singular.
+    n_jobs : int, default=None
         The number of threads over sequences.
 
     References
@@ -52,7 +52,5 @@ class JointCovariance(Descriptor):
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)
         coordinates = sequence.swapaxes(1, 2).reshape(len(sequence), -1)
-        _, covariance = sample_moments(coordinates)
-        _, scale = mean_and_scale(coordinates)
-        covariance = definite(covariance, scale, self.ridge)
+        covariance = definite_covariance(coordinates, self.ridge)
         return covariance.astype(sequence.dtype, copy=False)

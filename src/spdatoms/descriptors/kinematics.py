@@ -13,6 +13,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
+from spdatoms.descriptors.pixels import as_bytes
 
 # Frames must have room for the patches that are matched.
 _LEAST_SIDE = 12
@@ -34,13 +35,13 @@ def kinematic_features(video: ArrayLike) -> FloatArray:
     Parameters
     ----------
     video : array-like of shape (frames, height, width)
-        A grey video of two frames or more, of at least 12×12 pixels. For the flow, which is computed
-        from 8 bits, its values are stretched to the range of the whole video.
+        A grey video of at least two frames and 12×12 pixels. The flow is computed from 8 bits, to
+        which the range of the whole video is stretched.
 
     Returns
     -------
     ndarray of shape (frames − 1, height, width, 12)
-        One frame less, because the last has no next one.
+        There is one frame less, because the last has no next one.
 
     References
     ----------
@@ -71,11 +72,8 @@ def kinematic(video: FloatArray) -> FloatArray:
 def optical_flow(video: FloatArray) -> FloatArray:
     """Return the flow (u, v) from every frame of a video to the next, (frames − 1, height, width, 2)."""
     cv2 = import_extra("cv2", extra="vision")
-    low, high = video.min(), video.max()
-    scale = 255.0 / (high - low) if high > low else 0.0
-    frames = np.rint((video - low) * scale).astype(np.uint8)
     search = cv2.DISOpticalFlow_create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
-    return np.stack([search.calc(now, then, None) for now, then in pairwise(frames)])
+    return np.stack([search.calc(now, then, None) for now, then in pairwise(as_bytes(video))])
 
 
 def flow_features(flow: FloatArray) -> list[FloatArray]:
@@ -96,29 +94,29 @@ def flow_features(flow: FloatArray) -> list[FloatArray]:
 
 
 def _derivative(field: FloatArray, axis: int) -> FloatArray:
-    """Return half the difference of the neighbours; beyond the border the last value is repeated."""
+    """Return half the difference of the neighbours, with the border value repeated outside."""
     return np.asarray(correlate1d(field, (-0.5, 0.0, 0.5), axis=axis, mode="nearest"))
 
 
 class KinematicCovariance(RegionDescriptor):
     """12×12 covariances of the kinematic features over space-time volumes of grey videos.
 
-    `transform` returns a list, since videos differ in length: for every video an array
-    (n_volumes, 12, 12); ``np.concatenate`` puts them in one stack. With ``block=None`` every video is
-    one volume, and it returns an array (n_videos, 12, 12). The features are those of
-    `kinematic_features`, one frame less than the video has.
+    `transform` returns a list, since videos differ in length, with an array (n_volumes, 12, 12) for every
+    video; ``np.concatenate`` puts them in one stack. With ``block=None`` every video is one volume, and
+    it returns an array (n_videos, 12, 12). The features are those of `kinematic_features`, for one frame
+    less than the video has.
 
     Parameters
     ----------
     block : int or (int, int, int) or None, default=(15, 32, 32)
         Frames, height and width of the volumes. The default is that of the paper, for frames of 64×64.
-    step : int or (int, int, int), default=8
-        The distance between volumes, in frames and pixels; None makes volumes side by side.
+    step : int or (int, int, int) or None, default=8
+        The distance between volumes, in frames and pixels; None puts volumes side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 13.
     ridge : float, default=1e-4
         Makes covariances of volumes at rest definite, see `region_covariances`.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads over videos.
 
     Examples
@@ -149,12 +147,12 @@ class KinematicCovariance(RegionDescriptor):
         return kinematic(video)
 
     def _check_length(self, shape: tuple[int, ...], name: str) -> None:
-        """Refuse a video too small for a block, counting the frame that has no next one."""
+        """Refuse a video too small for a block and the frame that has no next one."""
         frames, height, width = check.lengths(self.block, "block", self._axes)
         least = (frames + 1, height, width)
         if any(length < wanted for length, wanted in zip(shape, least, strict=True)):
             raise ValueError(
                 f"{name} has {check.times(shape)} frames×height×width, but a block of "
-                f"{check.times((frames, height, width))} takes {check.times(least)}: motion leads from "
+                f"{check.times((frames, height, width))} needs {check.times(least)}: motion leads from "
                 "one frame to the next."
             )

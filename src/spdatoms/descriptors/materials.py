@@ -11,7 +11,8 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import Descriptor
-from spdatoms.descriptors.covariance import definite, mean_and_scale, sample_moments, with_mean
+from spdatoms.descriptors.covariance import definite_covariance
+from spdatoms.descriptors.pixels import as_bytes
 
 SPACING, PATCH = 5, 16
 
@@ -27,9 +28,9 @@ def material_features(
     Parameters
     ----------
     image : array-like of shape (height, width, 3)
-        A colour image. SIFT [1]_ sees its luminance, stretched to the 8 bits that OpenCV takes
-        (SIFT does not depend on brightness and contrast), always upright.
-    mask : array-like of bool of shape (height, width), optional
+        A colour image. SIFT [1]_, always upright, is computed from its luminance, stretched to the
+        8 bits that OpenCV needs (SIFT does not depend on brightness and contrast).
+    mask : array-like of bool of shape (height, width), default=None
         Where the object is: points outside are left out.
     spacing : int, default=5
         The distance between points. The first is spacing // 2 pixels from the border.
@@ -58,7 +59,7 @@ def material_features(
 
 
 def check_grid(spacing: Any, patch: Any) -> None:
-    """Refuse a grid that is not one, and points so close to the border that 3×3 pixels do not fit."""
+    """Refuse a spacing or patch that is not a positive number, and points without 3×3 pixels around."""
     check.lengths(patch, "patch", 1)
     if check.lengths(spacing, "spacing", 1)[0] < 2:
         raise ValueError(f"spacing must be at least 2, got {spacing}.")
@@ -102,11 +103,9 @@ def material(
 def _sift(image: FloatArray, x: Indices, y: Indices, patch: int) -> NDArray[np.float32]:
     cv2 = import_extra("cv2", extra="vision")
     grey = import_extra("skimage.color", extra="vision").rgb2gray(image)
-    low, high = grey.min(), grey.max()
-    stretched = np.rint((grey - low) * (255.0 / (high - low) if high > low else 0.0))
     size = patch / _PATCH_OF_SIZE_ONE
     points = [cv2.KeyPoint(float(a), float(b), size, 0.0) for a, b in zip(x, y, strict=True)]
-    _, descriptors = cv2.SIFT_create().compute(stretched.astype(np.uint8), points)
+    _, descriptors = cv2.SIFT_create().compute(as_bytes(grey), points)
     return np.asarray(descriptors, dtype=np.float32)
 
 
@@ -126,8 +125,8 @@ class MaterialCovariance(Descriptor):
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 156.
     ridge : float, default=1e-4
         Makes the covariance definite where there are few points or flat features, as in
-        `region_covariances`; the points take the place of the whole image.
-    n_jobs : int, optional
+        `region_covariances`, with the points in place of the whole image.
+    n_jobs : int, default=None
         The number of threads over images.
 
     Examples
@@ -165,8 +164,5 @@ class MaterialCovariance(Descriptor):
         image = check.colour_image(picture, name)
         inside = checked_mask(mask, image.shape[:2], name)
         features = material(image, inside, self.spacing, self.patch, name)
-        centre, covariance = sample_moments(features)
-        _, scale = mean_and_scale(features)
-        covariance = definite(covariance, scale, self.ridge)
-        out = with_mean(covariance, centre) if self.mean else covariance
+        out = definite_covariance(features, self.ridge, self.mean)
         return out.astype(image.dtype, copy=False)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import correlate1d
 
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 
 # ∂I/∂x ≈ I(x+1) − I(x−1) and ∂²I/∂x² ≈ −I(x−1) + 2I(x) − I(x+1), up to factors that no
-# affine-invariant divergence sees.
+# affine-invariant divergence depends on.
 _FIRST, _SECOND = (-1, 0, 1), (-1, 2, -1)
 
 
@@ -78,6 +78,13 @@ def absolute_derivatives(image: FloatArray) -> list[FloatArray]:
         for weights in (_FIRST, _SECOND)
         for axis in (1, 0)
     ]
+
+
+def as_bytes(values: FloatArray) -> NDArray[np.uint8]:
+    """Return values stretched to the range from 0 to 255 and rounded, zero if all are equal."""
+    low, high = values.min(), values.max()
+    scale = 255.0 / (high - low) if high > low else 0.0
+    return np.asarray(np.rint((values - low) * scale), np.uint8)
 
 
 def positions(image: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -22,7 +22,7 @@ from spdatoms.descriptors.covariance import (
 #: Boxes (count, axes, 2): where each begins and ends along each axis.
 Boxes = Indices
 
-# An integral image costs about so many direct passes over the pixels, which run at BLAS speed.
+# An integral image costs about as much as this many direct passes over the pixels, at BLAS speed.
 _PASSES = 4
 _LARGEST_TABLE = 2**27
 _REGIONS_AT_A_TIME = 2**16
@@ -41,7 +41,7 @@ def region_covariances(
     """C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + ridge · diag(C_ff + s_f), for every region R.
 
     f_p is the feature vector of pixel p, and s_f the variance of feature f over the whole image (plus
-    a millionth of its mean square; a feature that is zero everywhere takes the mean of the others).
+    a millionth of its mean square; for a feature that is zero everywhere, the mean over the others).
     The ridge makes the covariance of a flat or tiny region definite. It does not depend on the units
     of the features, and no eigenvalue of the correlation matrix is below ridge / (1 + ridge).
 
@@ -49,17 +49,17 @@ def region_covariances(
     ----------
     features : array-like of shape (height, width, F) or (frames, height, width, F)
         The feature vector of every pixel.
-    block : int or sequence of int, optional
-        The size of windows, in the order of the axes of ``features`` (a number stands for all).
-        Without `block`, `rectangles` and `masks` the whole image is the one region.
-    step : int or sequence of int, optional
-        The distance between windows. The default is their size: blocks side by side. Windows begin
+    block : int or sequence of int, default=None
+        The size of windows, in the order of the axes of ``features``; a number stands for all axes.
+        Without `block`, `rectangles` and `masks` the whole image is the only region.
+    step : int or sequence of int, default=None
+        The distance between windows. None stands for their size: blocks side by side. Windows begin
         at the first pixel, and pixels at the end that no window reaches are left out.
-    rectangles : array-like of int of shape (n_regions, 4) or (n_regions, 6), optional
+    rectangles : array-like of int of shape (n_regions, 4) or (n_regions, 6), default=None
         Regions as (top, left, bottom, right), the last two being one past the end as in
         scikit-image; for a video (first, top, left, last, bottom, right).
-    masks : array-like of bool of shape (n_regions, height, width) or (height, width), optional
-        Regions of any form.
+    masks : array-like of bool of shape (n_regions, height, width) or (height, width), default=None
+        Regions of any shape.
     mean : bool, default=False
         Return [[C + μμᵀ, μ], [μᵀ, 1]] of size F + 1 instead, which holds the mean as well.
     ridge : float, default=1e-4
@@ -68,14 +68,14 @@ def region_covariances(
     Returns
     -------
     ndarray of shape (n_regions, F, F), or (n_regions, F + 1, F + 1) with ``mean``
-        Windows are in the order of reading. float32 if the features are, although everything is
+        Windows are in reading order. The dtype is that of the features, although everything is
         computed in float64.
 
     Notes
     -----
     Where regions overlap much, integral images [1]_ make the cost of a region independent of its area.
-    They lose digits where a region varies much less than the image: the features are centred first,
-    and the error of a covariance is a few rounding errors of the variances of the *image*.
+    They lose digits where a region varies much less than the image. The features are centred first, so
+    that the error of a covariance is a few rounding errors of the variances of the *image*.
 
     References
     ----------
@@ -93,53 +93,50 @@ def region_covariances(
     (2, 5, 5)
     """
     stack = check.feature_stack(features, "features")
-    return stack_covariances(
-        stack,
-        "features",
-        block=block,
-        step=step,
-        rectangles=rectangles,
-        masks=masks,
-        mean=mean,
-        ridge=ridge,
-    )
-
-
-def stack_covariances(
-    stack: FloatArray,
-    name: str,
-    *,
-    block: Any = None,
-    step: Any = None,
-    rectangles: ArrayLike | None = None,
-    masks: ArrayLike | None = None,
-    mean: bool = False,
-    ridge: float = 1e-4,
-) -> FloatArray:
-    """Do the work of `region_covariances` on a checked stack that errors call ``name``."""
     check.check_ridge(ridge)
     if sum(given is not None for given in (block, rectangles, masks)) > 1:
         raise ValueError("Give only one of block, rectangles and masks.")
-    if step is not None and block is None:
-        raise ValueError("step is the distance between windows: give block, their size, as well.")
     shape = stack.shape[:-1]
-    centre, scale = mean_and_scale(stack.reshape(-1, stack.shape[-1]))
     if masks is not None:
-        means, covariances = _over_masks(stack, _checked_masks(masks, shape))
-    else:
-        if rectangles is not None:
-            boxes = _checked_rectangles(rectangles, shape)
-        else:
-            boxes = _windows(shape, name, shape if block is None else block, step)
-        means, covariances = _over_boxes(stack, centre, boxes)
+        check.check_step(step, block)
+        inside = _checked_masks(masks, shape)
+        _, scale = _mean_and_scale(stack)
+        return _finished(stack, *_over_masks(stack, inside), scale, mean, ridge)
+    if rectangles is not None:
+        check.check_step(step, block)
+        return _box_covariances(stack, _checked_rectangles(rectangles, shape), mean, ridge)
+    return window_covariances(stack, "features", block, step, mean, ridge)
+
+
+def window_covariances(
+    stack: FloatArray, name: str, block: Any, step: Any, mean: bool, ridge: float
+) -> FloatArray:
+    """Return the covariances of the windows of a checked stack that errors call ``name``."""
+    check.check_step(step, block)
+    return _box_covariances(stack, _windows(stack.shape[:-1], name, block, step), mean, ridge)
+
+
+def _box_covariances(stack: FloatArray, boxes: Boxes, mean: bool, ridge: float) -> FloatArray:
+    centre, scale = _mean_and_scale(stack)
+    return _finished(stack, *_over_boxes(stack, centre, boxes), scale, mean, ridge)
+
+
+def _mean_and_scale(stack: FloatArray) -> tuple[Floats, Floats]:
+    return mean_and_scale(stack.reshape(-1, stack.shape[-1]))
+
+
+def _finished(
+    stack: FloatArray, means: Floats, covariances: Floats, scale: Floats, mean: bool, ridge: float
+) -> FloatArray:
+    """Return the definite covariances, with their means if ``mean``, in the dtype of the stack."""
     covariances = definite(covariances, scale, ridge)
     out = with_mean(covariances, means) if mean else covariances
     return out.astype(stack.dtype, copy=False)
 
 
 def _windows(shape: tuple[int, ...], name: str, block: Any, step: Any) -> Boxes:
-    """Return the boxes of all the windows that fit, in the order of reading."""
-    size = check.lengths(block, "block", len(shape))
+    """Return the boxes of all windows that fit, in reading order; without a block, the whole image."""
+    size = shape if block is None else check.lengths(block, "block", len(shape))
     stride = size if step is None else check.lengths(step, "step", len(shape))
     if any(b > length for b, length in zip(size, shape, strict=True)):
         unit = "pixels" if len(shape) == 2 else "frames×height×width"
@@ -198,7 +195,7 @@ def _over_masks(stack: FloatArray, masks: NDArray[np.bool_]) -> tuple[Floats, Fl
 
 
 def _over_boxes(stack: FloatArray, centre: Floats, boxes: Boxes) -> tuple[Floats, Floats]:
-    """Return means (n_regions, F) and covariances, by the cheaper of the two ways."""
+    """Return means (n_regions, F) and covariances, directly or by an integral image."""
     shape, n = stack.shape[:-1], stack.shape[-1]
     pixels_to_visit = int((boxes[..., 1] - boxes[..., 0]).prod(axis=1).sum())
     edges = [_edges(boxes[:, axis], length) for axis, length in enumerate(shape)]
@@ -223,7 +220,7 @@ def _gathered(moments: list[tuple[Floats, Floats]], n: int) -> tuple[Floats, Flo
 def _by_integral_image(
     stack: FloatArray, centre: Floats, boxes: Boxes, edges: list[Indices]
 ) -> tuple[Floats, Floats]:
-    """Sum up moments over the cells between edges of boxes; then a box is 2^axes look-ups."""
+    """Sum moments over the cells between edges of boxes; then a box takes 2^axes look-ups."""
     *shape, n = stack.shape
     table = _integral(stack, centre, edges)
     strides = np.array([int(np.prod(table.shape[a + 1 : -1])) for a in range(len(shape))])
@@ -262,18 +259,18 @@ def _integral(stack: FloatArray, centre: Floats, edges: list[Indices]) -> Floats
 
 
 def _edges(ends: Indices, length: int) -> Indices:
-    """Return in order where boxes begin or end along an axis; like np.unique, but in linear time."""
+    """Return, in order, where boxes begin or end along an axis; as np.unique, but in linear time."""
     is_edge = np.zeros(length + 1, dtype=bool)
     is_edge[ends] = True
     return np.flatnonzero(is_edge)
 
 
 def _edges_before(edges: Indices, length: int) -> Indices:
-    """Return for the positions 0, 1, … of an axis how many edges are at or before them."""
+    """Return how many edges are at or before each of the positions 0, 1, … of an axis."""
     return np.searchsorted(edges, np.arange(length), side="right")
 
 
 def _edge_after(edges: Indices, length: int) -> Indices:
-    """Return the number of the edge after every pixel of an axis, −1 outside the first and the last."""
+    """Return the number of the edge after every pixel of an axis, −1 outside the first and last edge."""
     edge = _edges_before(edges, length)
     return np.where((edge > 0) & (edge < len(edges)), edge, -1)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
-from spdatoms._utils.files import replace_file as replace_file
 from spdatoms._utils.threads import block_slices
 from spdatoms.dictionary._iterations import State
 from spdatoms.dictionary.problem import Problem
@@ -26,20 +27,32 @@ _HASH_BYTES = 1 << 22
 def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
     """Return a digest of the data and of the parameters that the learned atoms depend on.
 
-    It is a digest of digests of blocks, so that a `spdatoms.scale.Stream` finds them where its data is.
+    It is a digest of the digests of parts, which a `spdatoms.scale.Stream` computes where its data is.
+
+    Parameters
+    ----------
+    X : ndarray or Stream of shape (m, n, n)
+        The data.
+    parameters : dict
+        The parameters, as JSON can hold them.
+
+    Returns
+    -------
+    str
+        The digest, in hexadecimal digits.
     """
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True).encode())
     digest.update(repr((tuple(X.shape), X.dtype.str)).encode())
     rows = max(1, _HASH_BYTES // (X.dtype.itemsize * X.shape[-1] ** 2))
-    blocks = list(block_slices(len(X), rows))
+    parts = list(block_slices(len(X), rows))
     in_memory = isinstance(X, np.ndarray)
-    for block in map(block_digest, (X[b] for b in blocks)) if in_memory else X.digests(blocks):
-        digest.update(block)
+    for part in (block_digest(X[p]) for p in parts) if in_memory else X.digests(parts):
+        digest.update(part)
     return digest.hexdigest()
 
 
 class Checkpoint:
-    """A file that holds the state of one problem, told by its fingerprint.
+    """A file that holds the state of one problem, which its fingerprint identifies.
 
     Parameters
     ----------
@@ -55,7 +68,7 @@ class Checkpoint:
             raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
 
     def write(self, state: State, problem: Problem) -> None:
-        """Replace the file by one with this state, all at once."""
+        """Replace the file by one with this state, atomically."""
         header = {
             "format": _FORMAT,
             "fingerprint": self.mark,
@@ -75,7 +88,13 @@ class Checkpoint:
         write_container(self.path, header, arrays)
 
     def read(self, divergence: Divergence) -> tuple[State, Problem] | None:
-        """Return what the file holds, or None if there is none; ValueError if it is not of use."""
+        """Return what the file holds, or None if there is no file.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, or belongs to other data or parameters.
+        """
         if not self.path.exists():
             return None
         try:
@@ -104,3 +123,39 @@ def _state(arrays: dict[str, Any]) -> State:
         shape=(len(starts) - 1, len(arrays["atoms"])),
     )
     return State(arrays["atoms"], arrays["gram"], codes, tuple(arrays["objective"].tolist()))
+
+
+def checkpoint_of(
+    path: str | os.PathLike[str] | None,
+    X: Any,
+    divergence: Divergence,
+    *,
+    n_atoms: int,
+    beta: float | str,
+    alpha: float | str,
+    init: str | ArrayLike,
+    random_state: Any,
+    update: str,
+    block_size: int | None,
+) -> Checkpoint | None:
+    """Return the checkpoint of these data and parameters, None without a path.
+
+    Parameters that do not move the atoms, such as ``n_jobs``, have no part in its fingerprint, nor have
+    those that only say when to stop.
+    """
+    if path is None:
+        return None
+    if not isinstance(init, str):
+        init = hashlib.sha256(np.asarray(init, np.float64).tobytes()).hexdigest()
+    seeded = isinstance(random_state, Integral)
+    parameters = {
+        "n_atoms": int(n_atoms),
+        "metric": divergence.name,
+        "beta": str(beta),
+        "alpha": str(alpha),
+        "init": init,
+        "random_state": int(random_state) if seeded else type(random_state).__name__,
+        "update": update,
+        "block_size": block_size and int(block_size),
+    }
+    return Checkpoint(path, fingerprint(X, parameters))

@@ -1,37 +1,36 @@
 """Data with its codes, and the passes over it that dictionary learning makes.
 
-The learner sees the data only through these passes. Each is a sum over parts of the data, so a
-learner whose data is out of memory or on many machines runs the same algorithm with passes of its
-own: `spdatoms.scale`. The parts do not depend on the number of threads, and their terms are added
-along the same tree everywhere: nor do the results.
+The learner sees the data only through these passes, and each is a sum over parts of the data. So the same
+algorithm learns from data that is not in memory, with the passes of a stream: `spdatoms.scale`. Neither
+the parts nor the tree along which their terms are added depend on the number of threads. So neither does
+the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import column_sums, columns, columns_of_entries, with_values
 from spdatoms.kernels.kernel import kernel_in_place
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.scale.largest import Largest
 from spdatoms.scale.parts import added, part_slices
 
-Result = TypeVar("Result")
-
-#: Share of non-zeros from which on a dense product of codes is faster than a sparse one.
+#: Share of non-zeros above which YᵀY is faster as a dense product.
 _DENSE_CODES = 0.15
 
 
 @dataclass
 class Part:
-    """Consecutive samples with codes: what the divergence needs to know of them, Y, and k where Y ≠ 0.
+    """Consecutive samples with their codes Y, and the kernel values where Y ≠ 0.
 
     Attributes
     ----------
@@ -52,7 +51,7 @@ class Part:
 
     @classmethod
     def uncoded(cls, prepared: Any, codes: scipy.sparse.csr_array) -> Part:
-        """Samples whose coding is to start from these codes."""
+        """Return samples whose coding is to start from these codes."""
         unknown = np.full(codes.shape[0], np.inf)
         return cls(prepared, codes.tocsc(), np.zeros(codes.nnz), unknown)
 
@@ -72,7 +71,7 @@ class Part:
         self.losses = certificate.objective
         return float(self.losses.sum())
 
-    def products_of_codes(self) -> Floats:
+    def code_gram(self) -> Floats:
         """Return YᵀY."""
         Y = self.columns
         if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
@@ -84,7 +83,7 @@ class Part:
         """Return Y_ir k(X_i, D_r)."""
         return with_values(self.columns, self.columns.data * self.kernel)
 
-    def fits(self) -> Floats:
+    def correlations(self) -> Floats:
         """Return Σ_i Y_ir k(X_i, D_r) for every atom."""
         return column_sums(self.weighted_kernel())
 
@@ -92,14 +91,16 @@ class Part:
         """Return the sums weighted by Y_ir k(X_i, D_r) for the atoms of a block."""
         return sums.sums(self.prepared, columns(self.weighted_kernel(), block), D[block])
 
-    def fits_of(self, sums: AtomSums, beta: float, block: Indices, candidates: list[Any]) -> Floats:
+    def correlations_of(
+        self, sums: AtomSums, beta: float, block: Indices, candidates: list[Any]
+    ) -> Floats:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every prepared candidate."""
         Y = columns(self.columns, block)
-        fits = []
+        correlations = []
         for C in candidates:
             kernel = kernel_in_place(sums.pairs(self.prepared, Y, C), beta)
-            fits.append(column_sums(with_values(Y, Y.data * kernel)))
-        return np.array(fits)
+            correlations.append(column_sums(with_values(Y, Y.data * kernel)))
+        return np.array(correlations)
 
 
 class CodedData:
@@ -115,7 +116,7 @@ class CodedData:
         The β of the kernel.
     n_atoms : int
         The length of a code.
-    n_jobs : int, optional
+    n_jobs : int or None
         The number of threads.
     """
 
@@ -129,24 +130,15 @@ class CodedData:
         def prepare(number: int) -> Part:
             rows = self.slices[number]
             samples = np.require(X[rows], np.float64, ["C", "A"])
-            return Part.uncoded(sums.prepare(samples), empty[rows])
+            return Part.uncoded(sums.divergence.prepare(samples), empty[rows])
 
-        self.parts = self._over_parts(prepare)
-
-    def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
-        """Return the function of every part's number, in order, computed by threads."""
-        results: dict[int, Result] = {}
-
-        def compute(numbers: slice) -> None:
-            for number in range(numbers.start, numbers.stop):
-                results[number] = function(number)
-
-        run_blocks(compute, len(self.slices), 1, self.n_jobs)
-        return [results[number] for number in range(len(self.slices))]
+        self.parts = map_in_threads(prepare, len(self.slices), n_jobs)
 
     def _added(self, function: Callable[[Part], Any]) -> Any:
         """Return the sum of the function over the parts."""
-        return added(self._over_parts(lambda number: function(self.parts[number])))
+        return added(
+            map_in_threads(lambda i: function(self.parts[i]), len(self.parts), self.n_jobs)
+        )
 
     def __len__(self) -> int:
         return len(self.X)
@@ -157,13 +149,13 @@ class CodedData:
         atoms = divergence.prepare(D)
         return float(self._added(lambda part: part.code(divergence, self.beta, gram, atoms, alpha)))
 
-    def products_of_codes(self) -> Floats:
+    def code_gram(self) -> Floats:
         """Return A = YᵀY."""
-        return np.asarray(self._added(Part.products_of_codes))
+        return np.asarray(self._added(Part.code_gram))
 
-    def fits(self) -> Floats:
+    def correlations(self) -> Floats:
         """Return Σ_i Y_ir k(X_i, D_r) for every atom."""
-        return np.asarray(self._added(Part.fits))
+        return np.asarray(self._added(Part.correlations))
 
     def weighted_sums(self, block: Indices, D: Floats) -> Floats:
         """Return the sums over the samples, weighted by Y_ir k(X_i, D_r), for the atoms of a block.
@@ -172,20 +164,20 @@ class CodedData:
         """
         return np.asarray(self._added(lambda part: part.weighted_sums(self.sums, block, D)))
 
-    def fits_of(self, block: Indices, candidates: list[Floats]) -> Floats:
+    def correlations_of(self, block: Indices, candidates: list[Floats]) -> Floats:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B).
 
         This is the second pass over the data that the block needs.
         """
-        prepared = [self.sums.prepare(C) for C in candidates]
+        prepared = [self.sums.divergence.prepare(C) for C in candidates]
         return np.asarray(
-            self._added(lambda part: part.fits_of(self.sums, self.beta, block, prepared))
+            self._added(lambda part: part.correlations_of(self.sums, self.beta, block, prepared))
         )
 
     def worst_represented(self, count: int) -> Indices:
         """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
         losses = np.concatenate([part.losses for part in self.parts])
-        return np.argsort(-losses, kind="stable")[:count]
+        return Largest.of(count, losses, np.arange(len(losses))).indices
 
     def samples(self, chosen: Indices) -> Floats:
         """Return some samples."""

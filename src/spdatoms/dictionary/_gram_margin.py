@@ -1,7 +1,7 @@
-"""K + μI − νI ≻ 0: how far the Gram matrix of a dictionary stays from being indefinite.
+"""K + μI − νI ≻ 0: the margin that keeps the Gram matrix of a dictionary from being indefinite.
 
 With c = K₋ᵣ⁻¹ k_r, the row k_r of an atom keeps K positive definite if and only if the Schur complement
-1 − k_rᵀ c is positive, given that the rest of K is. So an atom is tested and replaced in O(N²).
+1 − k_rᵀ c is positive, provided that the rest of K is. So testing and replacing an atom takes O(N²).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class GramMargin:
     shift : float
         σ = μ − ν: the ridge μ less the margin ν that every eigenvalue of K + μI is to keep.
     least : float
-        The least Schur complement that is allowed, so that rounding has no say.
+        The least Schur complement that is allowed, well above rounding.
     """
 
     def __init__(self, gram: Floats, shift: float, least: float) -> None:
@@ -31,7 +31,7 @@ class GramMargin:
         self.inverse: Floats = root.T @ root
 
     def replaced(self, r: int, k: Floats) -> bool:
-        """Make k the row and the column of atom r if K keeps its margin by that; say whether it does."""
+        """Make k the row and the column of atom r if K then keeps its margin; return whether it does."""
         k = k.copy()
         k[r] = 0.0
         M = self.inverse
@@ -47,7 +47,7 @@ class GramMargin:
 
 
 def has_margin(gram: Floats, shift: float, least: float) -> bool:
-    """Say whether K + σI has a Cholesky factor without too small a pivot, a Schur complement each."""
+    """Return whether K + σI has a Cholesky factor, and no squared pivot (a Schur complement) below ``least``."""
     try:
         L = np.linalg.cholesky(gram + shift * np.eye(len(gram)))
     except np.linalg.LinAlgError:

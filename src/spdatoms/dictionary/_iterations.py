@@ -15,7 +15,7 @@ from spdatoms.dictionary.problem import Problem
 
 
 class CodingPasses(Passes, Protocol):
-    """What learning asks of the data; `CodedData` says what these methods do."""
+    """What learning needs of the data; see `CodedData` for what these methods do."""
 
     def code(self, gram: Floats, D: Floats, alpha: float) -> float: ...
 
@@ -35,7 +35,7 @@ class State:
     gram : ndarray of shape (N, N)
         K, without any ridge.
     codes : csr_array of shape (m, N)
-        Y, from which the next coding starts; or something like it that is elsewhere.
+        Y, from which the next coding starts; for a stream, `StreamedCodes`.
     objective : tuple of float
         F after every half-step so far.
     """
@@ -56,17 +56,17 @@ class State:
         return float(self.codes.nnz / self.codes.shape[0])
 
     def converged(self, tol: float) -> bool:
-        """Say whether the last iteration lowered F by no more than this fraction of it."""
+        """Return whether the last iteration lowered F by no more than this fraction of it."""
         if self.n_iter < 2:
             return False
         before, now = self.objective[-3], self.objective[-1]
-        # Where codes are perfect F is zero, and what is left of it is the rounding of m ones.
+        # Perfect codes have F = 0, up to the rounding of a sum of m ones.
         rounding = np.finfo(np.float64).eps * self.codes.shape[0]
         return bool(before - now <= tol * abs(now) + rounding)
 
 
 def first_state(problem: Problem, atoms: Floats, n_samples: int) -> State:
-    """Return the dictionary to start from, before anything was coded."""
+    """Return the dictionary to start from, with codes of zeros."""
     codes = scipy.sparse.csr_array((n_samples, len(atoms)))
     return State(atoms, problem.gram(atoms), codes, ())
 

@@ -1,8 +1,8 @@
 """The passes of dictionary learning over a stream: `CodedData` for data that is not in memory.
 
-What is left at a piece of the data are its codes; the matrices are read again in every pass. One pass
-codes, and brings home all that the update of the atoms wants to know about the present dictionary;
-others try new atoms. The atoms themselves are moved here.
+The state of a span is its codes; the matrices are read again in every pass. One pass codes the samples,
+and returns all that the update of the atoms needs to know about the current dictionary. Other passes try
+new atoms. The atoms themselves are moved in this process.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.dictionary._coded_data import Part
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import columns_of_entries
-from spdatoms.scale.faults import fewer_parts
+from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.largest import Largest
 from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Addends, Piece
+from spdatoms.scale.passes import Span, StreamPasses, SumTuple
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
@@ -30,7 +31,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Coding:
-    """Arguments of a coding: the dictionary, K + μI, and λ."""
+    """Arguments of a coding: K + μI, the dictionary, and α."""
 
     gram: Floats
     atoms: Floats
@@ -39,16 +40,17 @@ class Coding:
 
 @dataclass(frozen=True)
 class Coded:
-    """What stays of a part between two passes: the codes Y, exactly, and their losses.
+    """What is kept of a part between two passes: the codes Y, exactly, and their losses.
 
-    A bit says where Y ≠ 0, for which a sparse matrix takes 32: workers hold little else than codes.
+    Workers hold little else than codes. So one bit per entry marks where Y ≠ 0; a sparse matrix would
+    take 32 bits per non-zero.
 
     Attributes
     ----------
     values : ndarray
         The non-zeros of Y, column by column.
     pattern : ndarray of uint8
-        Where they are, a bit for every entry, column by column.
+        Where they are: one bit per entry, column by column.
     losses : ndarray of shape (m,)
         f(y_i) of every sample.
     n_atoms : int
@@ -61,7 +63,7 @@ class Coded:
     n_atoms: int
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the arrays: by them Dask knows what its workers hold."""
+        """Return the bytes of the arrays, by which Dask knows how much memory its workers use."""
         return self.values.nbytes + self.pattern.nbytes + self.losses.nbytes
 
     @classmethod
@@ -86,9 +88,9 @@ class Coded:
 
 
 class StreamedCodes:
-    """Sparse codes (m, N) that are where they were computed, and come here if they are looked at.
+    """Sparse codes (m, N) that stay where they were computed, and are collected when first needed.
 
-    The next coding replaces them, so that workers never hold codes twice: look before it.
+    The next coding replaces them, so that workers never hold two sets of codes: collect them before it.
     """
 
     def __init__(self, data: StreamedCodedData, nnz: int) -> None:
@@ -136,8 +138,8 @@ class StreamedCodedData:
     def __init__(self, stream: Stream, sums: AtomSums, beta: float, n_atoms: int) -> None:
         self.stream, self.sums, self.beta, self.n_atoms = stream, sums, beta, n_atoms
         self.parts = part_slices(len(stream), stream.shape[-1], n_atoms)
-        self.sweeps = stream.sweeps(self.parts)
-        self.left: list[Any] | None = None
+        self.passes = stream.passes(self.parts)
+        self.states: list[Any] | None = None
         self.start: scipy.sparse.csr_array | None = None
         self.codings: list[Coding] = []
         self.version = 0
@@ -149,36 +151,40 @@ class StreamedCodedData:
         """Let the next coding start from these codes."""
         self.start = codes.here if isinstance(codes, StreamedCodes) else codes
         self.codings, self.version = [], self.version + 1
-        self.left = self._put(self.start)
+        self.states = self._put(self.start)
 
     def _put(self, codes: scipy.sparse.csr_array | None) -> list[Any] | None:
-        """Leave codes at the pieces they belong to."""
+        """Return codes as the states of the spans that they belong to."""
         if codes is None or codes.nnz == 0:
             return None
-        return self.sweeps.put(
+        return self.passes.put(
             [
-                tuple(Coded.of(Part.uncoded(None, codes[rows])) for rows in piece.parts)
-                for piece in self.sweeps.pieces
+                tuple(Coded.of(Part.uncoded(None, codes[rows])) for rows in span.parts)
+                for span in self.passes.spans
             ]
         )
 
-    def _attempt(self, sweep: Callable[[], Result]) -> Result:
-        """Return what a pass over the data finds; where workers die of it, with smaller pieces."""
-        while True:
-            try:
-                if self.left is None:
-                    self._code_again()
-                return sweep()
-            except Exception as error:
-                most = fewer_parts(error, self.sweeps.parts_of_a_piece)
-                self.sweeps, self.left = self.stream.sweeps(self.parts, most), None
+    def _attempt(self, one_pass: Callable[[], Result]) -> Result:
+        """Return the result of a pass; if workers die of it, from smaller spans."""
+
+        def computation(passes: StreamPasses) -> Result:
+            if self.states is None:
+                self._code_again()
+            return one_pass()
+
+        return with_smaller_spans(self.passes, self._cut, computation)
+
+    def _cut(self, most: int) -> StreamPasses:
+        """Return passes with at most this many parts per span; their states are yet to be computed."""
+        self.passes, self.states = self.stream.passes(self.parts, most), None
+        return self.passes
 
     def _code_again(self) -> None:
-        """Leave the codes at the pieces that were there before these were cut anew."""
-        left = self._put(self.start)
+        """Compute the codes that were there before the data was cut anew."""
+        states = self._put(self.start)
         for coding in self.codings:
-            left, _ = self.sweeps.run(_code, left, *self._shared(coding), keep=False)
-        self.left = left
+            states, _ = self.passes.run(_code, states, *self._shared(coding), keep=False)
+        self.states = states
 
     def _shared(self, coding: Coding) -> tuple[Any, ...]:
         return self.sums, self.beta, self.n_atoms, coding
@@ -187,82 +193,68 @@ class StreamedCodedData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         coding = Coding(gram, D, alpha)
         self.version += 1
-        self.left, terms = self._attempt(lambda: self._coded(coding))
+        self.states, terms = self._attempt(lambda: self._coded(coding))
         self.codings.append(coding)
-        objective, nnz, self._products, self._fits, self._sums = terms
+        objective, nnz, self._code_gram, self._correlations, self._sums = terms
         self.nnz = int(nnz)
         return float(objective)
 
     def _coded(self, coding: Coding) -> tuple[list[Any], Any]:
-        before, self.left = self.left, None
-        return self.sweeps.run(_code, before, *self._shared(coding), keep=False)
+        before, self.states = self.states, None
+        return self.passes.run(_code, before, *self._shared(coding), keep=False)
 
-    def products_of_codes(self) -> Floats:
-        """Return A = YᵀY, which came with the codes."""
-        return np.array(self._products)
+    def code_gram(self) -> Floats:
+        """Return A = YᵀY, found by the coding."""
+        return np.array(self._code_gram)
 
-    def fits(self) -> Floats:
-        """Return Σ_i Y_ir k(X_i, D_r) for every atom, which came with the codes."""
-        return np.array(self._fits)
+    def correlations(self) -> Floats:
+        """Return Σ_i Y_ir k(X_i, D_r) for every atom, found by the coding."""
+        return np.array(self._correlations)
 
     def weighted_sums(self, block: Indices, D: Floats) -> Floats:
         """Return the sums over the samples, weighted by Y_ir k(X_i, D_r), for the atoms of a block.
 
-        They came with the codes: an atom is as it was then until it is its block's turn.
+        The coding found them: until the turn of its block, an atom is what it was then.
         """
         return np.array(self._sums[block])
 
-    def fits_of(self, block: Indices, candidates: list[Floats]) -> Floats:
+    def correlations_of(self, block: Indices, candidates: list[Floats]) -> Floats:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B)."""
         shared = self.sums, self.beta, block, candidates
-        return np.asarray(self._attempt(lambda: self.sweeps.total(_fits_of, self.left, *shared)))
+        return np.asarray(
+            self._attempt(lambda: self.passes.total(_correlations_of, self.states, *shared))
+        )
 
     def worst_represented(self, count: int) -> Indices:
         """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        worst = self._attempt(lambda: self.sweeps.total(_worst, self.left, count, read=False))
-        return np.asarray(worst.samples)
+        worst: Largest = self._attempt(
+            lambda: self.passes.total(_greatest_losses, self.states, count, read=False)
+        )
+        return worst.indices
 
     def samples(self, chosen: Indices) -> Floats:
         """Return some samples."""
         return np.asarray(self.stream[chosen], np.float64)
 
     def codes(self) -> StreamedCodes:
-        """Return all codes, (m, N), which stay where they are until they are looked at."""
+        """Return all codes, (m, N), which stay where they are until they are needed."""
         return StreamedCodes(self, self.nnz)
 
     def collected(self) -> scipy.sparse.csr_array:
         """Return all codes, in the memory of this process."""
-        pieces = self._attempt(lambda: self.sweeps.collect(self.left or []))
-        parts = [coded for piece in pieces for coded in piece]
+        spans = self._attempt(lambda: self.passes.collect(self.states or []))
+        parts = [coded for span in spans for coded in span]
         return scipy.sparse.vstack([coded.columns().tocsr() for coded in parts], "csr")
 
 
-@dataclass(frozen=True)
-class Worst:
-    """The samples with the greatest losses, of those looked at so far."""
-
-    samples: Indices
-    losses: Floats
-    count: int
-
-    def cut(self) -> Worst:
-        """Return no more than are asked for, the earlier one at equal loss."""
-        order = np.argsort(-self.losses, kind="stable")[: self.count]
-        return Worst(self.samples[order], self.losses[order], self.count)
-
-    def __add__(self, later: Worst) -> Worst:
-        samples = np.concatenate([self.samples, later.samples])
-        return Worst(samples, np.concatenate([self.losses, later.losses]), self.count).cut()
-
-
 def _parts(
-    matrices: FloatArray, piece: Piece, left: Sequence[Coded] | None, sums: AtomSums, n_atoms: int
+    matrices: FloatArray, span: Span, state: Sequence[Coded] | None, sums: AtomSums, n_atoms: int
 ) -> list[Part]:
-    """Return the parts of a piece, with the codes that were left there."""
-    prepared = [sums.prepare(samples) for samples in piece.split(matrices)]
-    if left is not None:
-        return [coded.part(p) for coded, p in zip(left, prepared, strict=True)]
-    sizes = [rows.stop - rows.start for rows in piece.parts]
+    """Return the parts of a span, with their codes."""
+    prepared = [sums.divergence.prepare(samples) for samples in span.split(matrices)]
+    if state is not None:
+        return [coded.part(p) for coded, p in zip(state, prepared, strict=True)]
+    sizes = [rows.stop - rows.start for rows in span.parts]
     return [
         Part.uncoded(p, scipy.sparse.csr_array((size, n_atoms)))
         for p, size in zip(prepared, sizes, strict=True)
@@ -271,26 +263,26 @@ def _parts(
 
 def _code(
     matrices: FloatArray,
-    piece: Piece,
-    left: Sequence[Coded] | None,
+    span: Span,
+    state: Sequence[Coded] | None,
     sums: AtomSums,
     beta: float,
     n_atoms: int,
     coding: Coding,
-) -> tuple[tuple[Coded, ...], Addends]:
-    """Code the samples of a piece, and add up what the update of the atoms needs to know."""
+) -> tuple[tuple[Coded, ...], SumTuple]:
+    """Code the samples of a span, and add up what the update of the atoms needs to know."""
     divergence, every_atom = sums.divergence, np.arange(n_atoms)
     atoms = divergence.prepare(coding.atoms)
     terms, coded = [], []
-    for part in _parts(matrices, piece, left, sums, n_atoms):
+    for part in _parts(matrices, span, state, sums, n_atoms):
         objective = part.code(divergence, beta, coding.gram, atoms, coding.alpha)
         terms.append(
-            Addends(
+            SumTuple(
                 (
                     objective,
                     part.columns.nnz,
-                    part.products_of_codes(),
-                    part.fits(),
+                    part.code_gram(),
+                    part.correlations(),
                     part.weighted_sums(sums, every_atom, coding.atoms),
                 )
             )
@@ -299,24 +291,22 @@ def _code(
     return tuple(coded), added(terms)
 
 
-def _fits_of(
+def _correlations_of(
     matrices: FloatArray,
-    piece: Piece,
-    left: Sequence[Coded],
+    span: Span,
+    state: Sequence[Coded],
     sums: AtomSums,
     beta: float,
     block: Indices,
     candidates: list[Floats],
 ) -> Floats:
-    """Try new atoms on the samples of a piece."""
-    prepared = [sums.prepare(C) for C in candidates]
-    n_atoms = left[0].n_atoms
-    parts = _parts(matrices, piece, left, sums, n_atoms)
-    return np.asarray(added([part.fits_of(sums, beta, block, prepared) for part in parts]))
+    """Try new atoms on the samples of a span."""
+    prepared = [sums.divergence.prepare(C) for C in candidates]
+    parts = _parts(matrices, span, state, sums, state[0].n_atoms)
+    return np.asarray(added([part.correlations_of(sums, beta, block, prepared) for part in parts]))
 
 
-def _worst(matrices: None, piece: Piece, left: Sequence[Coded], count: int) -> Worst:
-    """Find the samples of a piece with the greatest losses."""
-    losses = np.concatenate([part.losses for part in left])
-    samples = np.arange(piece.rows.start, piece.rows.stop)
-    return Worst(samples, losses, count).cut()
+def _greatest_losses(matrices: None, span: Span, state: Sequence[Coded], count: int) -> Largest:
+    """Find the samples of a span with the greatest losses."""
+    losses = np.concatenate([part.losses for part in state])
+    return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))

@@ -5,16 +5,16 @@ The terms of F that contain the atom D_r are
     F_r(D_r) = −2 Σ_i Y_ir k(X_i, D_r) + 2 Σ_{j≠r} A_rj k(D_j, D_r),      A = YᵀY,
 
 and F_r is stationary where Σ c·∇d(Z, D_r) = 0 with the weights c_i = Y_ir k(X_i, D_r) for samples and
-c_j = −A_rj k(D_j, D_r) for the other atoms. With the weights frozen, the centre of the divergence is a
-proposal for D_r, or a gradient step is.
+c_j = −A_rj k(D_j, D_r) for the other atoms. With these weights fixed, the proposal for D_r is the centre
+of the divergence, or a gradient step.
 
-A block of atoms takes two passes over the data. The first gives the sums of all its atoms at the
-current dictionary, from which follow proposals and the geodesics to them. The second evaluates
-Σ_i Y_ir k(X_i, D_r(t)) for the step lengths t. What remains of F_r is a matter among atoms, so each
-atom of the block in turn is then given the longest step for which F falls, exactly, with whatever the
-atoms before it have become. If none does, steps downhill are tried: weights of both signs may have no
-centre, and the projection onto the cone need not lie downhill. If none of them does, the atom stays.
-A block of one atom is the scheme of the paper; a block of all needs two passes an iteration, and F
+A block of atoms takes two passes over the data. The first gives the sums of all its atoms at the current
+dictionary, and from them proposals and the geodesics to them. The second evaluates the correlations
+Σ_i Y_ir k(X_i, D_r(t)) for the step lengths t. The rest of F_r depends on atoms only. So each atom of the
+block in turn is then given the longest step for which F falls, exactly, whatever the atoms before it have
+become. If there is none, steps downhill are tried: weights of both signs may have no centre, and the
+projection onto the cone need not lie downhill. If none of these helps either, the atom stays.
+A block of one atom is the scheme of the paper; a block of all atoms needs two passes per iteration, and F
 falls as surely.
 """
 
@@ -42,22 +42,22 @@ Move: TypeAlias = Callable[[Floats, Floats], Geodesics]
 STEPS: tuple[float, ...] = (1.0, 0.5, 0.125, 0.015625)
 #: Step lengths downhill where no step towards the centre helps.
 LAST_STEPS: tuple[float, ...] = (0.5, 0.015625)
-#: A change of F below this fraction of the terms it is the difference of is rounding.
+#: A change of F smaller than this fraction of its terms is rounding.
 _ROUNDING = 1e-14
 #: A re-seeded atom must differ from the others: no kernel value with them is above this.
 _LARGEST_LIKENESS = 0.99
 
 
 class Passes(Protocol):
-    """What the update asks of the data; `CodedData` says what these methods return."""
+    """What the update needs of the data; see `CodedData` for what these methods return."""
 
-    def products_of_codes(self) -> Floats: ...
+    def code_gram(self) -> Floats: ...
 
-    def fits(self) -> Floats: ...
+    def correlations(self) -> Floats: ...
 
     def weighted_sums(self, block: Indices, D: Floats) -> Floats: ...
 
-    def fits_of(self, block: Indices, candidates: list[Floats]) -> Floats: ...
+    def correlations_of(self, block: Indices, candidates: list[Floats]) -> Floats: ...
 
     def worst_represented(self, count: int) -> Indices: ...
 
@@ -85,12 +85,12 @@ class UpdateRule:
     least_eigenvalue : float
         The least eigenvalue that an atom may have in its unit-diagonal scaling.
     trials_at_once : int
-        Candidates for an atom that a pass evaluates before the atoms choose, after the first one,
-        which most atoms accept. It has no influence on the result: one at a time saves work, all at
-        once saves passes.
+        Candidates per atom that a pass evaluates before the atoms choose. The first candidate, which
+        most atoms accept, always has a pass of its own. The result does not depend on it: one at a
+        time saves work, all at once saves passes.
     most_candidates : int or None
-        With several at once, a pass has no more candidates for all atoms together than this, or one
-        for each; None is no bound.
+        The most candidates for all atoms together in a pass, unless that is less than one per atom;
+        None is no bound.
     """
 
     sums: AtomSums
@@ -112,7 +112,7 @@ class UpdateRule:
         return [(self.sums.towards_centre, t) for t in STEPS] + [(downhill, t) for t in LAST_STEPS]
 
     def trials_of_a_pass(self, waiting: int) -> int:
-        """Return how many trials of so many waiting atoms go into one pass."""
+        """Return how many trials go into one pass if this many atoms are waiting."""
         most = (
             self.trials_at_once if self.most_candidates is None else self.most_candidates // waiting
         )
@@ -123,7 +123,7 @@ class UpdateRule:
         return None if self.shift is None else GramMargin(gram, self.shift, self.least_schur)
 
     def has_margin(self, gram: Floats) -> bool:
-        """Say whether K has the margin to keep."""
+        """Return whether K has the margin to keep."""
         return self.shift is None or has_margin(gram, self.shift, self.least_schur)
 
     def kernel(self, C: Floats, D: Floats | None = None) -> Floats:
@@ -134,7 +134,7 @@ class UpdateRule:
 
 
 class AtomUpdate:
-    """One half-step: a dictionary that changes atom by atom, and by how much F has.
+    """One half-step: a dictionary that changes atom by atom, and the change of F.
 
     Parameters
     ----------
@@ -157,13 +157,13 @@ class AtomUpdate:
         self.rule, self.data = rule, data
         self.atoms, self.gram = atoms.copy(), gram.copy()
         self.change = 0.0
-        self.products = data.products_of_codes()
-        self.fits = data.fits()
+        self.code_gram = data.code_gram()
+        self.correlations = data.correlations()
 
     def run(self) -> None:
         """Re-seed the unused atoms, then update the others block by block."""
-        used = np.flatnonzero(self.products.diagonal())
-        self._reseed(np.flatnonzero(self.products.diagonal() == 0))
+        used = np.flatnonzero(self.code_gram.diagonal())
+        self._reseed(np.flatnonzero(self.code_gram.diagonal() == 0))
         for part in block_slices(len(used), self.rule.block_size or max(1, len(used))):
             self._update_block(used[part])
 
@@ -192,54 +192,54 @@ class AtomUpdate:
         while trials and len(waiting) > 0:
             now, trials = trials[:count], trials[count:]
             candidates = [self._candidates(sums[waiting], block[waiting], *trial) for trial in now]
-            fits = self.data.fits_of(block[waiting], candidates)
+            correlations = self.data.correlations_of(block[waiting], candidates)
             left = np.ones(len(waiting), dtype=bool)
-            for C, fit in zip(candidates, fits, strict=True):
+            for C, values in zip(candidates, correlations, strict=True):
                 still = np.flatnonzero(left)
-                left[still] = ~self._accept(block[waiting[still]], C[still], fit[still])
+                left[still] = ~self._accept(block[waiting[still]], C[still], values[still])
             waiting = waiting[left]
             count = self.rule.trials_of_a_pass(max(1, len(waiting)))
 
     def _sums(self, block: Indices) -> Floats:
         """Return the sums over samples and other atoms for the atoms of a block."""
         sums = self.rule.sums
-        weights = -self.products[:, block] * self.gram[:, block]
+        weights = -self.code_gram[:, block] * self.gram[:, block]
         weights[block, np.arange(len(block))] = 0.0
         over_atoms = sums.sums(
-            sums.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
+            sums.divergence.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
         )
         return self.data.weighted_sums(block, self.atoms) + over_atoms
 
     def _candidates(self, sums: Floats, block: Indices, move: Move, t: float) -> Floats:
-        """Return D_r(t), but the old atom in place of one that is at the edge of the cone."""
+        """Return D_r(t), or the old atom where D_r(t) is too near to the edge of the cone."""
         atoms = self.atoms[block]
         C = move(sums, atoms).points(t)
         unfit = ~well_conditioned(C, self.rule.least_eigenvalue)
         C[unfit] = atoms[unfit]
         return C
 
-    def _accept(self, block: Indices, C: Floats, fits: Floats) -> NDArray[np.bool_]:
-        """Let each atom of the block in turn become its candidate if F falls; say which did.
+    def _accept(self, block: Indices, C: Floats, correlations: Floats) -> NDArray[np.bool_]:
+        """Let each atom of the block in turn become its candidate if F falls; return which did.
 
-        Only if the Gram matrix has lost its margin by that, they are asked again, with a look at the
-        margin in every step.
+        Only if the Gram matrix has lost its margin after that, all is undone, and they take turns again
+        with a check of the margin for each.
         """
         if len(block) == 0:
             return np.zeros(0, dtype=bool)
         cross, within = self.rule.kernel(C, self.atoms), self.rule.kernel(C)
-        before = self.atoms.copy(), self.gram.copy(), self.fits.copy(), self.change
-        accepted = self._take_turns(block, C, fits, cross.copy(), within, None)
+        before = self.atoms.copy(), self.gram.copy(), self.correlations.copy(), self.change
+        accepted = self._take_turns(block, C, correlations, cross.copy(), within, None)
         if not self.rule.has_margin(self.gram):
-            self.atoms, self.gram, self.fits, self.change = before
+            self.atoms, self.gram, self.correlations, self.change = before
             margin = self.rule.margin(self.gram)
-            accepted = self._take_turns(block, C, fits, cross, within, margin)
+            accepted = self._take_turns(block, C, correlations, cross, within, margin)
         return accepted
 
     def _take_turns(
         self,
         block: Indices,
         C: Floats,
-        fits: Floats,
+        correlations: Floats,
         cross: Floats,
         within: Floats,
         margin: GramMargin | None,
@@ -248,20 +248,21 @@ class AtomUpdate:
         for p, r in enumerate(block):
             k = cross[p]
             k[r] = 1.0
-            gain, cost = fits[p] - self.fits[r], self.products[r] @ (k - self.gram[r])
+            gain = correlations[p] - self.correlations[r]
+            cost = self.code_gram[r] @ (k - self.gram[r])
             change = 2.0 * (cost - gain)
             if change < -_ROUNDING * self._size_of_terms(r) and (
                 margin is None or margin.replaced(r, k)
             ):
                 self._replace(r, C[p], k)
                 cross[:, r] = within[:, p]
-                self.fits[r] = fits[p]
+                self.correlations[r] = correlations[p]
                 self.change += change
                 accepted[p] = True
         return accepted
 
     def _size_of_terms(self, r: int) -> float:
-        return float(abs(self.fits[r]) + np.abs(self.products[r]) @ self.gram[r])
+        return float(abs(self.correlations[r]) + np.abs(self.code_gram[r]) @ self.gram[r])
 
     def _replace(self, r: int, atom: Floats, k: Floats) -> None:
         self.atoms[r] = atom

@@ -10,16 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.sampling import distinct_samples, evenly_spaced
+from spdatoms._utils.sampling import evenly_spaced, first_samples
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
 
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
-
-
-#: It sees so many samples an atom at most, evenly taken, or this number if that is more.
+#: The most samples per atom that it sees, evenly taken, or this number if that is more.
 _KMEANS_SAMPLES, _KMEANS_LEAST = 100, 20_000
 
 
@@ -38,8 +36,8 @@ def first_atoms(
             raise ValueError(f"init holds {len(atoms)} atoms, but n_atoms is {n_atoms}.")
         return atoms.astype(np.float64)
     if init == "random":
-        return np.asarray(X[_enough_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
-    _enough_samples(X, range(len(X)), n_atoms)
+        return np.asarray(X[first_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
+    first_samples(X, range(len(X)), n_atoms)
     from spdatoms.clustering.kmeans import SPDKMeans
 
     kmeans: Any = SPDKMeans(
@@ -55,12 +53,3 @@ def first_atoms(
         warnings.simplefilter("ignore", ConvergenceWarning)
         some = X[evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))]
         return np.asarray(kmeans.fit(some).cluster_centers_, np.float64)
-
-
-def _enough_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
-    chosen = distinct_samples(X, order, count)
-    if len(chosen) < count:
-        raise ValueError(
-            f"X holds {len(chosen)} different matrices, too few for {count} atoms: lower n_atoms."
-        )
-    return chosen

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,33 +10,32 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_alpha, check_beta, check_integer, check_size
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.checks import (
+    check_alpha,
+    check_beta,
+    check_choice,
+    check_integer,
+    check_size,
+    check_tolerance,
+)
 from spdatoms._utils.sampling import generator
-from spdatoms._utils.threads import block_slices, one_blas_thread
+from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_streamable
-from spdatoms.dictionary._checkpoint import Checkpoint, fingerprint
-from spdatoms.dictionary._coded_data import CodedData
-from spdatoms.dictionary._iterations import CodingPasses, State, first_state, iterations
-from spdatoms.dictionary._update import UpdateRule
+from spdatoms.base import SPDEstimator, check_streamable, per_matrix
+from spdatoms.coding import code_matrices, coded_blocks
+from spdatoms.dictionary._checkpoint import checkpoint_of
+from spdatoms.dictionary._fit import iterate, passes_over, samples_in_memory, start_or_resume
+from spdatoms.dictionary._iterations import State
 from spdatoms.dictionary.initial import first_atoms
-from spdatoms.dictionary.online import Memory, learn_batch
-from spdatoms.dictionary.problem import Problem, settle
+from spdatoms.dictionary.online import PastSums, learn_batch
+from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.atom_sums import atom_sums
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.kernel import RidgeKernel
-from spdatoms.lasso.solve import sparse_code
 
 _INITS = ("kmeans", "random")
 _UPDATES = ("centre", "gradient")
-#: Bytes of matrices that are coded at a time, so that what is computed on the way stays small and warm.
-_CODING_BYTES = 16 << 20
-#: With a checkpoint, codes come home every so many iterations and start anew from there: what is lost
-#: with a worker then need not be computed again from the beginning.
-_FRESH_START = 10
 
 
 class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -55,44 +48,43 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=64
         The number N of atoms.
-    metric : {"stein", "jeffrey", "logeuclid"} or Divergence
+    metric : {"stein", "jeffrey", "logeuclid"} or Divergence, default="stein"
         The divergence d.
-    beta : float or "auto"
-        ``"auto"`` is the reciprocal of the median divergence between two training matrices.
-    alpha : float or "auto"
-        The price of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the kernel is indefinite
+    beta : float or "auto", default="auto"
+        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the kernel is indefinite
         on the training matrices.
-    init : {"kmeans", "random"} or array-like of shape (n_atoms, n, n)
+    init : {"kmeans", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
-        taken, or 100 for every atom if that is more), random training matrices, or given ones.
-    max_iter : int
+        taken, or 100 per atom if that is more), random training matrices, or given ones.
+    max_iter : int, default=50
         The most iterations, each of a coding and an update of all atoms.
-    tol : float
+    tol : float, default=1e-4
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None
+    random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms; nothing else is random.
-    checkpoint : path-like, optional
+    checkpoint : path-like, default=None
         A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
         moment and fitted again with the same data, parameters and integer ``random_state``, it ends
         with the same atoms to the last bit. ``max_iter``, ``tol``, ``verbose`` and ``n_jobs`` may
         differ. A file of another problem, or a damaged one, is an error and stays untouched.
-    verbose : int
+    verbose : int, default=0
         1 shows a progress bar with the objective, the non-zeros of a code and the time left.
-    n_jobs : int, optional
-        The number of threads, one if not given, all processors for -1. It does not change the
-        result.
-    update : {"centre", "gradient"}
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors. The result does not depend on it.
+    update : {"centre", "gradient"}, default="centre"
         What is proposed for an atom: the weighted centre of the divergence (closed form, or a step
         of a fixed point), or a step of Riemannian gradient descent.
-    block_size : int, optional
-        How many atoms are updated from the same two passes over the data, all of them if not given.
+    block_size : int, default=None
+        How many atoms are updated from the same two passes over the data; None is all of them.
         The first pass finds their proposals, the second how far they may go. 1 is the paper's scheme
         of atom after atom, which is slower and no better.
-    forgetting : float
+    forgetting : float, default=0.9
         For `partial_fit`: what remains of the past after a batch, in (0, 1].
-    batch_iter : int
+    batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
 
     Attributes
@@ -123,7 +115,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     See Also
     --------
     SPDSparseCoder : Codes over a given dictionary.
-    class_dictionary : One dictionary a class.
+    class_dictionary : One dictionary per class.
 
     Notes
     -----
@@ -178,9 +170,21 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.batch_iter = batch_iter
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
-        """Learn the atoms from X (m, n, n), which may be a Dask array: see `spdatoms.scale`.
+        """Learn the atoms.
 
         Ctrl-C ends it early with what has been learned by then, and a warning says so.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices, at least as many as atoms. It may be a Dask array, see `spdatoms.scale`.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        SPDDictionaryLearning
+            The estimator itself.
         """
         self._check_parameters()
         samples: Any = check_streamable(X, self.n_jobs)
@@ -189,17 +193,28 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             state, problem = self._learn(samples)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: Memory | None = None
+        self._memory: PastSums | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
 
     def partial_fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
-        """Learn from one more batch X (m, n, n).
+        """Learn from one more batch.
 
-        The first batch, unless `fit` came before, settles the first atoms, β, α and the ridge, so it
-        must hold at least ``n_atoms`` matrices. If anything is wrong with a batch the estimator
-        stays as it was.
+        The first batch, unless `fit` came before, fixes the first atoms, β, α and the ridge. If
+        anything is wrong with a batch the estimator stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices, in the first batch at least ``n_atoms`` of them.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        SPDDictionaryLearning
+            The estimator itself.
         """
         self._check_parameters()
         X = check_spd(X)
@@ -210,69 +225,88 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
-        at_once = max(1, _CODING_BYTES // (X.itemsize * X.shape[-1] ** 2))
-        codes = [self._code(X[rows]) for rows in block_slices(len(X), at_once)]
-        return codes[0] if len(codes) == 1 else np.concatenate(codes)
+        """Code matrices over the learned atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_atoms)
+            The codes, one per row.
+        """
+        return code_matrices(self.check_queries(X), self.kernel_, self.alpha_, n_jobs=self.n_jobs)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
-        """Return minus the mean loss of X (m, n, n), so that greater is better.
+        """Return minus the mean loss, so that greater is better.
 
         The loss of a matrix is its share of the objective, 1 − 2 yᵀk + yᵀ(K + μI)y + α‖y‖₁ with its
         code y: between 0 and 1 where the kernel is positive definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        float
+            Minus the mean loss.
         """
         return -float(self._losses(X).mean())
 
+    @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return the loss of every matrix."""
-        _, certificate = self._code(self._check_queries(X), sparse=True, return_certificate=True)
-        return np.asarray(certificate.objective)
-
-    def _code(self, X: FloatArray, **options: Any) -> Any:
-        gram, cross = self.kernel_.gram_, self.kernel_.cross_checked(X)
-        return sparse_code(
-            gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs, **options
-        )
+        blocks = coded_blocks(self.check_queries(X), self.kernel_, self.alpha_, n_jobs=self.n_jobs)
+        return np.concatenate([block.losses for block in blocks])
 
     def _learn(self, X: Any) -> tuple[State, Problem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
-        checkpoint = self._checkpoint_of(X)
-        found = checkpoint and checkpoint.read(self._divergence())
-        state, problem = found or self._start(X)
-        if checkpoint and not found:
-            checkpoint.write(state, problem)
-        data, rule = self._passes(X, problem)
-        steps = iterations(data, problem, rule, state)
-        try:
-            with self._progress(state) as report:
-                while state.n_iter < self.max_iter and not state.converged(self.tol):
-                    state = next(steps)
-                    if checkpoint:
-                        checkpoint.write(state, problem)
-                        if state.n_iter % _FRESH_START == 0:
-                            data.start_from(state.codes)
-                    report(state)
-        except KeyboardInterrupt:
-            warnings.warn(
-                f"Learning was interrupted: the atoms are those after {state.n_iter} iterations of "
-                f"at most {self.max_iter}.",
-                stacklevel=3,
-            )
+        divergence = self._divergence()
+        checkpoint = checkpoint_of(
+            self.checkpoint,
+            X,
+            divergence,
+            n_atoms=self.n_atoms,
+            beta=self.beta,
+            alpha=self.alpha,
+            init=self.init,
+            random_state=self.random_state,
+            update=self.update,
+            block_size=self.block_size,
+        )
+        state, problem = start_or_resume(
+            checkpoint, divergence, lambda: self._first_atoms(X), len(X)
+        )
+        data, rule = passes_over(
+            X, problem, self.n_atoms, self.update, self.block_size, self.n_jobs
+        )
+        state = iterate(
+            data,
+            problem,
+            rule,
+            state,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            checkpoint=checkpoint,
+            shown=bool(self.verbose),
+        )
         return state, problem
-
-    def _start(self, X: Any) -> tuple[State, Problem]:
-        atoms, problem = self._first_atoms(X)
-        return first_state(problem, atoms, len(X)), problem
 
     def _first_atoms(self, X: FloatArray) -> tuple[Floats, Problem]:
         divergence = self._divergence()
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
-        return atoms, settle(X, atoms, divergence, self.beta, self.alpha)
+        return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha)
 
-    def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, Memory, float]:
+    def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, PastSums, float]:
         """Return atoms, problem and memory after a batch, and its mean loss before."""
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
@@ -282,7 +316,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             atoms, problem = self._first_atoms(X)
         rule = problem.rule(self.update, self.block_size, X)
         learned, memory, loss = learn_batch(
-            self._coded_data(X, problem),
+            samples_in_memory(X, problem, self.n_atoms, self.n_jobs),
             problem,
             rule,
             atoms,
@@ -301,59 +335,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.kernel_ = kernel.fit_checked(self.atoms_)
         self.n_features_in_ = self.atoms_.shape[-1]
 
-    def _passes(self, X: Any, problem: Problem) -> tuple[CodingPasses, UpdateRule]:
-        """Return the samples, in memory or in a stream, and how atoms move."""
-        rule = problem.rule(self.update, self.block_size, X)
-        if isinstance(X, np.ndarray):
-            return self._coded_data(X, problem), rule
-        from spdatoms.dictionary._streamed import StreamedCodedData
-
-        data = StreamedCodedData(X, rule.sums, problem.beta, self.n_atoms)
-        # To read everything again costs about as much as to try this many candidates.
-        return data, replace(
-            rule, trials_at_once=len(rule.trials), most_candidates=self.n_atoms // 2
-        )
-
-    def _coded_data(self, X: FloatArray, problem: Problem) -> CodedData:
-        sums = atom_sums(problem.divergence)
-        return CodedData(X, sums, problem.beta, self.n_atoms, self.n_jobs)
-
     def _divergence(self) -> Divergence:
-        return atom_sums(symmetric_divergence(self.metric)).divergence
-
-    def _checkpoint_of(self, X: Any) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        init = self.init
-        if not isinstance(init, str):
-            init = hashlib.sha256(np.asarray(init, np.float64).tobytes()).hexdigest()
-        seed = self.random_state
-        parameters = {
-            "n_atoms": int(self.n_atoms),
-            "metric": self._divergence().name,
-            "beta": str(self.beta),
-            "alpha": str(self.alpha),
-            "init": init,
-            "random_state": int(seed) if isinstance(seed, Integral) else type(seed).__name__,
-            "update": self.update,
-            "block_size": self.block_size and int(self.block_size),
-        }
-        return Checkpoint(self.checkpoint, fingerprint(X, parameters))
-
-    @contextmanager
-    def _progress(self, state: State) -> Iterator[Callable[[State], None]]:
-        if not self.verbose:
-            yield lambda state: None
-            return
-        tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-        with tqdm(total=self.max_iter, initial=state.n_iter, desc="dictionary") as bar:
-
-            def report(state: State) -> None:
-                objective, nonzeros = f"{state.objective[-1]:.6g}", f"{state.nonzeros:.1f}"
-                bar.set_postfix(objective=objective, nonzeros=nonzeros, refresh=False)
-                bar.update()
-
-            yield report
+        return symmetric_divergence(self.metric)
 
     def _check_parameters(self) -> None:
         check_integer("n_atoms", self.n_atoms, 1)
@@ -361,16 +344,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         check_integer("batch_iter", self.batch_iter, 1)
         if self.block_size is not None:
             check_integer("block_size", self.block_size, 1)
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number ≥ 0, got {self.tol!r}.")
+        check_tolerance(self.tol)
         if not 0 < self.forgetting <= 1:
             raise ValueError(f"forgetting must be in (0, 1], got {self.forgetting!r}.")
-        if self.update not in _UPDATES:
-            raise ValueError(f"update must be one of {', '.join(_UPDATES)}; got {self.update!r}.")
-        if isinstance(self.init, str) and self.init not in _INITS:
-            raise ValueError(
-                f"init must be one of {', '.join(_INITS)} or an array of atoms; got {self.init!r}."
-            )
+        check_choice("update", self.update, _UPDATES)
+        if isinstance(self.init, str):
+            check_choice("init", self.init, _INITS, " or an array of atoms")
         check_beta(self.beta)
         check_alpha(self.alpha)
         self._divergence()
@@ -383,6 +362,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             )
 
     @property
-    def _n_features_out(self) -> Any:
+    def _n_features_out(self) -> int:
         check_is_fitted(self)
         return len(self.atoms_)

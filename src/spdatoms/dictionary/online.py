@@ -1,9 +1,9 @@
-"""Learning from batch after batch: the sums of the past, slowly forgotten, stand in for its samples.
+"""Learning from one batch after another: sums over past samples, slowly forgotten, replace them.
 
 After a batch the sums of an atom, and A = YᵀY, are ρ times what they were plus those of the batch. The
-sums are not sufficient: weights and (Z + D_r)⁻¹ are those of the atom as it was then. So F is estimated,
-its sum over past samples by that over the batch, and the atoms move as in batch learning, each only
-where the estimate of F falls.
+sums are not sufficient: weights and (Z + D_r)⁻¹ are those of the atom as it was then. So F is estimated:
+its sum over past samples by that over the batch. The atoms move as in batch learning, each only where the
+estimate of F falls.
 """
 
 from __future__ import annotations
@@ -19,60 +19,60 @@ from spdatoms.dictionary.problem import Problem
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What remains of the batches so far.
+class PastSums:
+    """Sums over the samples of all batches so far.
 
     Attributes
     ----------
     sums : ndarray of shape (N, q)
         The sums of every atom.
     products : ndarray of shape (N, N)
-        A = YᵀY.
+        A = YᵀY. (Stored models have this name.)
     weight : float
-        How many samples that is worth.
+        The number of samples, the past ones discounted.
     """
 
     sums: Floats
     products: Floats
     weight: float
 
-    def joined(self, batch: Memory, forgetting: float) -> Memory:
+    def joined(self, batch: PastSums, forgetting: float) -> PastSums:
         """Return ρ·past + batch."""
-        return Memory(
+        return PastSums(
             forgetting * self.sums + batch.sums,
             forgetting * self.products + batch.products,
             forgetting * self.weight + batch.weight,
         )
 
 
-def memory_of(data: CodedData, atoms: Floats) -> Memory:
+def past_sums(data: CodedData, atoms: Floats) -> PastSums:
     """Return the sums over samples that have just been coded."""
     every_atom = np.arange(len(atoms))
-    return Memory(data.weighted_sums(every_atom, atoms), data.products_of_codes(), float(len(data)))
+    return PastSums(data.weighted_sums(every_atom, atoms), data.code_gram(), float(len(data)))
 
 
-class RememberingPasses:
-    """The passes over a batch, with the sums of the past in the place of its samples."""
+class OnlinePasses:
+    """The passes over a batch, with the sums over past samples included."""
 
-    def __init__(self, data: CodedData, memory: Memory) -> None:
-        self.data, self.memory = data, memory
-        self.scale = memory.weight / len(data)
+    def __init__(self, data: CodedData, past: PastSums) -> None:
+        self.data, self.past = data, past
+        self.scale = past.weight / len(data)
 
-    def products_of_codes(self) -> Floats:
-        """Return A, the past's included."""
-        return self.memory.products
+    def code_gram(self) -> Floats:
+        """Return A over past and batch."""
+        return self.past.products
 
-    def fits(self) -> Floats:
+    def correlations(self) -> Floats:
         """Estimate Σ_i Y_ir k(X_i, D_r) over past and batch."""
-        return self.scale * self.data.fits()
+        return self.scale * self.data.correlations()
 
     def weighted_sums(self, block: Indices, D: Floats) -> Floats:
-        """Return the sums of some atoms, the past's included."""
-        return self.memory.sums[block]
+        """Return the sums of some atoms over past and batch."""
+        return self.past.sums[block]
 
-    def fits_of(self, block: Indices, candidates: list[Floats]) -> Floats:
+    def correlations_of(self, block: Indices, candidates: list[Floats]) -> Floats:
         """Estimate Σ_i Y_ir k(X_i, C_r) over past and batch."""
-        return self.scale * self.data.fits_of(block, candidates)
+        return self.scale * self.data.correlations_of(block, candidates)
 
     def worst_represented(self, count: int) -> Indices:
         """Return the samples of the batch with the greatest losses."""
@@ -88,21 +88,28 @@ def learn_batch(
     problem: Problem,
     rule: UpdateRule,
     atoms: Floats,
-    past: Memory | None,
+    past: PastSums | None,
     forgetting: float,
     rounds: int,
-) -> tuple[Floats, Memory, float]:
-    """Code the batch and move the atoms, so many times; return atoms, memory and the loss before.
+) -> tuple[Floats, PastSums, float]:
+    """Code the batch and move the atoms, ``rounds`` times.
 
-    The memory takes the batch in once, as it was coded last.
+    Returns
+    -------
+    atoms : ndarray of shape (N, n, n)
+        The dictionary.
+    sums : PastSums
+        The sums over past and batch. They contain the batch once, as it was coded last.
+    loss : float
+        The mean loss of the batch before it was learned from.
     """
     gram = problem.gram(atoms)
     losses = []
     for _ in range(rounds):
         losses.append(data.code(problem.ridged(gram), atoms, problem.alpha))
-        batch = memory_of(data, atoms)
-        memory = batch if past is None else past.joined(batch, forgetting)
-        update = AtomUpdate(rule, RememberingPasses(data, memory), atoms, gram)
+        batch = past_sums(data, atoms)
+        sums = batch if past is None else past.joined(batch, forgetting)
+        update = AtomUpdate(rule, OnlinePasses(data, sums), atoms, gram)
         update.run()
         atoms, gram = update.atoms, update.gram
-    return atoms, memory, losses[0] / len(data)
+    return atoms, sums, losses[0] / len(data)

@@ -1,4 +1,4 @@
-"""One dictionary a class: a few labelled atoms in the place of many labelled matrices."""
+"""One dictionary per class: a few labelled atoms instead of many labelled matrices."""
 
 from __future__ import annotations
 
@@ -43,13 +43,23 @@ def class_dictionary(
     n_atoms_per_class : int
         The number of atoms for every class. A class with no more different matrices than that keeps
         them all.
-    metric, alpha, init, max_iter, tol, n_jobs
+    metric : {"stein", "jeffrey", "logeuclid"} or Divergence, default="stein"
         As in `SPDDictionaryLearning`.
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median
         divergence between two matrices of X.
-    random_state : int, Generator, RandomState or None
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁, as in `SPDDictionaryLearning`.
+    init : {"kmeans", "random"}, default="kmeans"
+        The first atoms, as in `SPDDictionaryLearning`.
+    max_iter : int, default=50
+        The most iterations per class.
+    tol : float, default=1e-4
+        As in `SPDDictionaryLearning`.
+    random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
 
     Returns
     -------
@@ -61,7 +71,7 @@ def class_dictionary(
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.class_dictionary import class_dictionary
+    >>> from spdatoms import class_dictionary
     >>> G = np.random.default_rng(0).standard_normal((60, 3, 12))
     >>> G[:30, 0] *= 5.0
     >>> atoms, labels = class_dictionary(

@@ -1,4 +1,4 @@
-"""What is settled before a dictionary is learned: first atoms, β, λ, and the ridge that an indefinite kernel needs."""
+"""What is fixed before a dictionary is learned: β, α, and the ridge that an indefinite kernel needs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import numpy as np
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary._update import UpdateRule
-from spdatoms.divergences import Divergence, Jeffrey, Stein
-from spdatoms.divergences.atom_sums import atom_sums
-from spdatoms.divergences.stein import stein_kernel_is_guaranteed
+from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import kernel_values
 from spdatoms.lasso.alpha import automatic_alpha
 
-#: β and the ridge are found from so many samples at most.
+#: β and the ridge are found from this many samples at most.
 _SUBSAMPLE = 500
 #: K + μI has no eigenvalue below this on the subsample and the first atoms.
 _MARGIN = 1e-3
@@ -38,9 +36,9 @@ class Problem:
     divergence : Divergence
         The d of the kernel exp(−β·d).
     beta, alpha : float
-        β, and the price λ of ‖y‖₁.
+        β, and the penalty α of ‖y‖₁.
     ridge : float
-        The price μ of ‖y‖².
+        The penalty μ of ‖y‖².
     margin : float or None
         The ν that no eigenvalue of K + μI may fall below; None where the kernel is positive definite
         on every set of matrices of this size, and there is nothing to watch.
@@ -65,7 +63,7 @@ class Problem:
         """Return how atoms move, so that they are SPD in the precision of X, too."""
         eps = float(np.finfo(X.dtype).eps)
         return UpdateRule(
-            atom_sums(self.divergence),
+            self.divergence.atom_sums(),
             self.beta,
             gradient=update == "gradient",
             block_size=block_size,
@@ -75,24 +73,14 @@ class Problem:
         )
 
 
-def kernel_is_guaranteed(divergence: Divergence, beta: float, n: int) -> bool:
-    """Say whether exp(−β·d) is positive definite on every set of n×n matrices.
-
-    Stein's is at some β, Jeffrey's at none, and the Gaussian kernel of the logarithms at all.
-    """
-    if isinstance(divergence, Stein):
-        return stein_kernel_is_guaranteed(beta, n)
-    return not isinstance(divergence, Jeffrey)
-
-
-def settle(
+def fix_problem(
     X: FloatArray,
     atoms: Floats,
     divergence: Divergence,
     beta: float | str,
     alpha: float | str,
 ) -> Problem:
-    """Choose β, λ and the ridge from a subsample of X and the first atoms.
+    """Choose β, α and the ridge from a subsample of X and the first atoms.
 
     The ridge is μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of both. On
     them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where it does not,
@@ -103,7 +91,7 @@ def settle(
     divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
     beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
     ridge, margin, indefinite = 0.0, None, False
-    if not kernel_is_guaranteed(divergence, beta, X.shape[-1]):
+    if not divergence.kernel_is_guaranteed(beta, X.shape[-1]):
         gram = kernel_values(divergences, beta)
         eigenvalues = np.linalg.eigvalsh(gram)
         indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])

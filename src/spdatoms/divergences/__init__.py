@@ -1,14 +1,18 @@
 """Divergences between SPD matrices: one file, one class each; all pairs, and means."""
 
 from spdatoms.divergences.affine_invariant import AffineInvariant
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.burg import Burg
 from spdatoms.divergences.euclidean import Euclidean
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_euclidean import LogEuclidean
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.pairwise import pairwise_divergence
-from spdatoms.divergences.registry import divergence_names, get_divergence
+from spdatoms.divergences.registry import (
+    divergence_names,
+    get_divergence,
+    register_divergence,
+)
 from spdatoms.divergences.stein import Stein
 
 __all__ = [
@@ -18,9 +22,11 @@ __all__ = [
     "Euclidean",
     "Jeffrey",
     "LogEuclidean",
+    "PreparedSet",
     "Stein",
     "divergence_names",
     "get_divergence",
     "mean",
     "pairwise_divergence",
+    "register_divergence",
 ]

@@ -11,11 +11,12 @@ import numpy as np
 from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.geometry import batched
+from spdatoms.divergences.base import PreparedSet
+from spdatoms.geometry.half_vectors import from_half_vectors
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
-#: BLAS packs the other factor anew for every block, which should serve so many rows at least.
+#: BLAS packs the other factor anew for every block, which should serve at least this many rows.
 _LEAST_ROWS = 256
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
@@ -24,17 +25,15 @@ PREPARE_BYTES = 4 << 20
 
 
 @dataclass
-class HalfVectorSet:
-    """Half-vectors in double precision, and the precision of the matrices they come from."""
+class HalfVectorSet(PreparedSet):
+    """Half-vectors of the matrices, or of functions of them, in double precision."""
 
-    n: int
     half: Floats
-    dtype: np.dtype[np.floating]
 
     def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i as a matrix."""
         mean = (weights @ self.half)[None] / weights.sum()
-        return np.asarray(batched.from_half_vectors(mean, self.n, weighted=True)[0])
+        return np.asarray(from_half_vectors(mean, self.n, weighted=True)[0])
 
 
 def shifted_products(
@@ -122,7 +121,7 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
 
 
 def _rows_at_once(multiplications: int) -> int:
-    """Return how many rows, of so many multiplications each, to compute at a time."""
+    """Return how many rows, each of this many multiplications, to compute at a time."""
     return max(_LEAST_ROWS, int(_BLOCK_FLOPS / (2.0 * multiplications)))
 
 

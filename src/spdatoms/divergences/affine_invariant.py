@@ -15,8 +15,17 @@ from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
 from spdatoms._utils.threads import block_slices, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.divergences.base import Divergence
-from spdatoms.geometry.spectral import cholesky, compose, factored_spectrum, gram
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.geometry import batched
+from spdatoms.geometry.functions import log_map
+from spdatoms.geometry.spectral import (
+    as_stack,
+    cholesky,
+    compose,
+    factored_spectrum,
+    gram,
+    symmetric_part,
+)
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.
@@ -24,14 +33,13 @@ _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
 
 
-@dataclass(frozen=True)
-class FactoredSet:
+@dataclass
+class FactoredSet(PreparedSet):
     """Matrices ``X_i = 4^{k_i} L_i L_iᵀ``: their factors, as the compiled kernels take them.
 
     The powers of four bring the largest diagonal entry of ``L_i L_iᵀ`` near one.
     """
 
-    matrices: FloatArray
     #: L⁻¹ by blocks of rows, (m, slots).
     inverses: Floats
     #: L by blocks of columns, one matrix a lane, (batches, slots, lanes); the last is repeated.
@@ -39,22 +47,14 @@ class FactoredSet:
     #: 2k, one a lane.
     exponents: Floats
 
-    @property
-    def size(self) -> int:
-        """The n of n×n."""
-        return int(self.matrices.shape[1])
-
-    def __len__(self) -> int:
-        return len(self.matrices)
-
     def dense_inverses(self, index: Indices) -> Floats:
         """Return L⁻¹ of some matrices as an array (·, n, n)."""
-        return _dense(self.inverses[index], factor_orders(self.size)[0], self.size)
+        return _dense(self.inverses[index], factor_orders(self.n)[0], self.n)
 
     def dense_factors(self, index: Indices) -> Floats:
         """Return L of some matrices as an array (·, n, n)."""
         batch, lane = np.divmod(index, self.factors.shape[2])
-        return _dense(self.factors[batch, :, lane], factor_orders(self.size)[1], self.size)
+        return _dense(self.factors[batch, :, lane], factor_orders(self.n)[1], self.n)
 
 
 class AffineInvariant(Divergence):
@@ -101,7 +101,7 @@ class AffineInvariant(Divergence):
             if Y is None:
                 mirror(out, part.start, part.stop)
 
-        run_blocks(rows, len(X), _BLOCK_WORK // (len(other) * (X.size + 5) ** 3), n_jobs)
+        run_blocks(rows, len(X), _BLOCK_WORK // (len(other) * (X.n + 5) ** 3), n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
@@ -120,6 +120,15 @@ class AffineInvariant(Divergence):
             step += np.tensordot(shares[used[part]], logs, axes=1)
         eigenvalues, U = np.linalg.eigh(step)
         return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂AIRM²(X_i, Y_i)/∂X_i = −2 X_i⁻¹ log_{X_i}(Y_i) X_i⁻¹."""
+        inverse = batched.inverse(as_stack(X))
+        return symmetric_part(-2.0 * inverse @ log_map(Y, X) @ inverse)
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return whether n is 1: only there it is a Gaussian kernel, that on logarithms."""
+        return beta > 0 and n == 1
 
 
 def _whitened_logs(L: Floats, X: FloatArray) -> Floats:
@@ -160,7 +169,7 @@ def _compiled_rows(
     X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
 ) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
-    n, (slots, lanes) = X.size, Y.factors.shape[1:]
+    n, (slots, lanes) = X.n, Y.factors.shape[1:]
     squared_distances(
         size_tag(program(n)),
         0.0,
@@ -184,7 +193,7 @@ def _answer_open_pairs(
     if first >= 0:
         unanswered &= np.arange(out.shape[1]) > np.arange(rows.start, rows.stop)[:, None]
     a, j = np.nonzero(unanswered)
-    for some in block_slices(len(a), max(1, _BLOCK_BYTES // (8 * X.size**2))):
+    for some in block_slices(len(a), max(1, _BLOCK_BYTES // (8 * X.n**2))):
         out[a[some], j[some]] = _by_singular_values(X, Y, rows.start + a[some], j[some])
 
 
@@ -192,7 +201,7 @@ def _by_singular_values(X: FactoredSet, Y: FactoredSet, i: Indices, j: Indices) 
     """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
     ratios = np.linalg.svd(X.dense_inverses(i) @ Y.dense_factors(j), compute_uv=False)
     # They are wrong by eps times the largest: below that they say nothing.
-    lost = np.flatnonzero(~(ratios[:, -1] > X.size * np.finfo(np.float64).eps * ratios[:, 0]))
+    lost = np.flatnonzero(~(ratios[:, -1] > X.n * np.finfo(np.float64).eps * ratios[:, 0]))
     if len(lost):
         raise ValueError(
             f"The affine-invariant distance of X[{i[lost[0]]}] and Y[{j[lost[0]]}] cannot be told: "

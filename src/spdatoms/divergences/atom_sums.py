@@ -2,13 +2,14 @@
 
 `Divergence.centre` moves one matrix to the stationary point of Σ_i w_i d(Z_i, D). A dictionary has
 many atoms, and its data may be out of memory or on many machines, so here the sums over the Z_i are
-apart from what follows of them, and serve many atoms at once. For every divergence with a kernel to
-learn with there is one class:
+apart from what follows of them, and serve many atoms at once. Every divergence names its own by
+`Divergence.atom_sums`:
 
 =============  =======================================  ================================
 Stein          P = Σ w (Z + D)⁻¹, s = Σ w               D → (s/2) P⁻¹
 Jeffrey        P = Σ w Z⁻¹, Q = Σ w Z                   D → Q # P⁻¹
 log-Euclidean  M = Σ w log Z, s = Σ w                   D → exp(M/s)
+any other      G = Σ w ∂d(D, Z)/∂D                      D → exp_D(−G/h), h a curvature
 =============  =======================================  ================================
 
 With weights of both signs P or Q may leave the cone, so they are projected onto it; all that is done
@@ -19,54 +20,42 @@ of Σ w d(Z, D) follows from the same sums.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.typing import Floats
-from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.log_euclidean import LogEuclidean
-from spdatoms.divergences.sparse_pairs import (
-    column_sums,
-    columns_of_entries,
-    stein_divergences,
-    weighted_inverse_sums,
-    with_values,
-)
-from spdatoms.divergences.stein import Stein, SteinSet
-from spdatoms.geometry import batched
-from spdatoms.geometry.batched import from_half_vectors
-from spdatoms.geometry.functions import logm
-from spdatoms.geometry.geodesics import (
-    AffineGeodesics,
-    Geodesics,
-    LogGeodesics,
-    congruence,
-    well_conditioned,
-)
-from spdatoms.geometry.spectral import cholesky, compose, symmetric_part, transpose
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries, with_values
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
+from spdatoms.geometry.half_vectors import unvech, vech
+from spdatoms.geometry.spectral import cholesky, congruence
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
-_FLOOR = 1e-6
+FLOOR = 1e-6
 #: Weights that cancel down to this fraction have no centre to speak of.
 _LEAST_TOTAL = 1e-3
+#: A divergence below this fraction of the others is rounding.
+_ROUNDING = 1e-12
+#: Bytes of gradients that are held at a time.
+_BLOCK_BYTES = 4 << 20
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 class AtomSums(ABC):
     """Sums over weighted matrices, and the geodesics along which atoms move on their account.
 
     The sums of an atom are a row of numbers: whatever `_parts` gives, then Σ w and Σ |w|.
+
+    Parameters
+    ----------
+    divergence : Divergence
+        The divergence d.
     """
 
-    def __init__(self, divergence: Divergence) -> None:
+    def __init__(self, divergence: Any) -> None:
         self.divergence = divergence
-
-    def prepare(self, X: Floats) -> Any:
-        """Return what these methods, and those of the divergence, need to know about X (m, n, n)."""
-        return self.divergence.prepare(X)
 
     def sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
         """Return the sums over Z (a prepared set of m) with weights (m, B) for the atoms D (B, n, n).
@@ -79,7 +68,7 @@ class AtomSums(ABC):
 
     @abstractmethod
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        """Return the sums that are particular to the divergence, one row an atom."""
+        """Return the sums that are particular to the divergence, one row per atom."""
 
     def towards_centre(self, sums: Floats, D: Floats) -> Geodesics:
         """Return the geodesics from the atoms that lead to the centre, or as near as its step comes.
@@ -92,7 +81,7 @@ class AtomSums(ABC):
 
     @staticmethod
     def _sizes(sums: Floats) -> Floats:
-        return np.maximum(sums[:, -1], np.finfo(np.float64).tiny)
+        return np.maximum(sums[:, -1], _TINY)
 
     @abstractmethod
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics: ...
@@ -113,149 +102,52 @@ class AtomSums(ABC):
         return np.asarray(values[pattern.indices, columns_of_entries(pattern)])
 
 
-@dataclass(frozen=True)
-class SteinGeodesics(Geodesics):
-    """D(½) = P⁻¹ and D(1) = P⁻¹ D⁻¹ P⁻¹, on the affine geodesic from D, for P = 2 Σ w (Z + D)⁻¹ / Σ w.
+class GradientSums(AtomSums):
+    """G = Σ w ∂d(D, Z)/∂D and h = Σ |w| ‖∂d/∂D‖²/2d, for any divergence.
 
-    P⁻¹ is the step of the fixed point. Where matrices lie close that is half the way to the
-    stationary point, so that here t = 1 goes twice as far. These two points need no eigenvalues,
-    which the others do, and all where P has to be projected onto the cone.
+    Near its minimum d is ½·c·δ² at the distance δ, and its gradient c·δ long. So ‖∂d/∂D‖²/2d is the
+    curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D.
     """
 
-    D: Floats
-    P: Floats
-
-    def points(self, t: float) -> Floats:
-        """Return D(t)."""
-        if t not in (0.5, 1.0):
-            return self._by_eigenvalues(t)
-        definite = well_conditioned(self.P, _FLOOR)
-        out = np.empty_like(self.D)
-        out[~definite] = SteinGeodesics(self.D[~definite], self.P[~definite])._by_eigenvalues(t)
-        out[definite] = step = batched.inverse(self.P[definite])
-        if t == 1.0:
-            out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
-        return out
-
-    def _by_eigenvalues(self, t: float) -> Floats:
-        L = cholesky(self.D)
-        π, U = np.linalg.eigh(congruence(L, self.P))
-        return AffineGeodesics.of_spectrum(L, -2.0 * np.log(_floored(π)), U).points(t)
-
-
-@dataclass
-class MeasuredSteinSet(SteinSet):
-    """Matrices with their log-determinants, for repeated use."""
-
-    logdets: Floats
-
-
-class SteinSums(AtomSums):
-    """P = Σ w (Z + D)⁻¹."""
-
-    def prepare(self, X: Floats) -> MeasuredSteinSet:
-        """Return the matrices with their scale and their log-determinants."""
-        scale = self.divergence.prepare(X).exponents
-        return MeasuredSteinSet(X, scale, batched.log_determinant(X))
-
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        return weighted_inverse_sums(Z.matrices, weights, D)
+        rows = []
+        for r, atom in enumerate(D):
+            column = slice(weights.indptr[r], weights.indptr[r + 1])
+            rows.append(
+                self._of_atom(Z.matrices, weights.indices[column], weights.data[column], atom)
+            )
+        return np.array(rows)
 
-    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        P = from_half_vectors(parts, D.shape[-1], weighted=True)
-        return SteinGeodesics(D, P / (0.5 * total[:, None, None]))
-
-    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
-        L = cholesky(D)
-        π, U = np.linalg.eigh(congruence(L, from_half_vectors(parts, D.shape[-1], weighted=True)))
-        gradient = π - 0.5 * total[:, None]
-        return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
-
-    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
-        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        exponent = Z.common_exponent(D)
-        if exponent is None:
-            return super().pairs(Z, pattern, D)
-        return stein_divergences(Z.matrices, Z.logdets, pattern, D.matrices, D.logdets, exponent)
-
-
-class JeffreySums(AtomSums):
-    """Q = Σ w Z and P = Σ w Z⁻¹."""
-
-    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        return np.asarray(weights.T @ Z.stacked)
-
-    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        """Q # P⁻¹ = P^-½ (P^½ Q P^½)^½ P^-½."""
-        L = cholesky(D)
-        Q, P = (np.linalg.eigh(A) for A in self._whitened(parts, L))
-        root = compose(P[1], np.sqrt(_floored(P[0])))
-        λ, U = np.linalg.eigh(congruence(root, compose(Q[1], _floored(Q[0]))))
-        inverse_root = compose(P[1], 1.0 / np.sqrt(_floored(P[0])))
-        centre = congruence(inverse_root, compose(U, np.sqrt(_floored(λ))))
-        λ, U = np.linalg.eigh(centre)
-        return AffineGeodesics.of_spectrum(L, np.log(_floored(λ)), U)
-
-    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        """½ (P − D⁻¹ Q D⁻¹) is the gradient; the second derivative is about ½ (‖P‖ + ‖Q‖)."""
-        L = cholesky(D)
-        Q, P = self._whitened(parts, L)
-        curvature = sum(np.linalg.norm(A, 2, axis=(-2, -1)) for A in (P, Q))
-        curvature = np.maximum(curvature, np.finfo(np.float64).tiny)
-        return AffineGeodesics.whitened(L, (Q - P) / curvature[:, None, None])
+    def _of_atom(self, matrices: FloatArray, used: Any, weights: Floats, atom: Floats) -> Floats:
+        divergence, L = self.divergence, cholesky(atom)
+        prepared = divergence.prepare(atom[None])
+        gradient, curvature = np.zeros_like(atom), 0.0
+        for part in block_slices(len(used), max(1, _BLOCK_BYTES // atom.nbytes)):
+            Z, w = matrices[used[part]], weights[part]
+            (d,) = divergence.pairwise(prepared, divergence.prepare(Z))
+            G = congruence(L, divergence.gradient(atom, Z))
+            gradient += np.tensordot(w, G, 1)
+            curvature += float(np.abs(w) @ self._curvatures(G, d))
+        return np.append(vech(gradient, weighted=True), curvature)
 
     @staticmethod
-    def _whitened(parts: Floats, L: Floats) -> tuple[Floats, Floats]:
-        """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
-        n = L.shape[-1]
-        Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
-        inverse = np.asarray(np.linalg.inv(L))
-        return congruence(transpose(inverse), Q), congruence(L, P)
-
-
-class LogEuclideanSums(AtomSums):
-    """M = Σ w log Z."""
-
-    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        return np.asarray(weights.T @ Z.half)
+    def _curvatures(G: Floats, d: FloatArray) -> Floats:
+        """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
+        squares = (G * G).sum(axis=(1, 2))
+        apart = d > _ROUNDING * d.max()
+        return np.asarray(np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart))
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        """exp(M/s)."""
-        return self._geodesics(parts, total, total, D)
+        return self._downhill(parts, total, total, D)
 
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        """2 (s log D − M) is the gradient in log D, and 2 Σ |w| bounds the second derivative."""
-        return self._geodesics(parts, total, size, D)
-
-    @staticmethod
-    def _geodesics(parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        logarithms = np.asarray(logm(D))
-        M = from_half_vectors(parts, D.shape[-1], weighted=True)
-        s, size = total[:, None, None], size[:, None, None]
-        return LogGeodesics.bounded(logarithms, (M - s * logarithms) / size)
+        G, curvature = unvech(parts[:, :-1], weighted=True), parts[:, -1, None, None]
+        steps = np.divide(G, curvature, out=np.zeros_like(G), where=curvature > 0)
+        return AffineGeodesics.whitened(cholesky(D), -steps)
 
 
-_SUMS: dict[type[Divergence], type[AtomSums]] = {
-    Stein: SteinSums,
-    Jeffrey: JeffreySums,
-    LogEuclidean: LogEuclideanSums,
-}
-
-
-def atom_sums(divergence: Divergence) -> AtomSums:
-    """Return the sums of this divergence, or say that no dictionary is learned with it."""
-    for cls, sums in _SUMS.items():
-        if isinstance(divergence, cls):
-            return sums(divergence)
-    names = ", ".join(cls.name for cls in _SUMS)
-    raise ValueError(
-        f"A dictionary is learned with one of the metrics {names}; got {divergence.name!r}."
-    )
-
-
-def _floored(eigenvalues: Floats) -> Floats:
+def floored(eigenvalues: Floats) -> Floats:
     """Return max(λ, floor·max|λ|): the projection onto the cone."""
     greatest = np.abs(eigenvalues).max(axis=-1, keepdims=True)
-    floor = _FLOOR * np.maximum(greatest, np.finfo(np.float64).tiny)
+    floor = FLOOR * np.maximum(greatest, _TINY)
     return np.asarray(np.maximum(eigenvalues, floor))

@@ -1,11 +1,43 @@
-"""What every divergence offers: pairwise values, gradients, and the centre of weighted matrices."""
+"""What every divergence offers: values for all pairs, gradients, and the centre of weighted matrices.
+
+`pairwise` and `centre` are all that a new divergence must define. Everything else that k-means,
+dictionary learning, streams and files want to know has a default here, which is safe and general; a
+class overrides it where it knows better.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences.atom_sums import AtomSums, GradientSums
+from spdatoms.divergences.finite_differences import difference_gradient
+from spdatoms.geometry.functions import exp_map, log_map
+
+
+@dataclass
+class PreparedSet:
+    """Matrices, and in subclasses what a divergence has found out about them.
+
+    Attributes
+    ----------
+    matrices : ndarray of shape (m, n, n)
+        The matrices as they were given.
+    """
+
+    matrices: FloatArray
+
+    @property
+    def n(self) -> int:
+        """The size n of the matrices."""
+        return int(self.matrices.shape[-1])
+
+    def __len__(self) -> int:
+        return len(self.matrices)
 
 
 class Divergence(ABC):
@@ -13,7 +45,7 @@ class Divergence(ABC):
 
     The methods trust their input: `spdatoms.check_spd` has been asked before, once. What a
     divergence needs to know about a set of matrices (inverses, logarithms, log-determinants) is
-    found once by `prepare`; everything else takes the prepared sets.
+    found once by `prepare`; `pairwise` and `centre` take the prepared sets.
     """
 
     #: The name in the registry.
@@ -25,22 +57,208 @@ class Divergence(ABC):
     #: How many times the step of `centre` it is to the stationary point, where matrices lie close.
     relaxation: ClassVar[float] = 1.0
 
-    @abstractmethod
-    def prepare(self, X: FloatArray) -> Any:
-        """Return what the other methods need to know about the matrices X (m, n, n)."""
+    def prepare(self, X: FloatArray) -> PreparedSet:
+        """Return what the other methods need to know about matrices.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        PreparedSet
+            By default the matrices alone.
+        """
+        return PreparedSet(X)
 
     @abstractmethod
     def pairwise(self, X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> FloatArray:
-        """Return d(X_i, Y_j) for all pairs of two prepared sets, shape (m, N).
+        """Return d(X_i, Y_j) for all pairs of two prepared sets.
 
-        Without Y the pairs are those within X. Then, for a symmetric divergence, only half of them
-        is computed, and the diagonal is exactly zero.
+        Parameters
+        ----------
+        X : PreparedSet
+            m matrices.
+        Y : PreparedSet, default=None
+            N matrices. Without them the pairs are those within X. Then, for a symmetric divergence,
+            only half of them need be computed, and the diagonal is exactly zero.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ndarray of shape (m, N)
         """
 
     @abstractmethod
     def centre(self, Z: Any, weights: Floats, current: Floats) -> Floats:
         """Return the C that makes Σ_i w_i d(Z_i, C) stationary, or a step from ``current`` to it.
 
-        Z is a prepared set. The weights, which sum to a positive number, may be negative for some matrices: then the
-        result is projected onto the cone.
+        Parameters
+        ----------
+        Z : PreparedSet
+            m matrices.
+        weights : ndarray of shape (m,)
+            The weights w, which sum to a positive number. Some of them may be negative: then the
+            result is projected onto the cone.
+        current : ndarray of shape (n, n)
+            Where a step begins.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
         """
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i.
+
+        By default it is found by central differences of `pairwise`, exact to some ten digits.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n) or (n, n)
+            As many matrices as in Y, or one for all of them.
+        Y : ndarray of shape (m, n, n)
+            The other matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+        """
+
+        def pairwise(A: FloatArray, B: FloatArray) -> FloatArray:
+            return self.pairwise(self.prepare(A), self.prepare(B))
+
+        return difference_gradient(pairwise, X, Y)
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices.
+
+        Parameters
+        ----------
+        beta : float
+            The β of the kernel.
+        n : int
+            The size of the matrices.
+
+        Returns
+        -------
+        bool
+            By default False: nothing is promised that is not known.
+        """
+        return False
+
+    def to_centres(self, X: Any, centres: Floats, n_jobs: int | None = None) -> FloatArray:
+        """Return d(X_i, C_j) at [j, i].
+
+        Where the order of the arguments counts, a centre takes the place in which `centre` seeks it.
+
+        Parameters
+        ----------
+        X : PreparedSet
+            m matrices.
+        centres : ndarray of shape (k, n, n)
+            The centres C.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ndarray of shape (k, m)
+        """
+        C = self.prepare(centres)
+        if self.symmetric:
+            return self.pairwise(C, X, n_jobs=n_jobs)
+        return np.ascontiguousarray(self.pairwise(X, C, n_jobs=n_jobs).T)
+
+    # --- the step of `centre` as a sum over parts of the data ------------------------------------------
+
+    def centre_term(self, Z: Any, weights: Floats, current: Floats) -> Floats:
+        """Return what a part of the data adds to the step of `centre`.
+
+        By default it is the coordinates of the part's own step, times its weight.
+
+        Parameters
+        ----------
+        Z : PreparedSet
+            The part.
+        weights : ndarray of shape (m,)
+            The weights of its matrices, not negative.
+        current : ndarray of shape (n, n)
+            Where the step begins.
+
+        Returns
+        -------
+        ndarray
+            The terms of all parts are added.
+        """
+        total = float(weights.sum())
+        if total == 0.0:
+            return np.zeros_like(current)
+        return total * self.coordinates(self.centre(Z, weights, current), current)
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Floats) -> Floats:
+        """Return the step of `centre` over all parts.
+
+        Parameters
+        ----------
+        terms : ndarray
+            The sum of `centre_term` over the parts.
+        total : float
+            The sum of all weights.
+        current : ndarray of shape (n, n)
+            Where the step begins.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+        return self.from_coordinates(terms / total, current)
+
+    def coordinates(self, C: Floats, current: Floats) -> Floats:
+        """Return coordinates in which the step over all data is the mean of the steps over its parts.
+
+        By default they are tangent vectors of the affine-invariant metric. In these the mean is near
+        the step over all data, if not equal to it.
+
+        Parameters
+        ----------
+        C : ndarray of shape (n, n)
+            An SPD matrix.
+        current : ndarray of shape (n, n)
+            Where the steps begin.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+        return np.asarray(log_map(C, current))
+
+    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
+        """Return the matrix that has these coordinates.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n, n)
+            The coordinates.
+        current : ndarray of shape (n, n)
+            Where the steps begin.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+        return np.asarray(exp_map(V, current))
+
+    # --- the update of dictionary atoms ----------------------------------------------------------------
+
+    def atom_sums(self) -> AtomSums:
+        """Return the sums over weighted matrices that move dictionary atoms.
+
+        Returns
+        -------
+        AtomSums
+            By default sums of gradients.
+        """
+        return GradientSums(self)

@@ -10,16 +10,17 @@ import numpy as np
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import shifted_products
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.jeffrey import Jeffrey, JeffreySet
+from spdatoms.divergences.jeffrey import JeffreySet
 from spdatoms.geometry import batched
+from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
+from spdatoms.geometry.spectral import as_stack
 
 
 @dataclass
-class BurgSet:
+class BurgSet(JeffreySet):
     """Half-vectors of the matrices and of their inverses, and log-determinants."""
 
-    half: JeffreySet
     logdets: FloatArray
 
 
@@ -28,7 +29,7 @@ class Burg(Divergence):
 
     Parameters
     ----------
-    side : {"right", "left"}
+    side : {"right", "left"}, default="right"
         Which argument `centre` looks for: the second (the arithmetic mean) or the first (the
         harmonic mean).
     """
@@ -44,34 +45,48 @@ class Burg(Divergence):
 
     def prepare(self, X: FloatArray) -> BurgSet:
         """Return half-vectors of the matrices and their inverses, and log-determinants."""
-        return BurgSet(Jeffrey().prepare(X), batched.log_determinant(X))
+        return BurgSet(X, JeffreySet.of(X).stacked, batched.log_determinant(X))
 
     def pairwise(
         self, X: BurgSet, Y: BurgSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return B(X_i, Y_j) for all pairs."""
-        other = Y or X
+        other = X if Y is None else Y
 
         def fill(rows: slice, out: FloatArray) -> None:
-            np.matmul(X.half.matrices[rows], other.half.inverses.T, out=out)
+            np.matmul(X.half[rows], other.inverse_half.T, out=out)
 
         shifts_x, shifts_y = (
-            shifts.astype(X.half.stacked.dtype) for shifts in (-X.logdets - X.half.n, other.logdets)
+            shifts.astype(X.stacked.dtype) for shifts in (-X.logdets - X.n, other.logdets)
         )
-        out = shifted_products(fill, X.half.size, 1.0, shifts_x, shifts_y, n_jobs)
+        out = shifted_products(fill, X.size, 1.0, shifts_x, shifts_y, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""
-        return batched.inverse(Y) - batched.inverse(X)
+        return batched.inverse(Y) - batched.inverse(as_stack(X))
 
     def centre(self, Z: BurgSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, or (Σ w_i Z_i⁻¹ / Σ w_i)⁻¹ for the left side."""
-        half = Z.half.matrices if self.side == "right" else Z.half.inverses
+        half = Z.half if self.side == "right" else Z.inverse_half
         total = (weights @ half)[None] / weights.sum()
-        C = batched.from_half_vectors(total, Z.half.n, weighted=True)
+        C = from_half_vectors(total, Z.n, weighted=True)
         if (weights < 0).any():
             C = np.asarray(nearest_spd(C))
         return np.asarray((C if self.side == "right" else batched.inverse(C))[0])
+
+    def to_centres(self, X: BurgSet, centres: Floats, n_jobs: int | None = None) -> FloatArray:
+        """Return B(X_i, C_j), or B(C_j, X_i) for the left side, at [j, i]."""
+        if self.side == "right":
+            return super().to_centres(X, centres, n_jobs)
+        return self.pairwise(self.prepare(centres), X, n_jobs=n_jobs)
+
+    def coordinates(self, C: Floats, current: Floats) -> Floats:
+        """Return C itself, or C⁻¹ for the left side."""
+        return C if self.side == "right" else np.asarray(batched.inverse(C[None])[0])
+
+    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
+        """Return V itself, or V⁻¹ for the left side."""
+        return self.coordinates(V, current)

@@ -9,12 +9,15 @@ import numpy as np
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
 from spdatoms.divergences.base import Divergence
-from spdatoms.geometry import batched
+from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.geometry.repair import nearest_spd
 
 
 class Euclidean(Divergence):
-    """d(X, Y) = ‖X − Y‖²_F."""
+    """d(X, Y) = ‖X − Y‖²_F.
+
+    The kernel exp(−β·d) is that of Gauss, positive definite at every β.
+    """
 
     name: ClassVar[str] = "euclid"
     closed_form: ClassVar[bool] = True
@@ -23,15 +26,15 @@ class Euclidean(Divergence):
         """Return the half-vectors of the matrices."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
-        batched.half_vectors(X, half)
-        return HalfVectorSet(n, half, X.dtype)
+        half_vectors(X, half)
+        return HalfVectorSet(X, half)
 
     def pairwise(
         self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return rounded(out, X.dtype)
+        return rounded(out, X.matrices.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""
@@ -41,3 +44,15 @@ class Euclidean(Divergence):
         """Return Σ w_i Z_i / Σ w_i, the stationary point."""
         C = Z.mean(weights)
         return np.asarray(nearest_spd(C)) if (weights < 0).any() else C
+
+    def coordinates(self, C: Floats, current: Floats) -> Floats:
+        """Return C itself."""
+        return C
+
+    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
+        """Return V itself."""
+        return V
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0

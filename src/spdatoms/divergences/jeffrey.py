@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, shifted_products, symmetrised_products
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.atom_sums import AtomSums, floored
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import geometric_mean
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
+from spdatoms.geometry.spectral import as_stack, cholesky, compose, congruence, whitened
 
 #: Up to this size tr(X⁻¹Y) + tr(Y⁻¹X) is one product of stacked half-vectors. Beyond it a block of
 #: those would take more memory than a second product takes time.
@@ -21,11 +26,21 @@ _STACKED_SIZE = 48
 
 
 @dataclass
-class JeffreySet:
+class JeffreySet(PreparedSet):
     """Half-vectors of the matrices and of their inverses, side by side: [X, X⁻¹]."""
 
-    n: int
     stacked: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray) -> JeffreySet:
+        """Invert the matrices."""
+        n = X.shape[-1]
+        size = n * (n + 1) // 2
+        stacked = np.empty((len(X), 2 * size), X.dtype)
+        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
+            half_vectors(X[part], stacked[part, :size])
+            batched.inverse_half_vectors(X[part], stacked[part, size:])
+        return cls(X, stacked)
 
     @property
     def size(self) -> int:
@@ -33,12 +48,12 @@ class JeffreySet:
         return int(self.stacked.shape[1] // 2)
 
     @property
-    def matrices(self) -> FloatArray:
+    def half(self) -> FloatArray:
         """The half-vectors of X."""
         return self.stacked[:, : self.size]
 
     @property
-    def inverses(self) -> FloatArray:
+    def inverse_half(self) -> FloatArray:
         """The half-vectors of X⁻¹."""
         return self.stacked[:, self.size :]
 
@@ -47,7 +62,8 @@ class Jeffrey(Divergence):
     """J(X, Y) = ½ tr(X⁻¹Y) + ½ tr(Y⁻¹X) − n.
 
     With λ the eigenvalues of X⁻¹Y it is Σ (cosh log λ − 1): symmetric, invariant under congruence
-    and under inversion. All pairs are one matrix product of half-vectors.
+    and under inversion. All pairs are one matrix product of half-vectors. The kernel exp(−β·J) is
+    not positive definite, at any β.
     """
 
     name: ClassVar[str] = "jeffrey"
@@ -55,44 +71,87 @@ class Jeffrey(Divergence):
 
     def prepare(self, X: FloatArray) -> JeffreySet:
         """Return the half-vectors of the matrices and of their inverses."""
-        n = X.shape[-1]
-        size = n * (n + 1) // 2
-        stacked = np.empty((len(X), 2 * size), X.dtype)
-        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            batched.half_vectors(X[part], stacked[part, :size])
-            batched.inverse_half_vectors(X[part], stacked[part, size:])
-        return JeffreySet(n, stacked)
+        return JeffreySet.of(X)
 
     def pairwise(
         self, X: JeffreySet, Y: JeffreySet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return J(X_i, Y_j) for all pairs."""
         if Y is None:
-            return symmetrised_products(X.matrices, X.inverses, 0.5, -X.n, n_jobs)
+            return symmetrised_products(X.half, X.inverse_half, 0.5, -X.n, n_jobs)
 
         def fill(rows: slice, out: FloatArray) -> None:
             if X.n <= _STACKED_SIZE:
-                swapped = np.concatenate([X.inverses[rows], X.matrices[rows]], axis=1)
+                swapped = np.concatenate([X.inverse_half[rows], X.half[rows]], axis=1)
                 np.matmul(swapped, Y.stacked.T, out=out)
             else:
-                np.matmul(X.inverses[rows], Y.matrices.T, out=out)
-                out += X.matrices[rows] @ Y.inverses.T
+                np.matmul(X.inverse_half[rows], Y.half.T, out=out)
+                out += X.half[rows] @ Y.inverse_half.T
 
         dtype = X.stacked.dtype
-        shifts_x = np.full(len(X.stacked), -X.n, dtype)
-        shifts_y = np.zeros(len(Y.stacked), dtype)
+        shifts_x = np.full(len(X), -X.n, dtype)
+        shifts_y = np.zeros(len(Y), dtype)
         return shifted_products(fill, 2 * X.size, 0.5, shifts_x, shifts_y, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""
-        inverse = batched.inverse(X)
+        inverse = batched.inverse(as_stack(X))
         gradient: Floats = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
         return gradient
 
     def centre(self, Z: JeffreySet, weights: Floats, current: Floats) -> Floats:
         """Return Q # P⁻¹ with P = Σ w_i Z_i⁻¹ and Q = Σ w_i Z_i, the stationary point."""
-        sums = (weights @ Z.stacked).reshape(2, -1)
-        Q, P = batched.from_half_vectors(sums, Z.n, weighted=True)
-        if (weights < 0).any():
-            Q, P = nearest_spd(Q), nearest_spd(P)
-        return np.asarray(geometric_mean(Q, batched.inverse(P[None])[0]))
+        return _centre(weights @ Z.stacked, Z.n, definite=not (weights < 0).any())
+
+    def centre_term(self, Z: JeffreySet, weights: Floats, current: Floats) -> Floats:
+        """Return the half-vectors of Q and P over a part of the data."""
+        return np.asarray(weights @ Z.stacked)
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Floats) -> Floats:
+        """Return Q # P⁻¹."""
+        return _centre(terms, current.shape[-1], definite=True)
+
+    def atom_sums(self) -> AtomSums:
+        """Return Q and P as sums."""
+        return JeffreySums(self)
+
+
+def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:
+    """Return Q # P⁻¹ of half-vectors [Q, P], projected onto the cone unless they are in it."""
+    Q, P = from_half_vectors(sums.reshape(2, -1), n, weighted=True)
+    if not definite:
+        Q, P = nearest_spd(Q), nearest_spd(P)
+    return np.asarray(geometric_mean(Q, batched.inverse(P[None])[0]))
+
+
+class JeffreySums(AtomSums):
+    """Q = Σ w Z and P = Σ w Z⁻¹."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return np.asarray(weights.T @ Z.stacked)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """Q # P⁻¹ = P^-½ (P^½ Q P^½)^½ P^-½."""
+        L = cholesky(D)
+        Q, P = (np.linalg.eigh(A) for A in self._whitened(parts, L))
+        root = compose(P[1], np.sqrt(floored(P[0])))
+        λ, U = np.linalg.eigh(congruence(root, compose(Q[1], floored(Q[0]))))
+        inverse_root = compose(P[1], 1.0 / np.sqrt(floored(P[0])))
+        centre = congruence(inverse_root, compose(U, np.sqrt(floored(λ))))
+        λ, U = np.linalg.eigh(centre)
+        return AffineGeodesics.of_spectrum(L, np.log(floored(λ)), U)
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """½ (P − D⁻¹ Q D⁻¹) is the gradient; the second derivative is about ½ (‖P‖ + ‖Q‖)."""
+        L = cholesky(D)
+        Q, P = self._whitened(parts, L)
+        curvature = sum(np.linalg.norm(A, 2, axis=(-2, -1)) for A in (P, Q))
+        curvature = np.maximum(curvature, np.finfo(np.float64).tiny)
+        return AffineGeodesics.whitened(L, (Q - P) / curvature[:, None, None])
+
+    @staticmethod
+    def _whitened(parts: Floats, L: Floats) -> tuple[Floats, Floats]:
+        """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
+        n = L.shape[-1]
+        Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
+        return whitened(np.asarray(np.linalg.inv(L)), Q), congruence(L, P)

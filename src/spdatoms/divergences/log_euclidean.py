@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, squared_distances
+from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence
-from spdatoms.geometry import batched
 from spdatoms.geometry.functions import expm, logm
+from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
+from spdatoms.geometry.spectral import as_stack, log_derivative, spd_spectrum, symmetric_part
 
 
 class LogEuclidean(Divergence):
-    """d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms."""
+    """d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms.
+
+    The kernel exp(−β·d) is that of Gauss on the logarithms, positive definite at every β.
+    """
 
     name: ClassVar[str] = "logeuclid"
     closed_form: ClassVar[bool] = True
@@ -25,16 +32,60 @@ class LogEuclidean(Divergence):
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            batched.half_vectors(logm(X[part].astype(np.float64)), half[part])
-        return HalfVectorSet(n, half, X.dtype)
+            half_vectors(logm(X[part].astype(np.float64)), half[part])
+        return HalfVectorSet(X, half)
 
     def pairwise(
         self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return out.astype(X.dtype, copy=False)
+        return out.astype(X.matrices.dtype, copy=False)
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i, twice the derivative of log at X_i along log X_i − log Y_i."""
+        eigenvalues, U = spd_spectrum(as_stack(X).astype(np.float64))
+        difference = np.asarray(logm(X) - logm(Y), np.float64)
+        return symmetric_part(2.0 * log_derivative(eigenvalues, U, difference))
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""
         return np.asarray(expm(Z.mean(weights)))
+
+    def coordinates(self, C: Floats, current: Floats) -> Floats:
+        """Return log C."""
+        return np.asarray(logm(C))
+
+    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
+        """Return exp V."""
+        return np.asarray(expm(V))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0
+
+    def atom_sums(self) -> AtomSums:
+        """Return the sums of logarithms."""
+        return LogEuclideanSums(self)
+
+
+class LogEuclideanSums(AtomSums):
+    """M = Σ w log Z."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return np.asarray(weights.T @ Z.half)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """exp(M/s)."""
+        return self._geodesics(parts, total, total, D)
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """2 (s log D − M) is the gradient in log D, and 2 Σ |w| bounds the second derivative."""
+        return self._geodesics(parts, total, size, D)
+
+    @staticmethod
+    def _geodesics(parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        logarithms = np.asarray(logm(D))
+        M = from_half_vectors(parts, D.shape[-1], weighted=True)
+        s, size = total[:, None, None], size[:, None, None]
+        return LogGeodesics.bounded(logarithms, (M - s * logarithms) / size)

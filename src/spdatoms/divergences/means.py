@@ -15,6 +15,7 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import get_divergence
 from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.spectral import cholesky
 from spdatoms.geometry.validation import check_spd
 
@@ -33,15 +34,15 @@ def mean(
     ----------
     X : array-like of shape (m, n, n)
         SPD matrices.
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. Of Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
-    sample_weight : array-like of shape (m,), optional
+    sample_weight : array-like of shape (m,), default=None
         The weights w, not negative and not all zero. They need not sum to 1.
-    tol : float
+    tol : float, default=1e-9
         An iterative mean (stein, riemann) is found when a step changes it by less than this
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
-    max_iter : int
+    max_iter : int, default=200
         The most steps; if they do not suffice there is a `ConvergenceWarning`.
 
     Returns
@@ -114,7 +115,7 @@ def _iterate(
     step, longest, previous = 1.0, 10.0, np.zeros_like(C)
     for _ in range(max_iter):
         proposal = divergence.centre(Z, weights, C)
-        change = relative_change(C, proposal)
+        change = float(relative_change(C, proposal))
         if change <= tol:
             return proposal, change
         since = 0 if change < 0.5 * least else since + 1
@@ -124,7 +125,7 @@ def _iterate(
             longest = step = 0.5 * step
             C, proposal = best
         else:
-            displacement = _whiten(L, proposal - C)
+            displacement = whiten(L, proposal - C)
             ratio = (displacement * previous).sum() / max((previous * previous).sum(), 1e-300)
             step = min(step / max(1.0 - ratio, 0.05), longest)
             previous = displacement
@@ -137,15 +138,3 @@ def _iterate(
 def _rounding(C: Floats) -> float:
     """Return the relative change of C that rounding alone may make."""
     return float(100.0 * np.finfo(np.float64).eps * np.linalg.cond(C))
-
-
-def _whiten(L: Floats, A: Floats) -> Floats:
-    """L⁻¹ A L⁻ᵀ for a symmetric A."""
-    half = np.linalg.solve(L, A)
-    return np.asarray(np.linalg.solve(L, half.T))
-
-
-def relative_change(old: Floats, new: Floats) -> float:
-    """Return ‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, which congruence does not change."""
-    whitened = _whiten(cholesky(old), new - old)
-    return float(np.linalg.norm(whitened) / np.sqrt(len(old)))

@@ -23,15 +23,15 @@ def pairwise_divergence(
     ----------
     X : array-like of shape (m, n, n)
         SPD matrices.
-    Y : array-like of shape (N, n, n), optional
+    Y : array-like of shape (N, n, n), default=None
         SPD matrices. Without it the pairs are those within X; for a symmetric divergence only half
         of them is then computed.
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         ``"stein"``, ``"jeffrey"``, ``"burg"`` (which is not symmetric), or the *squared* distances
         ``"riemann"`` (affine-invariant), ``"logeuclid"`` and ``"euclid"``. pyRiemann's ``"logdet"``
         means stein, ``"kullback_sym"`` jeffrey and ``"kullback"`` burg, but the values are the
         divergences, where pyRiemann gives √S, J and B/2 and distances that are not squared.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads, one if not given, all processors for -1. It does not change the
         result.
 

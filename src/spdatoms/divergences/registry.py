@@ -1,6 +1,8 @@
-"""Names of divergences, ours and pyRiemann's."""
+"""Names of divergences: ours, pyRiemann's, and those that users add."""
 
 from __future__ import annotations
+
+from typing import TypeVar
 
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
@@ -9,6 +11,8 @@ from spdatoms.divergences.euclidean import Euclidean
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_euclidean import LogEuclidean
 from spdatoms.divergences.stein import Stein
+
+Registered = TypeVar("Registered", bound=type[Divergence])
 
 _DIVERGENCES: dict[str, type[Divergence]] = {
     cls.name: cls for cls in (Stein, Jeffrey, Burg, AffineInvariant, LogEuclidean, Euclidean)
@@ -20,6 +24,49 @@ _ALIASES = {"logdet": "stein", "kullback_sym": "jeffrey", "kullback": "burg", "a
 def divergence_names() -> list[str]:
     """Return the names that ``metric`` accepts, aliases last."""
     return [*_DIVERGENCES, *_ALIASES]
+
+
+def divergence_classes() -> list[type[Divergence]]:
+    """Return the classes of all divergences that have a name."""
+    return list(_DIVERGENCES.values())
+
+
+def register_divergence(divergence: Registered) -> Registered:
+    """Give a divergence a name, so that ``metric`` accepts it and `spdatoms.load` finds its class.
+
+    An instance serves as ``metric`` without it. A program that loads a model must register the
+    divergence first: a file holds no code.
+
+    Parameters
+    ----------
+    divergence : type
+        A subclass of `Divergence` with a ``name``.
+
+    Returns
+    -------
+    type
+        The class itself, so that this can be a decorator.
+
+    Examples
+    --------
+    >>> from spdatoms.divergences import Stein, register_divergence
+    >>> register_divergence(Stein).name
+    'stein'
+    """
+    if not (isinstance(divergence, type) and issubclass(divergence, Divergence)):
+        raise TypeError(
+            f"A divergence is a subclass of spdatoms.divergences.Divergence; got {divergence!r}."
+        )
+    name = getattr(divergence, "name", None)
+    if not isinstance(name, str) or name in _ALIASES:
+        raise ValueError(f"{divergence.__name__}.name must be a name that is not taken, got {name!r}.")
+    others = [c for c in divergence_classes() if c.__qualname__ != divergence.__qualname__]
+    if any(name == c.name or divergence.__name__ == c.__name__ for c in others):
+        raise ValueError(
+            f"There is a divergence with the name {name!r}, or a class {divergence.__name__}."
+        )
+    _DIVERGENCES[name] = divergence
+    return divergence
 
 
 def get_divergence(metric: str | Divergence) -> Divergence:

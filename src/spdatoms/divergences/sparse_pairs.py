@@ -16,7 +16,7 @@ from spdatoms._compiled import sparse_pairs as _gathered
 from spdatoms._compiled.interleave import aligned_empty, pack_scalars, tile_order
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.geometry.batched import half_vector
+from spdatoms.geometry.half_vectors import entry_weights, tile_entries
 
 
 def columns_of_entries(matrix: scipy.sparse.csc_array) -> Indices:
@@ -70,8 +70,8 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
     )
     if np.isnan(totals).any():
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    picked, scale = half_vector(n, True)
-    return np.asarray(totals[:, picked] * scale * factors[:, None])
+    picked, rows, cols = tile_entries(n)
+    return np.asarray(totals[:, picked] * entry_weights(rows, cols) * factors[:, None])
 
 
 def stein_divergences(

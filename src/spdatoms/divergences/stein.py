@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.atom_sums import FLOOR, AtomSums, floored
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.sparse_pairs import stein_divergences, weighted_inverse_sums
 from spdatoms.geometry import batched
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
+from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
+from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
 
 
 @dataclass
-class SteinSet:
+class SteinSet(PreparedSet):
     """Matrices with the binary exponents between which the pivots of their sums lie."""
 
-    matrices: FloatArray
     exponents: tuple[int, int]
 
     @classmethod
     def of(cls, X: FloatArray) -> SteinSet:
         """Measure the scale of the matrices."""
         return cls(X, batched.exponent_range(X))
+
+    @cached_property
+    def logdets(self) -> Floats:
+        """The log-determinants, found when they are first wanted."""
+        return batched.log_determinant(self.matrices)
 
     def common_exponent(self, other: SteinSet) -> int | None:
         """Return an e such that 2^-e brings both sets to where products of pivots do not overflow."""
@@ -57,17 +68,19 @@ class Stein(Divergence):
         self, X: SteinSet, Y: SteinSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return S(X_i, Y_j) for all pairs."""
-        exponent = X.common_exponent(Y or X)
+        exponent = X.common_exponent(X if Y is None else Y)
         if exponent is not None:
             return _pairwise_by_lanes(X, Y, exponent, n_jobs)
         if X.matrices.dtype != np.float64:
-            double = self.pairwise(X.as_double(), Y and Y.as_double(), n_jobs=n_jobs)
+            double = self.pairwise(
+                X.as_double(), None if Y is None else Y.as_double(), n_jobs=n_jobs
+            )
             return double.astype(X.matrices.dtype)
-        return _pairwise_one_by_one(X.matrices, (Y or X).matrices)
+        return _pairwise_one_by_one(X.matrices, (X if Y is None else Y).matrices)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""
-        return batched.inverse(X + Y) - 0.5 * batched.inverse(X)
+        return batched.inverse(X + Y) - 0.5 * batched.inverse(as_stack(X))
 
     def centre(self, Z: SteinSet, weights: Floats, current: Floats) -> Floats:
         """Return (s/2)·P⁻¹ with P = Σ w_i (Z_i + current)⁻¹ and s = Σ w_i.
@@ -83,6 +96,50 @@ class Stein(Divergence):
         step: Floats = batched.inverse(P[None])[0] * (0.5 * weights.sum() / scale)
         return step
 
+    def coordinates(self, C: Floats, current: Floats) -> Floats:
+        """Return C⁻¹."""
+        return np.asarray(batched.inverse(C[None])[0])
+
+    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
+        """Return V⁻¹."""
+        return self.coordinates(V, current)
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return whether β is one of ½, 1, 3/2, …, (n−1)/2, or at least (n−1)/2 [1]_.
+
+        For these β, and no others, exp(−β·S) is positive definite on every set of n×n matrices. At
+        another β the Gram matrix of a particular set may well be positive definite, too:
+        `DivergenceKernel` looks.
+
+        Parameters
+        ----------
+        beta : float
+            The β of the kernel.
+        n : int
+            The size of the matrices.
+
+        Returns
+        -------
+        bool
+
+        References
+        ----------
+        .. [1] S. Sra, Positive definite matrices and the S-divergence, 2016.
+
+        Examples
+        --------
+        >>> from spdatoms.divergences import Stein
+        >>> [Stein().kernel_is_guaranteed(beta, n=4) for beta in (0.1, 0.5, 1.2, 1.5, 7.3)]
+        [False, True, False, True, True]
+        """
+        if n < 1:
+            raise ValueError(f"n must be at least 1, got {n}.")
+        return beta > 0 and (2 * beta >= n - 1 or float(2 * beta).is_integer())
+
+    def atom_sums(self) -> AtomSums:
+        """Return the sums of inverses."""
+        return SteinSums(self)
+
 
 def _pairwise_by_lanes(
     X: SteinSet, Y: SteinSet | None, exponent: int, n_jobs: int | None
@@ -95,7 +152,7 @@ def _pairwise_by_lanes(
     )
     return batched.log_determinants(
         X.matrices,
-        batched.Lanes((Y or X).matrices, half),
+        batched.Lanes((X if Y is None else Y).matrices, half),
         half,
         halves_x,
         halves_y,
@@ -114,33 +171,56 @@ def _pairwise_one_by_one(X: FloatArray, Y: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(S, 0.0))
 
 
-def stein_kernel_is_guaranteed(beta: float, n: int) -> bool:
-    """Say whether exp(−β·S) is positive definite on *every* set of n×n SPD matrices.
+@dataclass(frozen=True)
+class SteinGeodesics(Geodesics):
+    """D(½) = P⁻¹ and D(1) = P⁻¹ D⁻¹ P⁻¹, on the affine geodesic from D, for P = 2 Σ w (Z + D)⁻¹ / Σ w.
 
-    It is if and only if β is one of ½, 1, 3/2, …, (n−1)/2, or at least (n−1)/2 [1]_. At another β
-    the Gram matrix of a particular set may well be positive definite, too: `DivergenceKernel` looks.
-
-    Parameters
-    ----------
-    beta : float
-        The β of the kernel.
-    n : int
-        The size of the matrices.
-
-    Returns
-    -------
-    bool
-
-    References
-    ----------
-    .. [1] S. Sra, Positive definite matrices and the S-divergence, 2016.
-
-    Examples
-    --------
-    >>> from spdatoms.kernel import stein_kernel_is_guaranteed
-    >>> [stein_kernel_is_guaranteed(beta, n=4) for beta in (0.1, 0.5, 1.2, 1.5, 7.3)]
-    [False, True, False, True, True]
+    P⁻¹ is the step of the fixed point. Where matrices lie close that is half the way to the
+    stationary point, so that here t = 1 goes twice as far. These two points need no eigenvalues,
+    which the others do, and all where P has to be projected onto the cone.
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}.")
-    return beta > 0 and (2 * beta >= n - 1 or float(2 * beta).is_integer())
+
+    D: Floats
+    P: Floats
+
+    def points(self, t: float) -> Floats:
+        """Return D(t)."""
+        if t not in (0.5, 1.0):
+            return self._by_eigenvalues(t)
+        definite = well_conditioned(self.P, FLOOR)
+        out = np.empty_like(self.D)
+        out[~definite] = SteinGeodesics(self.D[~definite], self.P[~definite])._by_eigenvalues(t)
+        out[definite] = step = batched.inverse(self.P[definite])
+        if t == 1.0:
+            out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
+        return out
+
+    def _by_eigenvalues(self, t: float) -> Floats:
+        L = cholesky(self.D)
+        π, U = np.linalg.eigh(congruence(L, self.P))
+        return AffineGeodesics.of_spectrum(L, -2.0 * np.log(floored(π)), U).points(t)
+
+
+class SteinSums(AtomSums):
+    """P = Σ w (Z + D)⁻¹."""
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        return weighted_inverse_sums(Z.matrices, weights, D)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        P = from_half_vectors(parts, D.shape[-1], weighted=True)
+        return SteinGeodesics(D, P / (0.5 * total[:, None, None]))
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
+        L = cholesky(D)
+        π, U = np.linalg.eigh(congruence(L, from_half_vectors(parts, D.shape[-1], weighted=True)))
+        gradient = π - 0.5 * total[:, None]
+        return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        exponent = Z.common_exponent(D)
+        if exponent is None:
+            return super().pairs(Z, pattern, D)
+        return stein_divergences(Z.matrices, Z.logdets, pattern, D.matrices, D.logdets, exponent)

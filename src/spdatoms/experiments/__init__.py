@@ -1,4 +1,8 @@
-"""The experiments of the paper, one file a table or figure.
+"""The experiments of the paper, each a table or a figure, and what it takes to run them again.
+
+An `Experiment` loads data, divides them in every repeat and lists the methods to compare. `run`
+computes the rows that a file of results does not hold yet. `spdatoms.experiments.reporting` makes
+tables, figures and a page of them.
 
 >>> from spdatoms.experiments import get_experiment, run
 >>> experiment = get_experiment("textures")
@@ -15,11 +19,11 @@ from importlib import import_module
 
 from spdatoms.experiments.experiment import (
     Experiment,
+    LabelledViews,
     Method,
     NoDataError,
     Outcome,
     Published,
-    Samples,
     Setting,
     Task,
     UnknownNameError,
@@ -27,7 +31,7 @@ from spdatoms.experiments.experiment import (
 from spdatoms.experiments.results import Results, Row, SettingsError, Summary, read_results
 from spdatoms.experiments.runner import RESULTS_FILE, run
 
-#: Where each experiment is.
+#: The file in `protocols` and the class of each experiment.
 _HOME = {
     "textures": ("textures", "Textures"),
     "texture-dictionaries": ("texture_dictionaries", "TextureDictionaries"),
@@ -43,13 +47,13 @@ __all__ = [
     "EXPERIMENTS",
     "RESULTS_FILE",
     "Experiment",
+    "LabelledViews",
     "Method",
     "NoDataError",
     "Outcome",
     "Published",
     "Results",
     "Row",
-    "Samples",
     "Setting",
     "SettingsError",
     "Summary",
@@ -71,6 +75,7 @@ def get_experiment(name: str) -> Experiment:
     Returns
     -------
     Experiment
+        A new one.
     """
     if name not in _HOME:
         raise UnknownNameError(

@@ -7,14 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spdatoms._utils.typing import Indices
+from spdatoms._utils.typing import Array, Indices
 
-Array = NDArray[Any]
+Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
 
 #: The name of the score where there is only one.
 ACCURACY = "accuracy"
@@ -22,7 +21,7 @@ COVARIANCES = "covariances"
 
 
 @dataclass(frozen=True)
-class Samples:
+class LabelledViews:
     """Labelled samples, described in one or several ways.
 
     Parameters
@@ -36,9 +35,20 @@ class Samples:
     y: Array
     views: Mapping[str, Array]
 
-    def take(self, indices: Any) -> Samples:
-        """Return the samples with these ``indices``, numbers or a mask."""
-        return Samples(self.y[indices], {name: view[indices] for name, view in self.views.items()})
+    def take(self, indices: Any) -> LabelledViews:
+        """Return some of the samples.
+
+        Parameters
+        ----------
+        indices : array-like of int or bool
+            Their indices, or a mask.
+
+        Returns
+        -------
+        LabelledViews
+        """
+        views = {name: view[indices] for name, view in self.views.items()}
+        return LabelledViews(self.y[indices], views)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -46,23 +56,23 @@ class Samples:
 
 @dataclass(frozen=True)
 class Task:
-    """What one repeat asks of a method: learn from some samples, name others.
+    """What a method has to do in one repeat: learn from some samples, classify others.
 
     Parameters
     ----------
-    train : Samples
-        The labelled samples: what a classifier is fitted to, or the gallery.
-    tests : dict of str to Samples
-        What is to be classified, by the name of the score.
-    learn : Samples, optional
-        What a dictionary is learned from, where that is not `train`.
-    parameters : dict
-        Parameters of the methods that the part prescribes: the number of atoms.
+    train : LabelledViews
+        The samples that a classifier is fitted to, or the gallery.
+    tests : dict of str to LabelledViews
+        The samples to classify, by the name of the score.
+    learn : LabelledViews, default=None
+        The samples that a dictionary is learned from, where they are not those of `train`.
+    parameters : dict, default={}
+        Parameters of the methods that the part prescribes, such as the number of atoms.
     """
 
-    train: Samples
-    tests: Mapping[str, Samples]
-    learn: Samples | None = None
+    train: LabelledViews
+    tests: Mapping[str, LabelledViews]
+    learn: LabelledViews | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -74,9 +84,9 @@ class Setting:
     ----------
     seed : int
         The seed of the repeat.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
-    time_limit : float, optional
+    time_limit : float, default=None
         Seconds that the predictions of a repeat may take.
     """
 
@@ -92,19 +102,24 @@ class Method:
     Parameters
     ----------
     name : str
-        As in the tables of the paper.
+        The name, as in the tables of the paper.
     make : callable
         Returns a new estimator for a `Setting`.
-    view : str
-        The description of the samples that it wants.
-    note : str
+    view : str, default="covariances"
+        The description of the samples that it works on.
+    note : str, default=""
         What it is, in one line.
+    kind : {"usual", "variant", "slow", "external"}, default="usual"
+        A "variant" of a usual method has another rule or other parameters, a "slow" one takes long to
+        compile or to run, and an "external" one needs another library. Without a choice of methods
+        only the usual ones run on embedded data.
     """
 
     name: str
     make: Callable[[Setting], Any]
     view: str = COVARIANCES
     note: str = ""
+    kind: Kind = "usual"
 
 
 @dataclass(frozen=True)
@@ -116,13 +131,13 @@ class Published:
     method : str
         The name of the method.
     scores : dict of str to float
-        By the name of the score.
-    deviations : dict of str to float
+        The scores by name.
+    deviations : dict of str to float, default={}
         Standard deviations, where they were given.
-    part : str
+    part : str, default=""
         The part of the experiment that the row belongs to; the empty string stands for all.
-    cited : bool
-        Whether the method is only quoted here and not among those that can be run.
+    cited : bool, default=False
+        Whether the method is only quoted and cannot be run here.
     """
 
     method: str
@@ -139,13 +154,13 @@ class Outcome:
     Parameters
     ----------
     scores : dict of str to float
-        In per cent.
+        The scores by name, in per cent.
     fit_seconds, predict_seconds : float
         Wall-clock time.
-    extra : dict
-        What figures need beside the scores: curves, predictions.
-    note : str
-        Anything a reader of the score must know.
+    extra : dict, default={}
+        What figures need besides the scores: curves, predictions.
+    note : str, default=""
+        What a reader of the scores must know.
     """
 
     scores: dict[str, float]
@@ -156,7 +171,7 @@ class Outcome:
 
 
 class NoDataError(ValueError):
-    """An experiment has no data to run on; the message says which folder it wants."""
+    """An experiment has no data to run on; the message says which folder it needs."""
 
 
 class UnknownNameError(ValueError):
@@ -166,8 +181,9 @@ class UnknownNameError(ValueError):
 class Experiment(ABC):
     """One table or figure: where its data are, how they are divided, what is measured.
 
-    A subclass sets the class attributes and writes `load` and `task`; `evaluate` fits a method to the
-    training samples and counts how often it names the others rightly, which most protocols are.
+    A subclass sets the class attributes and defines `load`, `task` and `methods`. The `evaluate` given
+    here suits most protocols: it fits a method to the training samples and returns its accuracy on the
+    test samples.
     """
 
     name: ClassVar[str]
@@ -181,10 +197,10 @@ class Experiment(ABC):
     published: ClassVar[tuple[Published, ...]] = ()
     #: Printed confusion matrices by method: names of the classes, and rows in %.
     published_confusions: ClassVar[Mapping[str, tuple[Sequence[str], Any]]] = {}
-    #: How many repeats the protocol asks for, and how many do for a look at embedded data.
+    #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
     repeats: ClassVar[int] = 20
     repeats_embedded: ClassVar[int | None] = None
-    #: Whether data come with the package's dependencies, and how they differ.
+    #: How the data that come with the package's dependencies differ; empty if there are none.
     embedded: ClassVar[str] = ""
     #: How the data at hand differ from those of the paper.
     caveat: ClassVar[str] = ""
@@ -193,32 +209,97 @@ class Experiment(ABC):
 
     @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
-        """Return the data of every part by its name, from a ``folder`` or else the embedded ones.
+        """Return the data of every part.
 
-        Files that are missing or cannot be read stop it before anything is computed, or are left out
-        with a warning if ``on_error="warn"``.
+        Parameters
+        ----------
+        folder : Path or None
+            Where the data are; None stands for the embedded ones.
+        on_error : {"raise", "warn"}, default="raise"
+            What to do about files that are missing or cannot be read: stop before anything is
+            computed, or leave them out with a warning.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
         """
 
     @abstractmethod
     def task(self, data: Any, repeat: int, rng: np.random.Generator) -> Task:
-        """Return what the ``repeat`` of this number asks, from the ``data`` of one part, by ``rng``."""
+        """Return what the methods have to do in one repeat.
+
+        Parameters
+        ----------
+        data : object
+            The data of one part, see `load`.
+        repeat : int
+            The number of the repeat.
+        rng : Generator
+            The source of randomness.
+
+        Returns
+        -------
+        Task
+        """
 
     @abstractmethod
     def methods(self) -> dict[str, Method]:
-        """Return the methods that can be compared, in the order of the table."""
+        """Return the methods that can be compared.
+
+        Returns
+        -------
+        dict of str to Method
+            The methods by name, in the order of the table.
+        """
 
     def most_repeats(self, data: Any) -> int | None:
-        """Return how many different repeats there can be with ``data``, None for any number."""
+        """Return how many different repeats there can be.
+
+        Parameters
+        ----------
+        data : object
+            The data of one part, see `load`.
+
+        Returns
+        -------
+        int or None
+            None if there is no limit.
+        """
         return None
 
     def default_methods(self, embedded: bool) -> list[str]:
-        """Return the names of the methods to run if none are asked for, on ``embedded`` data or others."""
-        return list(self.methods())
+        """Return the methods to run if none are chosen.
+
+        Parameters
+        ----------
+        embedded : bool
+            Whether the data are the embedded ones.
+
+        Returns
+        -------
+        list of str
+            The names of all methods, or of the usual ones on embedded data.
+        """
+        methods = self.methods().values()
+        return [method.name for method in methods if not embedded or method.kind == "usual"]
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
-        """Return the accuracy of a ``method`` in a ``task`` with a ``setting``.
+        """Return the accuracy of a method.
 
-        There is one for every test set, and their average where there are several.
+        Parameters
+        ----------
+        method : Method
+            The method.
+        task : Task
+            The samples to learn from and to classify.
+        setting : Setting
+            The seed, the number of threads and the time limit.
+
+        Returns
+        -------
+        Outcome
+            A score for every test set, and their average where there are several.
         """
         model, fit_seconds = fitted(method, task, setting)
         start, scores, asked_of = time.perf_counter(), {}, []
@@ -236,22 +317,44 @@ class Experiment(ABC):
         return Outcome(scores, fit_seconds, seconds, note=note)
 
     def place(self, folder: Path) -> Path:
-        """Return where this experiment's data are: in ``folder`` itself, or in the usual one inside it."""
+        """Return where the data of this experiment are.
+
+        Parameters
+        ----------
+        folder : Path
+            A folder of these data, or of several data sets.
+
+        Returns
+        -------
+        Path
+            The folder with the usual name inside it, or the folder itself.
+        """
         inside = folder / self.subfolder
         return inside if inside.is_dir() else folder
 
     def no_embedded_data(self) -> NoDataError:
-        """Return the error that says which folder is wanted."""
+        """Return the error that says which folder is needed.
+
+        Returns
+        -------
+        NoDataError
+        """
         return NoDataError(
             f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
         )
 
 
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return what a call returns, and the seconds it took."""
+    start = time.perf_counter()
+    result = call(*arguments)
+    return result, time.perf_counter() - start
+
+
 def fitted(method: Method, task: Task, setting: Setting) -> tuple[Any, float]:
     """Return the method's estimator, fitted to the training samples, and the seconds it took."""
-    start = time.perf_counter()
-    model = method.make(setting).fit(task.train.views[method.view], task.train.y)
-    return model, time.perf_counter() - start
+    train = task.train
+    return timed(lambda: method.make(setting).fit(train.views[method.view], train.y))
 
 
 def percentage(hits: Any) -> float:
@@ -259,25 +362,24 @@ def percentage(hits: Any) -> float:
     return 100.0 * float(np.mean(hits))
 
 
-#: Queries that are timed before the rest is asked for.
+#: Queries that are timed before the others are predicted.
 _TIMED = 8
 
 
 def predict_in_time(
     model: Any, X: Array, setting: Setting, share: float = 1.0
 ) -> tuple[Array, Indices]:
-    """Return predictions, and for which queries: all, or as many as a share of the time allows.
+    """Return predictions, and the indices of their queries: all, or as many as the time allows.
 
-    If there is not enough of it, the queries are random ones.
+    The time is a ``share`` of the limit. If it is not enough for all, the queries are random ones.
     """
     everything = np.arange(len(X))
     if setting.time_limit is None or len(X) <= _TIMED:
         return np.asarray(model.predict(X)), everything
     order = np.random.default_rng(setting.seed).permutation(len(X))
     model.predict(X[order[:1]])  # what is compiled or prepared once does not count
-    start = time.perf_counter()
-    first = np.asarray(model.predict(X[order[:_TIMED]]))
-    each = (time.perf_counter() - start) / _TIMED
+    first, seconds = timed(model.predict, X[order[:_TIMED]])
+    first, each = np.asarray(first), seconds / _TIMED
     limit = share * setting.time_limit
     if each * len(X) <= limit:
         return np.asarray(model.predict(X)), everything

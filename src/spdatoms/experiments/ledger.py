@@ -1,4 +1,4 @@
-"""The rows of a run: computed when they are missing, kept when they are there."""
+"""The rows of a run: kept if they are there already, computed if not."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from spdatoms.experiments.experiment import Experiment, Method, Setting, Task
 from spdatoms.experiments.results import ResultsFile, Row, SettingsError
 
 
-class Book:
-    """The rows so far, in memory and on file, and who had to stop.
+class Ledger:
+    """The rows so far, in memory and on file, and the methods that had to stop.
 
     Parameters
     ----------
-    file : ResultsFile, optional
-        Where rows are written as they come; those of an earlier run are taken over.
+    file : ResultsFile or None
+        Where new rows are written; the rows of an earlier run are taken from it.
     total : int
-        How many repeats are wanted.
-    time_limit : float, optional
-        Seconds a method may take for all its repeats in a part.
+        The number of repeats.
+    time_limit : float or None
+        Seconds that a method may take for all its repeats in a part.
     """
 
     def __init__(self, file: ResultsFile | None, total: int, time_limit: float | None) -> None:
@@ -31,7 +31,7 @@ class Book:
         self._stopped: set[tuple[str, str]] = set()
 
     def begin(self, environment: dict[str, Any]) -> None:
-        """Note with what the run begins."""
+        """Write down what the run begins with: its methods, repeats and versions."""
         if self.file:
             self.file.begin(environment)
 
@@ -44,7 +44,7 @@ class Book:
         setting: Setting,
         task: Callable[[], Task],
     ) -> None:
-        """See to it that there is a row for this method in this repeat, unless it had to stop."""
+        """Make sure that there is a row for this method in this repeat, unless the method had to stop."""
         if (part, method.name) in self._stopped:
             return
         key = (part, method.name, repeat)
@@ -68,7 +68,7 @@ class Book:
             self.file.append(row)
 
     def _spent(self, part: str, method: str) -> bool:
-        """Tell whether a method has used up its time in a part."""
+        """Return whether a method has used up its time in a part."""
         rows = [row for row in self.rows.values() if (row.part, row.method) == (part, method)]
         seconds = sum(row.fit_seconds + row.predict_seconds for row in rows)
         return self.time_limit is not None and seconds > self.time_limit
@@ -102,21 +102,9 @@ def _row(
     key: tuple[str, str, int],
     parameters: str,
 ) -> Row:
-    # One thread of BLAS, as everywhere in the package: seconds of methods can then be compared.
+    # One BLAS thread, as everywhere in the package: seconds of methods can then be compared.
     with warnings.catch_warnings(), one_blas_thread():
         # Indefinite kernels and all-zero codes are part of what is being compared.
         warnings.simplefilter("ignore")
         outcome = experiment.evaluate(method, task, setting)
-    part, name, repeat = key
-    return Row(
-        part,
-        name,
-        repeat,
-        setting.seed,
-        parameters,
-        outcome.scores,
-        outcome.fit_seconds,
-        outcome.predict_seconds,
-        outcome.extra,
-        outcome.note,
-    )
+    return Row(*key, setting.seed, parameters, **vars(outcome))

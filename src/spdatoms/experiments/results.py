@@ -1,9 +1,9 @@
-"""Results of an experiment: rows in memory, and a file that grows by one line a repeat.
+"""Results of an experiment: rows in memory, and a file that grows by one line per row.
 
-The file is JSON Lines: the settings first, then for every run a line that says with what it ran, a row a
-line, and what could not run. Each line is appended in one write and synced to the disk. Whoever is
-killed meanwhile loses at most the row under way: a last line without its end is cut off when the file
-is opened again.
+The file is JSON Lines. The first line holds the settings. Then there are for every run a line about its
+methods and versions, one line per row, and one per problem. Each line is appended in one write and synced
+to the disk. A process that is killed loses at most the row that it was computing: a last line without its
+end is cut off when the file is opened again.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Row:
     repeat : int
         The number of the repeat.
     seed : int
-        The seed from which its division of the data and the method's randomness come.
+        The seed of its division of the data and of the method's randomness.
     parameters : str
         The estimator as it was made.
     scores : dict of str to float
-        In per cent.
+        The scores by name, in per cent.
     fit_seconds, predict_seconds : float
         Wall-clock time.
-    extra : dict
+    extra : dict, default={}
         Curves and predictions.
-    note : str
-        Anything a reader of the score must know.
+    note : str, default=""
+        What a reader of the scores must know.
     """
 
     part: str
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """What makes a row one of a kind."""
+        """The part, the method and the repeat, which identify a row."""
         return self.part, self.method, self.repeat
 
 
@@ -75,9 +75,9 @@ class Summary:
     Parameters
     ----------
     part, method : str
-        Which.
+        Which part of the experiment, and which method.
     repeats : int
-        How many repeats there are.
+        The number of repeats.
     scores, deviations : dict of str to float
         Means and standard deviations in per cent.
     fit_seconds, predict_seconds : float
@@ -106,7 +106,7 @@ class Results:
         The experiment, its data and seed.
     rows : sequence of Row
         In the order in which they were computed.
-    problems : sequence of str
+    problems : sequence of str, default=()
         Methods that could not run, and why.
     """
 
@@ -115,21 +115,48 @@ class Results:
     problems: Sequence[str] = ()
 
     def parts(self) -> list[str]:
-        """Return the parts in order of appearance."""
+        """Return the parts in order of appearance.
+
+        Returns
+        -------
+        list of str
+        """
         return list(dict.fromkeys(row.part for row in self.rows))
 
     def of(self, part: str, method: str) -> list[Row]:
-        """Return the rows of one ``method`` in one ``part``, by repeat."""
+        """Return the rows of one method in one part.
+
+        Parameters
+        ----------
+        part, method : str
+            Their names.
+
+        Returns
+        -------
+        list of Row
+            By repeat.
+        """
         rows = [row for row in self.rows if (row.part, row.method) == (part, method)]
         return sorted(rows, key=lambda row: row.repeat)
 
     def summaries(self) -> list[Summary]:
-        """Return means and deviations for every part and method."""
+        """Return means and deviations for every part and method.
+
+        Returns
+        -------
+        list of Summary
+        """
         keys = dict.fromkeys((row.part, row.method) for row in self.rows)
         return [_summary(self.of(*key)) for key in keys]
 
     def write_json(self, path: Path) -> None:
-        """Write settings, rows and summaries to ``path`` as one JSON file."""
+        """Write settings, rows and summaries as one JSON file.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        """
         document = {
             "settings": self.settings,
             "summaries": [asdict(summary) for summary in self.summaries()],
@@ -140,7 +167,13 @@ class Results:
         replace_file(path, memoryview(text.encode()))
 
     def write_csv(self, path: Path) -> None:
-        """Write a line for every score of every row to ``path``."""
+        """Write one line for every score of every row as a CSV file.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        """
         names = ("part", "method", "repeat", "seed", "score", "value")
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
@@ -175,8 +208,8 @@ class ResultsFile:
         The file; its directory must exist.
     settings : dict
         What the rows depend on. A file with other settings is refused.
-    fresh : bool
-        Begin anew whatever the file holds.
+    fresh : bool, default=False
+        Begin the file anew, whatever it holds.
     """
 
     def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
@@ -187,7 +220,7 @@ class ResultsFile:
             replace_file(path, memoryview(f"{header}\n".encode()))
 
     def begin(self, environment: dict[str, Any]) -> None:
-        """Note that a run begins, and with what."""
+        """Write down the methods, repeats and versions that a run begins with."""
         self._write({"run": environment})
 
     def append(self, row: Row) -> None:
@@ -196,7 +229,7 @@ class ResultsFile:
         self.rows.append(row)
 
     def add_problem(self, problem: str) -> None:
-        """Note what could not run."""
+        """Write down what could not run."""
         self._write({"problem": problem})
 
     def _write(self, entry: dict[str, Any]) -> None:
@@ -209,7 +242,7 @@ class ResultsFile:
             os.close(descriptor)
 
     def _continue(self) -> bool:
-        """Read what an earlier run left; False if there is nothing."""
+        """Read the rows of an earlier run, and return whether there was one."""
         if not self.path.exists():
             return False
         lines, torn = _entries(self.path)
@@ -237,7 +270,7 @@ class ResultsFile:
 
 
 def read_results(path: Path) -> Results:
-    """Return what is in a file that `run` wrote: all rows, and the problems of the last run.
+    """Return the results in a file that `run` wrote.
 
     Parameters
     ----------
@@ -247,6 +280,7 @@ def read_results(path: Path) -> Results:
     Returns
     -------
     Results
+        All rows, and the problems of the last run.
     """
     lines, _ = _entries(path)
     if not lines or lines[0].get("format") != FORMAT:
@@ -260,7 +294,7 @@ def read_results(path: Path) -> Results:
 
 
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
-    """Return results whose repeats, methods and seconds are those of all rows, not of the last run."""
+    """Return results that count the repeats, methods and seconds of all rows, not of the last run."""
     counted = {
         "repeats": len({row.repeat for row in rows}),
         "methods": list(dict.fromkeys(row.method for row in rows)),
@@ -270,7 +304,7 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
 
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:
-    """Return the lines of a file that are whole, and whether the last one is not."""
+    """Return the complete lines of a file, and whether there is an incomplete one at its end."""
     content = path.read_bytes()
     end = content.rfind(b"\n") + 1
     entries = []

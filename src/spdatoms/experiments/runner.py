@@ -1,10 +1,10 @@
-"""Run an experiment: every method in every repeat of every part, going on from where it stopped."""
+"""Run an experiment: every method in every repeat of every part, from where an earlier run stopped."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from joblib import hash as digest_of
 
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
-from spdatoms.experiments.ledger import Book
+from spdatoms.experiments.ledger import Ledger
 from spdatoms.experiments.results import Results, ResultsFile, gathered
 
 RESULTS_FILE = "results.jsonl"
@@ -45,35 +45,36 @@ def run(
     ----------
     experiment : Experiment
         What to run, see `get_experiment`.
-    data : path-like, optional
-        The folder with the data; without it the embedded ones are used, where there are any.
-    methods : sequence of str, optional
-        Names of methods; upper and lower case do not matter.
-    parts : sequence of str, optional
-        Names of parts: mosaics, sequences, sizes of dictionaries.
-    repeats : int, optional
-        How many repeats, as many as the protocol asks for if not given.
-    seed : int
+    data : path-like, default=None
+        The folder with the data. None stands for the embedded data, which some experiments have.
+    methods : sequence of str, default=None
+        Names of methods; upper and lower case do not matter. None stands for the default ones of the
+        experiment.
+    parts : sequence of str, default=None
+        Names of parts: mosaics, sequences, sizes of dictionaries. None stands for all.
+    repeats : int, default=None
+        The number of repeats. None stands for that of the protocol.
+    seed : int, default=0
         Every repeat gets a seed made of this one and its number.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
-    time_limit : float, optional
+    time_limit : float, default=None
         Seconds that a method may take for the predictions of a repeat, and for all its repeats in a
         part. What had to be left out is noted in the results.
-    on_error : {"raise", "warn"}
+    on_error : {"raise", "warn"}, default="raise"
         What to do about files that are missing or cannot be read: stop before anything is computed,
         or go on without them.
-    out : path-like, optional
-        A folder for the file ``results.jsonl``, which a later run goes on from.
-    fresh : bool
+    out : path-like, default=None
+        A folder for the file ``results.jsonl``, from which a later run continues.
+    fresh : bool, default=False
         Begin that file anew.
-    progress : bool
+    progress : bool, default=False
         Show a progress bar.
 
     Returns
     -------
     Results
-        Also the rows of earlier runs in the same file.
+        All rows, those of earlier runs in the same file included.
     """
     chosen = choose_methods(experiment, methods, embedded=data is None)
     sources = experiment.load(None if data is None else Path(data), on_error)
@@ -83,7 +84,7 @@ def run(
     settings = {
         "experiment": experiment.name,
         "data": "embedded" if data is None else "folder",
-        "fingerprint": digest_of(sources),
+        "fingerprint": fingerprint(sources),
         "seed": seed,
         "version": __version__,
     }
@@ -94,27 +95,39 @@ def run(
         "n_jobs": n_jobs,
         **versions(),
     }
-    book = Book(_open_file(out, settings, fresh), total, time_limit)
-    book.begin(environment)
-    with _progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as step:
+    ledger = Ledger(_open_file(out, settings, fresh), total, time_limit)
+    ledger.begin(environment)
+    with progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as advance:
         for part, repeat in product(wanted, range(total)):
             setting = Setting(seed_of(seed, repeat), n_jobs, time_limit)
             task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
             for method in chosen:
-                step(f"{part} {method.name}".strip())
-                book.complete(experiment, method, part, repeat, setting, task)
-    return gathered({**settings, **environment}, list(book.rows.values()), book.problems)
+                advance(0, running=f"{part} {method.name}".strip())
+                ledger.complete(experiment, method, part, repeat, setting, task)
+                advance()
+    return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
+
+
+def fingerprint(sources: Mapping[str, Any]) -> str:
+    """Return a digest of the data of all parts: of their values, whatever their classes are called."""
+
+    def content(data: Any) -> Any:
+        if not is_dataclass(data):
+            return data
+        return {field.name: getattr(data, field.name) for field in fields(data)}
+
+    return str(digest_of({part: content(data) for part, data in sources.items()}))
 
 
 def seed_of(seed: int, repeat: int) -> int:
-    """Return the seed of a repeat: independent for every pair of numbers, and easily written down."""
+    """Return the seed of a repeat, independent of those of other repeats and other seeds."""
     return int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
 
 
 def choose_methods(
     experiment: Experiment, names: Sequence[str] | None, embedded: bool
 ) -> list[Method]:
-    """Return the methods of these names, or the usual ones."""
+    """Return the methods of these names, or the default ones."""
     known = experiment.methods()
     if not names:
         return [known[name] for name in experiment.default_methods(embedded)]
@@ -144,7 +157,7 @@ def choose_parts(known: Sequence[str], names: Sequence[str] | None) -> list[str]
 def number_of_repeats(
     experiment: Experiment, repeats: int | None, sources: Sequence[Any], embedded: bool
 ) -> int:
-    """Return the number of repeats: what was asked for, or what the protocol says."""
+    """Return the number of repeats: the given one, or that of the protocol."""
     limits = [limit for limit in map(experiment.most_repeats, sources) if limit is not None]
     most = min(limits, default=None)
     if repeats is None:
@@ -159,7 +172,7 @@ def number_of_repeats(
 
 
 def versions() -> dict[str, Any]:
-    """Return what the numbers were computed with, and when."""
+    """Return the versions that the results were computed with, and the date."""
     names = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "python": platform.python_version(),
@@ -178,22 +191,3 @@ def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) ->
 
 def _task(experiment: Experiment, source: Any, repeat: int, seed: int) -> Task:
     return experiment.task(source, repeat, np.random.default_rng(seed))
-
-
-@contextmanager
-def _progress_bar(total: int, name: str, shown: bool) -> Iterator[Callable[[str], None]]:
-    if not shown:
-        yield lambda label: None
-        return
-    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-    with tqdm(total=total, desc=name) as bar:
-        started = False
-
-        def step(label: str) -> None:
-            nonlocal started
-            bar.update(int(started))
-            bar.set_postfix_str(label, refresh=False)
-            started = True
-
-        yield step
-        bar.update(int(started))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from spdatoms._compiled import inverse as _inverse
@@ -18,10 +16,11 @@ from spdatoms._compiled.interleave import (
 )
 from spdatoms._compiled.lanes import size_tag
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry.half_vectors import entry_weights, from_half_vectors, tile_entries
 
-#: So many bytes of packed matrices serve many others before the next come in: a part of the
-#: second-level cache.
+#: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
+#: of the second-level cache.
 _CHUNK_BYTES = 128 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
@@ -137,27 +136,6 @@ def common_exponent(within: tuple[int, int], dtype: np.dtype[np.floating]) -> in
     return exponent if max(exponent - lowest, highest - exponent) <= room else None
 
 
-@cache
-def half_vector(n: int, weighted: bool) -> tuple[Indices, Floats]:
-    """Return where the half-vector of an n×n matrix finds its entries in tile order, and their weights.
-
-    The entries are those on and below the diagonal, in tile order. With weight √2 off the diagonal
-    inner products of half-vectors are those of the matrices.
-    """
-    rows, columns = tile_order(n)
-    slots = np.flatnonzero(rows >= columns)
-    off_diagonal = rows[slots] > columns[slots]
-    return slots, np.where(off_diagonal & weighted, np.sqrt(2.0), 1.0)
-
-
-def half_vectors(X: FloatArray, out: Floats) -> None:
-    """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
-    rows, columns = tile_order(X.shape[-1])
-    slots, weights = half_vector(X.shape[-1], True)
-    flat = rows[slots] * X.shape[-1] + columns[slots]
-    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), weights, out=out)
-
-
 def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -> None:
     """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``.
 
@@ -168,21 +146,11 @@ def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -
     packed = pack_lanes(np.asarray(X, np.float64), tile_order(n), 1.0)
     panels = aligned_empty((_inverse.panels_size(n, packed.shape[2]),), np.float64)
     _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
-    slots, weights = half_vector(n, weighted)
-    read_lanes(packed, slots, -weights, out)
+    slots, rows, columns = tile_entries(n)
+    read_lanes(packed, slots, -entry_weights(rows, columns, weighted), out)
     bad = np.flatnonzero(np.isnan(out).any(axis=1))
     if len(bad):
         raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
-
-
-def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
-    """Return the symmetric matrices (m, n, n) of half-vectors."""
-    rows, columns = tile_order(n)
-    slots, weights = half_vector(n, weighted)
-    X = np.empty((len(half), n, n))
-    X[:, rows[slots], columns[slots]] = half / weights
-    X[:, columns[slots], rows[slots]] = half / weights
-    return X
 
 
 def inverse(X: FloatArray) -> Floats:
@@ -214,7 +182,7 @@ def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor
         aligned_empty((slots, lanes), np.float64),
         total,
     )
-    half = total[half_vector(n, False)[0]]
+    half = total[tile_entries(n)[0]]
     if np.isnan(half).any():
         raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
     (P,) = from_half_vectors(half[None], n, weighted=False)
@@ -222,7 +190,7 @@ def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor
 
 
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
-    """Return how many items, of so many flops each, to hand out at a time."""
+    """Return how many items, each of this many flops, a task takes."""
     jobs = effective_n_jobs(n_jobs)
     shares = 1 if jobs == 1 else 4 * jobs
     return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.functions import expm
-from spdatoms.geometry.spectral import gram, symmetric_part, transpose
+from spdatoms.geometry.spectral import cholesky, gram, transpose
 
 #: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
 #: matrices of both signs may lie at the edge of the cone, where nothing can be computed any more.
@@ -68,13 +68,22 @@ class LogGeodesics(Geodesics):
         return np.asarray(expm(self.logarithms + t * self.directions))
 
 
-def congruence(L: Floats, A: Floats) -> Floats:
-    """Lᵀ A L, exactly symmetric."""
-    return symmetric_part(transpose(L) @ A @ L)
+def whiten(L: Floats, A: Floats) -> Floats:
+    """L⁻¹ A L⁻ᵀ for symmetric A."""
+    half = np.asarray(np.linalg.solve(L, A), dtype=np.float64)
+    return np.asarray(np.linalg.solve(L, transpose(half)))
+
+
+def relative_change(old: Floats, new: Floats) -> Floats:
+    """‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, invariant under congruence; one number per matrix."""
+    whitened = whiten(cholesky(old), new - old)
+    # NumPy sums the squares of a single matrix in another order than those of a stack.
+    axes = None if old.ndim == 2 else (-2, -1)
+    return np.asarray(np.linalg.norm(whitened, axis=axes) / np.sqrt(old.shape[-1]))
 
 
 def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
-    """Say which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    """Return which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
     finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
     scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
     shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])

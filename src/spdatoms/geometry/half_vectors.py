@@ -1,12 +1,18 @@
-"""Half-vectorisation: a symmetric n×n matrix as the n(n+1)/2 numbers that determine it."""
+"""Half-vectorisation: a symmetric n×n matrix as the n(n+1)/2 numbers that determine it.
+
+`vech` and `unvech` are for users, in the orders that other tools have. Inside, half-vectors have the
+order in which the compiled kernels hold a matrix, tile by tile.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._compiled.interleave import tile_order
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.validation import as_float, check_square
 
@@ -20,7 +26,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     ----------
     X : array-like of shape (..., n, n)
         Symmetric matrices; one triangle is read.
-    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}
+    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}, default="lower"
         ``"lower"`` and ``"upper"`` go through that triangle row by row, ``"diagonal"`` takes the
         diagonal first and then the rest of the upper triangle row by row. The other names are those
         of diffusion tools, for n = 3:
@@ -30,7 +36,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
         ``"fsl"``     Dxx, Dxy, Dxz, Dyy, Dyz, Dzz  ``"upper"``
         ``"mrtrix"``  Dxx, Dyy, Dzz, Dxy, Dxz, Dyz  ``"diagonal"``; also TORTOISE
         ============  ============================  ==============================
-    weighted : bool
+    weighted : bool, default=False
         Multiply the off-diagonal entries by √2, so that ``vech(A) · vech(B) = tr(A B)``.
 
     Returns
@@ -47,7 +53,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     check_square(X, "X")
     rows, columns = _triangle(X.shape[-1], order)
     v = X[..., rows, columns]
-    return v * _weights(rows, columns).astype(v.dtype) if weighted else v
+    return v * entry_weights(rows, columns).astype(v.dtype) if weighted else v
 
 
 def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
@@ -57,9 +63,9 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
     ----------
     v : array-like of shape (..., n(n+1)/2)
         Half-vectorised matrices.
-    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}
+    order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}, default="lower"
         As in `vech`.
-    weighted : bool
+    weighted : bool, default=False
         As in `vech`.
 
     Returns
@@ -74,9 +80,43 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
             "The last axis of v must have the length n(n+1)/2 for some n ≥ 1, got the shape "
             f"{half.shape}."
         )
-    rows, columns = _triangle(n, order)
+    return _symmetric(half, *_triangle(n, order), weighted)
+
+
+@cache
+def tile_entries(n: int) -> tuple[Indices, Indices, Indices]:
+    """Return where a half-vector finds its entries in tile order, and their rows and columns.
+
+    They are the entries on and below the diagonal, in tile order.
+    """
+    rows, columns = tile_order(n)
+    slots = np.flatnonzero(rows >= columns)
+    return slots, rows[slots], columns[slots]
+
+
+def entry_weights(rows: Indices, columns: Indices, weighted: bool = True) -> Floats:
+    """Return √2 off the diagonal, if weighted: inner products are then those of the matrices."""
+    return np.where((rows != columns) & weighted, np.sqrt(2.0), 1.0)
+
+
+def half_vectors(X: FloatArray, out: Floats) -> None:
+    """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
+    _, rows, columns = tile_entries(X.shape[-1])
+    flat = rows * X.shape[-1] + columns
+    weights = entry_weights(rows, columns)
+    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), weights, out=out)
+
+
+def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
+    """Return the symmetric matrices (m, n, n) of half-vectors."""
+    _, rows, columns = tile_entries(n)
+    return _symmetric(half, rows, columns, weighted)
+
+
+def _symmetric(half: FloatArray, rows: Indices, columns: Indices, weighted: bool) -> FloatArray:
     if weighted:
-        half = half / _weights(rows, columns).astype(half.dtype)
+        half = half / entry_weights(rows, columns).astype(half.dtype)
+    n = int(rows.max()) + 1
     X = np.empty((*half.shape[:-1], n, n), dtype=half.dtype)
     X[..., rows, columns] = half
     X[..., columns, rows] = half
@@ -94,7 +134,3 @@ def _triangle(n: int, order: str) -> tuple[Indices, Indices]:
         rows, columns = np.triu_indices(n, k=1)
         return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
     raise ValueError(f"order must be one of {', '.join(_ORDERS)}, got {order!r}.")
-
-
-def _weights(rows: Indices, columns: Indices) -> Floats:
-    return np.where(rows == columns, 1.0, np.sqrt(2.0))

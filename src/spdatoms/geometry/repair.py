@@ -20,7 +20,7 @@ def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
     ----------
     X : array-like of shape (..., n, n)
         Any real square matrices, at any scale, symmetric or not.
-    floor : float, optional
+    floor : float, default=None
         The least eigenvalue of the result relative to the largest absolute eigenvalue of the
         symmetric part. The default is 1e-10, or ``4·n·eps`` where that is more (float32), so that
         the result passes `check_spd`.
@@ -77,7 +77,7 @@ def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
     ----------
     X : array-like of shape (..., n, n)
         Symmetric positive semidefinite matrices.
-    ridge : float
+    ridge : float, default=1e-4
         Positive. Float32 matrices need at least some ``n·eps``, which is 2e-5 at n = 155.
 
     Returns
@@ -96,7 +96,7 @@ def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
     ----------
     X : array-like of shape (..., n, n)
         Symmetric positive semidefinite matrices.
-    shrinkage : float in [0, 1]
+    shrinkage : float in [0, 1], default=0.1
         The s of the formula. To estimate it one needs the samples behind each covariance: that is
         `sklearn.covariance.ledoit_wolf` and `sklearn.covariance.oas`.
 

@@ -21,6 +21,11 @@ def as_matrices(X: ArrayLike, name: str) -> FloatArray:
     return X
 
 
+def as_stack(X: FloatArray) -> FloatArray:
+    """Return one matrix (n, n) as a stack of one, and a stack as it is."""
+    return X[None] if X.ndim == 2 else X
+
+
 def transpose(X: Floats) -> Floats:
     """Return Xᵀ for every matrix of a batch."""
     return X.swapaxes(-1, -2)
@@ -47,6 +52,21 @@ def cholesky(A: Floats) -> Floats:
     return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
 
 
+def inverse_cholesky(A: Floats) -> Floats:
+    """Return L⁻¹ of ``A = L Lᵀ``, which whitens A: ``L⁻¹ A L⁻ᵀ = I``."""
+    return np.asarray(np.linalg.inv(cholesky(A)), dtype=np.float64)
+
+
+def congruence(L: Floats, A: Floats) -> Floats:
+    """Lᵀ A L, exactly symmetric."""
+    return symmetric_part(transpose(L) @ A @ L)
+
+
+def whitened(W: Floats, A: Floats) -> Floats:
+    """W A Wᵀ, exactly symmetric: with ``W = L⁻¹`` of ``B = L Lᵀ``, A in the frame where B is the identity."""
+    return congruence(transpose(W), A)
+
+
 def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, the columns of U.
 
@@ -69,6 +89,25 @@ def _spectrum(X: Floats, factors: Callable[[NDArray[np.bool_]], Floats]) -> tupl
         U[graded], roots, _ = np.linalg.svd(factors(graded), full_matrices=True)
         eigenvalues[graded] = roots**2
     return eigenvalues, U
+
+
+def log_derivative(eigenvalues: Floats, U: Floats, V: Floats) -> Floats:
+    """Return the derivative of log along V at U λ Uᵀ, for stacks.
+
+    In the eigenvectors it multiplies entry (a, b) by (log λ_a − log λ_b)/(λ_a − λ_b).
+    """
+    inner = transpose(U) @ V @ U
+    return np.asarray(U @ (inner * _divided_logarithms(eigenvalues)) @ transpose(U))
+
+
+def _divided_logarithms(values: Floats) -> Floats:
+    """(log λ_a − log λ_b)/(λ_a − λ_b), and 1/λ_a where the two are equal; shape (N, n, n)."""
+    a, b = values[:, :, None], values[:, None, :]
+    # log(a/b)/(a − b) = 2 artanh(r)/(r·(a + b)) with r = (a − b)/(a + b), which has no 0/0 in its series.
+    r = (a - b) / (a + b)
+    near = np.abs(r) < 1e-4
+    safe = np.where(near, 0.5, r)
+    return np.asarray(np.where(near, 1.0 + r * r / 3.0, np.arctanh(safe) / safe) * 2.0 / (a + b))
 
 
 def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatArray:

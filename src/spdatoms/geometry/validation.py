@@ -33,7 +33,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     X : array-like of shape (m, n, n)
         The matrices. float32 and float64 arrays, memory maps, read-only and strided ones included,
         are returned without a copy; float16 becomes float32, everything else that is real float64.
-    name : str
+    name : str, default="X"
         What to call X in an error.
 
     Returns

@@ -1,6 +1,7 @@
 """Kernels exp(−β·divergence) on SPD matrices: β, the Gram matrix, and its corrections."""
 
+from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CorrectedGram, correct_gram
 from spdatoms.kernels.kernel import DivergenceKernel
 
-__all__ = ["CorrectedGram", "DivergenceKernel", "correct_gram"]
+__all__ = ["CorrectedGram", "DivergenceKernel", "Kernel", "correct_gram"]

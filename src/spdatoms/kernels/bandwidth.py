@@ -8,15 +8,14 @@ from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences import Divergence
 
+#: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.
+_SUBSAMPLE = 500
+
 
 def subsample_beta(X: FloatArray, divergence: Divergence, beta: float | str) -> float:
     """Return the β that was given, or the automatic one for these matrices."""
     samples = X[evenly_spaced(len(X), _SUBSAMPLE)]
     return choose_beta(beta, divergence.pairwise(divergence.prepare(samples)))
-
-
-#: β is taken from so many matrices at most: the median of their 125,000 divergences is exact enough.
-_SUBSAMPLE = 500
 
 
 def automatic_beta(divergences: FloatArray) -> float:

@@ -59,7 +59,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     ----------
     gram : ndarray of shape (N, N)
         A symmetric matrix of kernel values.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         With K = U Λ Uᵀ,
 
         - clip: U max(Λ, 0) Uᵀ, cross values k → U₊U₊ᵀ k (projection on the positive part);

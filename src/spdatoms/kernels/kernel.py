@@ -1,21 +1,19 @@
-"""The kernel exp(−β·divergence) on SPD matrices: β, the Gram matrix, and values for new matrices."""
+"""Kernels exp(−β·divergence) on SPD matrices: the Gram matrix, and values for new matrices."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_beta, check_size
+from spdatoms._utils.checks import check_beta
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CorrectedGram, correct_gram
 
 
@@ -26,21 +24,64 @@ def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
     return np.asarray(values)
 
 
-class DivergenceKernel(BaseEstimator):
+def kernel_in_place(divergences: Floats, beta: float) -> Floats:
+    """exp(−β·d) in the place of d: as `kernel_values`, but without the memory of a copy."""
+    divergences *= -beta
+    np.exp(divergences, out=divergences)
+    tiny = np.finfo(np.float64).tiny
+    if divergences.size and divergences.min() < tiny:
+        divergences[divergences < tiny] = 0.0
+    return divergences
+
+
+class ExponentialKernel(Kernel):
+    """k(X, Y) = exp(−β·d(X, Y)): what kernels of a divergence share.
+
+    Attributes
+    ----------
+    beta_ : float
+        The β in use.
+    """
+
+    metric: str | Divergence
+    n_jobs: int | None
+    beta_: float
+    _atoms: PreparedSet
+    _dictionary: FloatArray
+
+    def _divergences_within(self, D: FloatArray) -> FloatArray:
+        """Keep the dictionary, and return d(D_i, D_j)."""
+        divergence = symmetric_divergence(self.metric)
+        self._atoms = divergence.prepare(D)
+        self._dictionary = D
+        self.n_features_in_ = D.shape[-1]
+        return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return k(X_i, D_j) of matrices X that `check_spd` has seen already."""
+        divergence = get_divergence(self.metric)
+        dtype, atoms = np.result_type(X, self._dictionary), self._atoms
+        if dtype != self._dictionary.dtype:
+            atoms = divergence.prepare(self._dictionary.astype(dtype))
+        prepared = divergence.prepare(X.astype(dtype, copy=False))
+        return kernel_values(divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs), self.beta_)
+
+
+class DivergenceKernel(ExponentialKernel):
     """k(X, Y) = exp(−β·d(X, Y)) over a dictionary D of SPD matrices.
 
     Parameters
     ----------
-    metric : str or Divergence
+    metric : str or Divergence, default="stein"
         A symmetric divergence: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
         ``"euclid"`` or one of their aliases.
-    beta : float or "auto"
+    beta : float or "auto", default="auto"
         ``"auto"`` is the reciprocal of the median divergence between two matrices of the dictionary.
         A number that is given is respected.
-    correction : {"clip", "flip", "shift", "none"}
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `correct_gram`.
-    n_jobs : int, optional
-        The number of threads.
+    n_jobs : int, default=None
+        The number of threads, one if not given, all processors for -1.
 
     Attributes
     ----------
@@ -80,42 +121,59 @@ class DivergenceKernel(BaseEstimator):
         self.correction = correction
         self.n_jobs = n_jobs
 
-    def fit(self, D: ArrayLike, y: object = None) -> DivergenceKernel:
-        """Compute the Gram matrix of the dictionary D (N, n, n)."""
-        return self.fit_checked(check_spd(D, name="D"))
-
-    def fit_checked(self, D: FloatArray) -> DivergenceKernel:
+    def fit_checked(self, D: FloatArray) -> Self:
         """Return `fit` of matrices D that `check_spd` has seen already."""
-        divergence = symmetric_divergence(self.metric)
         check_beta(self.beta)
-        self._atoms = divergence.prepare(D)
-        self._dictionary = D
-        divergences = divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
+        divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
         correction = correct_gram(kernel_values(divergences, self.beta_), self.correction)
-        warn_if_corrected(correction, divergence, self.beta_, self.correction)
+        warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
         self._correction = correction
         self.gram_ = correction.gram
         self.min_eigenvalue_ = correction.min_eigenvalue
         self.max_eigenvalue_ = correction.max_eigenvalue
         self.corrected_ = correction.indefinite
-        self.n_features_in_ = D.shape[-1]
         return self
-
-    def cross(self, X: ArrayLike) -> FloatArray:
-        """Return k(X_i, D_j), shape (m, N), consistent with the corrected Gram matrix."""
-        check_is_fitted(self, "gram_")
-        return self.cross_checked(check_size(check_spd(X), self.n_features_in_))
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has seen already."""
-        divergence = get_divergence(self.metric)
-        dtype, atoms = np.result_type(X, self._dictionary), self._atoms
-        if dtype != self._dictionary.dtype:
-            atoms = divergence.prepare(self._dictionary.astype(dtype))
-        prepared = divergence.prepare(X.astype(dtype, copy=False))
-        values = divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs)
-        return self._correction.transform(kernel_values(values, self.beta_))
+        return self._correction.transform(super().cross_checked(X))
+
+
+class RidgeKernel(ExponentialKernel):
+    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI in the place of its Gram matrix.
+
+    Parameters
+    ----------
+    metric : str or Divergence, default="stein"
+        The divergence d.
+    beta : float, default=1.0
+        The β of the kernel.
+    ridge : float, default=0.0
+        The μ that was fixed for learning; zero changes nothing.
+    n_jobs : int, default=None
+        The number of threads.
+    """
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        beta: float = 1.0,
+        ridge: float = 0.0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.beta = beta
+        self.ridge = ridge
+        self.n_jobs = n_jobs
+
+    def fit_checked(self, D: FloatArray) -> Self:
+        """Compute K + μI for matrices that `check_spd` has seen already."""
+        self.beta_ = float(self.beta)
+        self.gram_ = kernel_values(self._divergences_within(D), self.beta_)
+        np.fill_diagonal(self.gram_, 1.0 + self.ridge)
+        self.corrected_ = self.ridge > 0
+        return self
 
 
 def warn_if_corrected(
@@ -130,51 +188,3 @@ def warn_if_corrected(
             IndefiniteKernelWarning,
             stacklevel=4,
         )
-
-
-def kernel_in_place(divergences: Floats, beta: float) -> Floats:
-    """exp(−β·d) in the place of d: as `kernel_values`, but without the memory of a copy."""
-    divergences *= -beta
-    np.exp(divergences, out=divergences)
-    tiny = np.finfo(np.float64).tiny
-    if divergences.size and divergences.min() < tiny:
-        divergences[divergences < tiny] = 0.0
-    return divergences
-
-
-class RidgeKernel(DivergenceKernel):
-    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI in the place of its Gram matrix.
-
-    Parameters
-    ----------
-    metric : str or Divergence
-        The divergence d.
-    beta : float
-        The β of the kernel.
-    ridge : float
-        The μ that was fixed for learning; zero changes nothing.
-    n_jobs : int, optional
-        The number of threads.
-    """
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float = 1.0,
-        ridge: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(metric, beta, "shift", n_jobs)
-        self.ridge = ridge
-
-    def fit_checked(self, D: FloatArray) -> RidgeKernel:
-        """Compute K + μI for matrices that `check_spd` has seen already."""
-        with warnings.catch_warnings():
-            # Of the ridge the learner has told.
-            warnings.simplefilter("ignore", IndefiniteKernelWarning)
-            super().fit_checked(D)
-        # A shift of any size touches neither cross values nor what is off the diagonal.
-        self.gram_ = self.gram_.copy()
-        np.fill_diagonal(self.gram_, 1.0 + self.ridge)
-        self.corrected_ = self.ridge > 0
-        return self

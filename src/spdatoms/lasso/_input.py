@@ -1,7 +1,8 @@
-"""What the kernel Lasso accepts: checks of its arrays, each with one clear error."""
+"""What the kernel Lasso accepts: its checked input, and checks of arrays, each with one clear error."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,84 @@ from spdatoms._utils.typing import Floats
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
 LARGEST_DEFINITENESS_CHECK = 1024
+# Squared pivots of blocks of K, as multiples of its largest diagonal entry. Below _DEPENDENT rounding
+# errors an atom depends on the others, below −_INDEFINITE the block is indefinite. (Errors of a small
+# pivot are magnified in those after it, so that limit is wide.)
+_DEPENDENT, _INDEFINITE = 40, 0.01
+
+
+@dataclass(frozen=True)
+class CodingProblem:
+    """Checked input that all values of α share.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_atoms, n_atoms)
+        K.
+    cross : ndarray of shape (n_queries, n_atoms)
+        k, one row per query, in its own type and strides; values are checked block by block.
+    query_norm : ndarray of shape (n_queries,)
+        k(X,X).
+    dtype : type
+        The type of the codes.
+    limits : tuple of float
+        Squared pivots below which an atom depends on others, and a block is indefinite.
+    positive : bool
+        Whether y ≥ 0 is asked for.
+    tol : float
+        The violation of the optimality conditions that is allowed, as a fraction of max|k|.
+    max_rounds : int
+        Rounds after which a query is given up.
+    """
+
+    gram: Floats
+    cross: NDArray[Any]
+    query_norm: Floats
+    dtype: type[np.floating[Any]]
+    limits: tuple[float, float]
+    positive: bool
+    tol: float
+    max_rounds: int
+
+    @classmethod
+    def checked(
+        cls,
+        gram: ArrayLike,
+        cross: ArrayLike,
+        *,
+        query_norm: ArrayLike,
+        positive: bool,
+        tol: float,
+        max_rounds: int,
+        check_gram: bool,
+    ) -> CodingProblem:
+        """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
+        matrix = checked_gram(gram, thoroughly=check_gram)
+        queries = checked_cross(cross, n_atoms=len(matrix))
+        if not (np.isfinite(tol) and tol > 0):
+            raise ValueError(f"tol must be positive and finite, got {tol}.")
+        if max_rounds < 0:
+            raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
+        largest = float(matrix.diagonal().max())
+        if largest <= 0:
+            raise ValueError(
+                "gram must have a positive diagonal entry: k(D, D) > 0 for some atom D."
+            )
+        rounding = precision(np.asarray(gram), queries)
+        surely_definite = check_gram and len(matrix) <= LARGEST_DEFINITENESS_CHECK
+        return cls(
+            gram=matrix,
+            cross=queries,
+            query_norm=per_query("query_norm", query_norm, len(queries)),
+            dtype=code_dtype(np.asarray(gram), queries),
+            limits=(
+                _DEPENDENT * rounding * largest,
+                -np.inf if surely_definite else -_INDEFINITE * largest,
+            ),
+            positive=bool(positive),
+            tol=max(float(tol), 10 * rounding),
+            max_rounds=int(max_rounds),
+        )
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> NDArray[Any]:
@@ -96,7 +175,7 @@ def _check_definite(gram: Floats, uncertainty: float) -> None:
 
 
 def indefinite_message(detail: str) -> str:
-    """Say what an indefinite Gram matrix means, and what to do."""
+    """Return what to say of an indefinite Gram matrix: what it means, and what to do."""
     return (
         f"gram is not positive semidefinite{detail}, so the coding problem is not convex and may "
         "have no minimum. Correct the kernel first: DivergenceKernel with correction 'clip', 'flip' "
@@ -105,7 +184,7 @@ def indefinite_message(detail: str) -> str:
 
 
 def checked_cross(cross: ArrayLike, n_atoms: int) -> NDArray[Any]:
-    """Return k, one row a query, still in its own type and strides. Values are checked by block."""
+    """Return k, one row per query, still in its own type and strides. Values are checked by block."""
     array = real_array("cross", cross, ndim=2)
     if array.shape[1] != n_atoms:
         raise ValueError(

@@ -24,7 +24,7 @@ class Certificate:
         Upper bound of the objective's distance from its minimum, from the feasible dual point along
         the residual. It needs a true ``query_norm``, and says nothing when alpha is 0.
     objective : ndarray of float
-        k(X,X) − 2 yᵀk + yᵀKy + λ‖y‖₁.
+        k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁.
     n_nonzero : ndarray of int
         Size of the active set.
     rounds : ndarray of int
@@ -48,7 +48,7 @@ def certify(
     query_norm: Floats,
     allowed: Floats,
 ) -> Certificate:
-    """P(y) − D(u), with P = ‖x − Σ y_j φ_j‖² + λ‖y‖₁ and D = ‖x‖² − ‖x − u‖² over |2⟨u, φ_j⟩| ≤ λ.
+    """P(y) − D(u), with P = ‖x − Σ y_j φ_j‖² + α‖y‖₁ and D = ‖x‖² − ‖x − u‖² over |2⟨u, φ_j⟩| ≤ α.
 
     x and φ_j are the query and the atoms in the feature space of the kernel; u is the best feasible
     multiple s of the residual x − Σ y_j φ_j.
@@ -58,7 +58,7 @@ def certify(
     report : (m, 6)
         What the compiled solver says of each query.
     n_nonzero, alpha, query_norm, allowed : (m,)
-        Support sizes, λ, ‖x‖² and the violation that is allowed.
+        Support sizes, α, ‖x‖² and the violation that is allowed.
     """
     violation, linear, quadratic, norm, peak, rounds = report.T
     distance = query_norm - 2 * linear + quadratic

@@ -1,14 +1,13 @@
-"""min_y  k(X,X) − 2 yᵀk + yᵀKy + λ‖y‖₁ : sparse codes over a Gram matrix, exact and certified.
+"""min_y  k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ : sparse codes over a Gram matrix, exact and certified.
 
 K holds the kernel values between atoms, k those between a query and the atoms; nothing here knows
 what the atoms are. With the gradient g = 2(Ky − k) of the smooth part, y is optimal if and only if
-g_j = −λ sign(y_j) where y_j ≠ 0 and |g_j| ≤ λ where y_j = 0 (g_j ≥ −λ there if y ≥ 0 is asked for).
+g_j = −α sign(y_j) where y_j ≠ 0 and |g_j| ≤ α where y_j = 0 (g_j ≥ −α there if y ≥ 0 is asked for).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,33 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.feature_sign import SOLVED, code_block
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import Floats
-from spdatoms.lasso import _input as check
+from spdatoms.lasso._input import (
+    CodingProblem,
+    checked_init,
+    excluded_atoms,
+    finite_block,
+    indefinite_message,
+    init_block,
+    per_query,
+    real_array,
+)
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
-
-# Squared pivots of blocks of K, against its largest diagonal entry: less than so many rounding errors
-# says that an atom depends on the others, less than minus the second that the block is indefinite.
-# (Errors of a small pivot are magnified in those after it, so that limit is wide.)
-_DEPENDENT, _INDEFINITE = 40, 0.01
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Checked input that all the values of alpha share."""
-
-    gram: Floats
-    cross: NDArray[Any]
-    query_norm: Floats
-    dtype: type[np.floating[Any]]
-    limits: tuple[float, float]
-    positive: bool
-    tol: float
-    max_rounds: int
-    sparse: bool
-    progress: bool
-    n_jobs: int | None
 
 
 def sparse_code(
@@ -72,7 +57,7 @@ def sparse_code(
     cross : array-like of shape (n_queries, n_atoms)
         k, the kernel between each query and the atoms.
     alpha : float or array-like of shape (n_queries,)
-        λ, the price of ‖y‖₁, for all queries or for each. From 2·max|k| on the code is zero.
+        The penalty of ‖y‖₁, for all queries or for each. From 2·max|k| on the code is zero.
     query_norm : float or array-like of shape (n_queries,), default=1.0
         k(X,X). It moves the objective and the duality gap, not the code.
     positive : bool, default=False
@@ -126,12 +111,20 @@ def sparse_code(
     >>> sparse_code(gram, [[0.9, 0.5]], alpha=0.2)
     array([[0.8, 0. ]])
     """
-    problem = _problem(
-        gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+    problem = CodingProblem.checked(
+        gram,
+        cross,
+        query_norm=query_norm,
+        positive=positive,
+        tol=tol,
+        max_rounds=max_rounds,
+        check_gram=check_gram,
     )
     if init is not None:
-        init = check.checked_init(init, problem.cross.shape)
-    codes, certificate = _solve(problem, alpha, init, exclude)
+        init = checked_init(init, problem.cross.shape)
+    codes, certificate = _solve(
+        problem, alpha, init, exclude, sparse=sparse, progress=progress, n_jobs=n_jobs
+    )
     return (codes, certificate) if return_certificate else codes
 
 
@@ -176,99 +169,79 @@ def sparse_code_path(
     >>> [code.round(6) for code in sparse_code_path(gram, [[0.9, 0.5]], [0.2, 0.0])]
     [array([[0.8, 0. ]]), array([[0.866667, 0.066667]])]
     """
-    values = check.real_array("alphas", list(alphas), ndim=1)
+    values = real_array("alphas", list(alphas), ndim=1)
     if (np.diff(values) > 0).any():
         raise ValueError("alphas must decrease: each solution is the start of the next.")
-    problem = _problem(
-        gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+    problem = CodingProblem.checked(
+        gram,
+        cross,
+        query_norm=query_norm,
+        positive=positive,
+        tol=tol,
+        max_rounds=max_rounds,
+        check_gram=check_gram,
     )
     path: list[Codes] = []
     certificates: list[Certificate] = []
     for alpha in values:
-        codes, certificate = _solve(problem, alpha, path[-1] if path else None)
+        codes, certificate = _solve(
+            problem,
+            alpha,
+            path[-1] if path else None,
+            sparse=sparse,
+            progress=progress,
+            n_jobs=n_jobs,
+        )
         path.append(codes)
         certificates.append(certificate)
     return (path, certificates) if return_certificate else path
 
 
-def _problem(
-    gram: ArrayLike,
-    cross: ArrayLike,
-    query_norm: ArrayLike,
-    positive: bool,
-    tol: float,
-    max_rounds: int,
+def _solve(
+    problem: CodingProblem,
+    alpha: ArrayLike,
+    init: Any,
+    exclude: ArrayLike | None = None,
+    *,
     sparse: bool,
-    check_gram: bool,
     progress: bool,
     n_jobs: int | None,
-) -> _Problem:
-    matrix = check.checked_gram(gram, thoroughly=check_gram)
-    queries = check.checked_cross(cross, n_atoms=len(matrix))
-    if not (np.isfinite(tol) and tol > 0):
-        raise ValueError(f"tol must be positive and finite, got {tol}.")
-    if max_rounds < 0:
-        raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
-    precision = check.precision(np.asarray(gram), queries)
-    largest = float(matrix.diagonal().max())
-    if largest <= 0:
-        raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
-    surely_definite = check_gram and len(matrix) <= check.LARGEST_DEFINITENESS_CHECK
-    return _Problem(
-        gram=matrix,
-        cross=queries,
-        query_norm=check.per_query("query_norm", query_norm, len(queries)),
-        dtype=check.code_dtype(np.asarray(gram), queries),
-        limits=(
-            _DEPENDENT * precision * largest,
-            -np.inf if surely_definite else -_INDEFINITE * largest,
-        ),
-        positive=bool(positive),
-        tol=max(float(tol), 10 * precision),
-        max_rounds=int(max_rounds),
-        sparse=sparse,
-        progress=progress,
-        n_jobs=n_jobs,
-    )
-
-
-def _solve(
-    problem: _Problem, alpha: ArrayLike, init: Any, exclude: ArrayLike | None = None
 ) -> tuple[Codes, Certificate]:
+    """Code all queries with one α, or one α per query."""
     n_queries, n_atoms = problem.cross.shape
-    excluded = check.excluded_atoms(exclude, n_queries, n_atoms)
-    alphas = check.per_query("alpha", alpha, n_queries)
+    excluded = excluded_atoms(exclude, n_queries, n_atoms)
+    alphas = per_query("alpha", alpha, n_queries)
     allowed = np.zeros(n_queries)
     report = np.zeros((n_queries, 6))
-    dense = np.zeros((0 if problem.sparse else n_queries, n_atoms), problem.dtype)
+    dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
     def code_queries(part: slice) -> None:
-        cross = check.finite_block("cross", problem.cross, part)
+        cross = finite_block("cross", problem.cross, part)
         allowed[part] = problem.tol * np.abs(cross).max(axis=1)
-        in_place = dense.dtype == np.float64 and not problem.sparse
+        in_place = dense.dtype == np.float64 and not sparse
         codes = dense[part] if in_place else np.zeros(cross.shape)
         if init is not None:
-            codes[:] = check.init_block(init, part)
+            codes[:] = init_block(init, part)
         # The compiled code works with h, half the gradient.
         failed = code_block(
             problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
             problem.max_rounds, problem.limits, excluded[part], codes, report[part],
         )  # fmt: skip
         if failed != SOLVED:
-            raise ValueError(check.indefinite_message(f", met at query {part.start + failed}"))
-        if problem.sparse:
+            raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
+        if sparse:
             rows[part.start] = scipy.sparse.csr_array(codes.astype(problem.dtype, copy=False))
         elif not in_place:
             dense[part] = codes
 
-    block = _block_length(n_queries, n_atoms, problem.n_jobs)
-    run_blocks(code_queries, n_queries, block, problem.n_jobs, problem.progress, "sparse coding")
+    block = _block_length(n_queries, n_atoms, n_jobs)
+    run_blocks(code_queries, n_queries, block, n_jobs, progress, "sparse coding")
     if rows:
         codes = scipy.sparse.vstack([rows[start] for start in sorted(rows)], format="csr")
         n_nonzero = np.diff(codes.indptr)
     else:
-        codes = scipy.sparse.csr_array(dense) if problem.sparse else dense
+        codes = scipy.sparse.csr_array(dense) if sparse else dense
         n_nonzero = np.count_nonzero(dense, axis=1)
     certificate = certify(report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed)
     warn_if_short(certificate, allowed, problem.max_rounds, stacklevel=3)
@@ -276,7 +249,7 @@ def _solve(
 
 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
-    """Blocks of a few megabytes at most, and some for every thread."""
+    """Return the number of queries in a block: a few megabytes at most, some blocks per thread."""
     for_memory = max(16, 2**18 // n_atoms)
     for_threads = -(-n_queries // (4 * effective_n_jobs(n_jobs)))
     return max(1, min(512, for_memory, for_threads))

@@ -1,8 +1,8 @@
 """Pictures of dictionaries, codes and learning runs, in the style of scikit-learn's displays.
 
-A display holds what is to be drawn; ``from_estimator`` (or ``from_codes``) makes and draws it, and
-``plot`` draws it again, perhaps elsewhere. ``ax_`` and ``figure_`` are matplotlib's. Everything can be
-read in grey. matplotlib comes with ``pip install 'spdatoms[plot]'``.
+A display holds the data of a picture. ``from_estimator`` (or ``from_codes``) makes and draws it, and
+``plot`` draws it again, in other axes if wanted. ``ax_`` and ``figure_`` are those of matplotlib, which
+comes with ``pip install 'spdatoms[plot]'``. All pictures can be read in grey.
 """
 
 from spdatoms.plotting._atoms import AtomsDisplay

@@ -1,4 +1,4 @@
-"""Atoms, or any SPD matrices: covariance ellipses where n is 2 or 3, else heat maps."""
+"""Atoms, or any SPD matrices: covariance ellipses where n is 2 or 3, otherwise heat maps."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute
 
 #: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
 _LINE_STYLES = ("-", "--", ":")
-#: The part of a cell that an ellipse may fill.
+#: The fraction of a cell that an ellipse may fill.
 _FILL = 0.44
-#: The distance of two rows, in widths of a cell: room for the titles.
+#: The distance of two rows, in widths of a cell, with room for the titles.
 _PITCH = 1.2
 #: Points on an ellipse.
 _POINTS = 80
 
 
 class AtomsDisplay(Display):
-    """{x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map beyond.
+    """{x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map for larger ones.
 
-    An ellipsoid, n = 3, is shown by its outlines seen along the three axes, which are the ellipses of
-    the 2×2 blocks of A. All ellipses have one scale, unless ``common_scale`` is false.
+    An ellipsoid (n = 3) is shown by its outlines as seen along the three axes, which are the ellipses of
+    the 2×2 blocks of A. All ellipses have the same scale, unless ``common_scale`` is false.
 
     Parameters
     ----------
     atoms : array-like of shape (N, n, n)
         SPD matrices.
-    titles : sequence of str, optional
-        What to write under the atoms; their indices if not given.
-    common_scale : bool
-        Draw ellipses at one scale, so that large atoms look large. Otherwise each fills its cell.
-    n_columns : int, optional
-        Atoms in a row; chosen to give a broad rectangle if not given.
+    titles : sequence of str, default=None
+        The text under the atoms; their indices if not given.
+    common_scale : bool, default=True
+        Draw all ellipses at the same scale, so that large atoms look large. Otherwise each fills its
+        cell.
+    n_columns : int, default=None
+        The number of atoms per row; without it the picture is a wide rectangle.
 
     Attributes
     ----------
@@ -86,13 +87,13 @@ class AtomsDisplay(Display):
         ----------
         estimator : estimator
             A fitted one.
-        titles : sequence of str, optional
-            What to write under the atoms.
-        common_scale : bool
-            Draw ellipses at one scale.
-        n_columns : int, optional
-            Atoms in a row.
-        ax : matplotlib Axes, optional
+        titles : sequence of str, default=None
+            The text under the atoms.
+        common_scale : bool, default=True
+            Draw all ellipses at the same scale.
+        n_columns : int, default=None
+            The number of atoms per row.
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
 
         Returns
@@ -108,7 +109,7 @@ class AtomsDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
 
         Returns
@@ -137,7 +138,7 @@ class AtomsDisplay(Display):
         for plane, style in zip(planes, _LINE_STYLES, strict=False):
             for atom, cell, scale in zip(self.atoms, cells, scales, strict=True):
                 x, y = scale * ellipse(atom[np.ix_(plane, plane)])
-                # The axis of rows points down, that of the ellipse up.
+                # The vertical axis of the picture points down, that of the ellipse up.
                 ax.plot(cell[0] + x, cell[1] - y, style, color=INK, linewidth=1.3)
                 if len(planes) == 1:
                     ax.fill(cell[0] + x, cell[1] - y, color=PALE, alpha=0.35, linewidth=0)
@@ -165,7 +166,7 @@ class AtomsDisplay(Display):
 
 
 def ellipse(A: NDArray[np.floating]) -> Floats:
-    """Return points L (cos φ, sin φ) with A = L Lᵀ, which lie on xᵀ A⁻¹ x = 1, shape (2, points)."""
+    """Return points L (cos φ, sin φ) with A = L Lᵀ, which satisfy xᵀ A⁻¹ x = 1, shape (2, points)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _POINTS)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     points: Floats = np.linalg.cholesky(A.astype(np.float64)) @ circle
@@ -173,6 +174,6 @@ def ellipse(A: NDArray[np.floating]) -> Floats:
 
 
 def _figure_size(rows: int, columns: int) -> tuple[float, float]:
-    """Return inches: 1.1 a cell, as long as it fits on a page."""
+    """Return inches: 1.1 per cell, or less to fit on a page."""
     cell = min(1.1, 10.0 / columns, 12.0 / (_PITCH * rows))
     return max(3.2, columns * cell + 0.8), max(2.0, _PITCH * rows * cell + 0.4)

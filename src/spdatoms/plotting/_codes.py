@@ -11,8 +11,8 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Indices
 from spdatoms.plotting._display import Display, dense_codes
 
-#: The entry that is drawn black, as a quantile of the non-zero ones: a few large ones would leave
-#: the others invisible.
+#: The entry that is drawn black, as a quantile of the non-zero ones: with the largest one black, a few
+#: large entries would make the others invisible.
 _BLACK_QUANTILE = 0.9
 
 
@@ -22,11 +22,11 @@ class CodesDisplay(Display):
     Parameters
     ----------
     codes : array-like or sparse matrix of shape (m, N)
-        The codes, one a row.
-    y : array-like of shape (m,), optional
-        Labels: the codes are then grouped by label, with a line between two groups.
-    max_codes : int
-        So many codes are shown at most, evenly taken from all.
+        The codes, one per row.
+    y : array-like of shape (m,), default=None
+        Labels to group the codes by, with a line between two groups.
+    max_codes : int, default=200
+        The greatest number of codes to show, evenly spaced among all.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class CodesDisplay(Display):
     >>> from spdatoms.plotting import CodesDisplay
     >>> display = CodesDisplay.from_codes([[0.0, 0.7], [0.9, 0.0], [0.4, 0.3]])
     >>> display.ax_.get_title()
-    '3 codes over 2 atoms, 1.3 non-zeros a code'
+    '3 codes over 2 atoms, 1.3 non-zeros per code'
     """
 
     def __init__(self, codes: Any, *, y: ArrayLike | None = None, max_codes: int = 200) -> None:
@@ -69,12 +69,12 @@ class CodesDisplay(Display):
         Parameters
         ----------
         codes : array-like or sparse matrix of shape (m, N)
-            The codes, one a row.
-        y : array-like of shape (m,), optional
+            The codes, one per row.
+        y : array-like of shape (m,), default=None
             Labels to group the codes by.
-        max_codes : int
-            So many codes are shown at most.
-        ax : matplotlib Axes, optional
+        max_codes : int, default=200
+            The greatest number of codes to show.
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``imshow``.
@@ -104,11 +104,11 @@ class CodesDisplay(Display):
             A fitted sparse coder or dictionary learner.
         X : array-like of shape (m, n, n)
             SPD matrices.
-        y : array-like of shape (m,), optional
+        y : array-like of shape (m,), default=None
             Labels to group the codes by.
-        max_codes : int
-            So many codes are shown at most.
-        ax : matplotlib Axes, optional
+        max_codes : int, default=200
+            The greatest number of codes to show.
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``imshow``.
@@ -125,7 +125,7 @@ class CodesDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``imshow``.
@@ -140,7 +140,7 @@ class CodesDisplay(Display):
         non_zero = sizes.compressed()
         black = np.quantile(non_zero, _BLACK_QUANTILE) if len(non_zero) else 1.0
         colors = import_extra("matplotlib.colors", extra="plot")
-        # Zeros are masked and stay white; the least non-zero weight is a grey that can be seen.
+        # Zeros are masked and stay white; the least non-zero weight is a visible grey.
         grey = colors.LinearSegmentedColormap.from_list("grey", ["0.8", "0.0"])
         style = {"cmap": grey, "vmin": 0.0, "vmax": black, "aspect": "auto"}
         self.image_ = ax.imshow(sizes, interpolation="none", **style | kwargs)
@@ -148,7 +148,9 @@ class CodesDisplay(Display):
         self._mark_groups(ax)
         count, atoms = self.codes.shape
         used = np.count_nonzero(self.codes) / count
-        ax.set_title(f"{count} codes over {atoms} atoms, {used:.1f} non-zeros a code", fontsize=10)
+        ax.set_title(
+            f"{count} codes over {atoms} atoms, {used:.1f} non-zeros per code", fontsize=10
+        )
         ax.set_xlabel("atom")
         return self
 

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms.plotting._display import INK, PALE, Display, without_frame
+from spdatoms.plotting._display import INK, PALE, Display, with_grid
 
 
 class ComparisonDisplay(Display):
-    """A bar a method, from top to bottom, a line for its deviation, a diamond for what was published.
+    """One bar per method, from top to bottom, with a line for the deviation and a diamond if published.
 
     Parameters
     ----------
     accuracies : dict of str to float
         The accuracy of every method (in %).
-    deviations : dict of str to float, optional
+    deviations : dict of str to float, default=None
         Standard deviations, where there are any.
-    published : dict of str to float, optional
-        Published accuracies. A method that has only such a one gets a diamond and no bar.
-    emphasis : array-like of str, optional
+    published : dict of str to float, default=None
+        Published accuracies. A method that has only a published one gets a diamond and no bar.
+    emphasis : array-like of str, default=None
         The methods whose bars are dark; without it all are.
 
     Attributes
@@ -61,7 +61,7 @@ class ComparisonDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
 
         Returns
@@ -78,10 +78,8 @@ class ComparisonDisplay(Display):
             self._annotate(ax, i, name)
         ax.set(xlabel="accuracy (%)", xlim=(0, 112))
         ax.set_xticks([0, 20, 40, 60, 80, 100])
-        ax.set_ylim(len(names) - 0.4, -0.6)  # the first on top, also where panels share the axis
-        ax.grid(axis="x", color="0.92")
-        ax.set_axisbelow(True)
-        without_frame(ax)
+        ax.set_ylim(len(names) - 0.4, -0.6)  # the first on top, even where panels share the axis
+        with_grid(ax, axis="x")
         return self
 
     def _annotate(self, ax: Any, i: int, name: str) -> None:
@@ -94,6 +92,6 @@ class ComparisonDisplay(Display):
         shown = published if value is None else value
         right = max(number for number in ((value or 0.0) + spread, published) if number is not None)
         text = f"({shown:.1f})" if value is None else f"{shown:.1f}"
-        # Beyond a diamond the number needs more room than beyond a bar.
+        # The number needs more room beside a diamond than beside a bar.
         gap = 1.8 if published is None or published < right - 3.0 else 4.0
         ax.text(right + gap, i, text, va="center", fontsize=7.5)

@@ -1,32 +1,36 @@
-"""Curves of several methods in one picture: matches by rank, accuracy by size of the dictionary."""
+"""Curves of several methods in one picture: cumulative matches, accuracy by size of the dictionary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.typing import Floats
-from spdatoms.plotting._display import Display, without_frame
+from spdatoms.plotting._display import Display, with_grid
 
-#: Line styles and markers that can be told apart in grey.
+#: Line styles and markers that can be distinguished in grey.
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-def _styles(count: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "color": f"C{i % 10}",
-            "linestyle": _LINES[i % len(_LINES)],
-            "marker": _MARKERS[i % len(_MARKERS)],
-            "markersize": 4.5,
-            "linewidth": 1.5,
-        }
-        for i in range(count)
-    ]
+def _styled(curves: Mapping[str, Floats]) -> Iterator[tuple[str, Floats, dict[str, Any]]]:
+    """Yield the name, the values and the style of every curve; its label is in the style."""
+    for i, (name, values) in enumerate(curves.items()):
+        yield (
+            name,
+            values,
+            {
+                "label": name,
+                "color": f"C{i % 10}",
+                "linestyle": _LINES[i % len(_LINES)],
+                "marker": _MARKERS[i % len(_MARKERS)],
+                "markersize": 4.5,
+                "linewidth": 1.5,
+            },
+        )
 
 
 def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, Floats]:
@@ -37,14 +41,14 @@ def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, Floats]:
 
 
 class CMCDisplay(Display):
-    """Cumulative matching characteristic: how often the right class is among the r best.
+    """Cumulative matching characteristic: how often the right class is among the r best ones.
 
     Parameters
     ----------
     curves : dict of str to array-like of shape (n_ranks,)
         For every method the share (in %) of queries whose class is among the 1, 2, … best.
-    max_rank : int, optional
-        The last rank to show.
+    max_rank : int, default=None
+        The last rank to show; without it all are shown.
 
     Attributes
     ----------
@@ -71,7 +75,7 @@ class CMCDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
 
         Returns
@@ -80,11 +84,9 @@ class CMCDisplay(Display):
         """
         ax = self._use_axes(ax)
         self.lines_ = []
-        for style, (label, values) in zip(
-            _styles(len(self.curves)), self.curves.items(), strict=True
-        ):
+        for _, values, style in _styled(self.curves):
             shown = values[: self.max_rank]
-            self.lines_ += ax.plot(np.arange(1, len(shown) + 1), shown, label=label, **style)
+            self.lines_ += ax.plot(np.arange(1, len(shown) + 1), shown, **style)
         ax.set(xlabel="rank", ylabel="right class among the best (%)")
         ax.xaxis.get_major_locator().set_params(integer=True)
         _finish(ax)
@@ -92,7 +94,7 @@ class CMCDisplay(Display):
 
 
 class AccuracyBySizeDisplay(Display):
-    """Accuracy against the number of atoms, a curve a method, with deviations.
+    """Accuracy against the number of atoms, one curve per method, with deviations.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ class AccuracyBySizeDisplay(Display):
         For every method the numbers of atoms.
     accuracies : dict of str to array-like of shape (n_sizes,)
         For every method the accuracies (in %).
-    deviations : dict of str to array-like of shape (n_sizes,), optional
+    deviations : dict of str to array-like of shape (n_sizes,), default=None
         Standard deviations, where there are any.
 
     Attributes
@@ -131,14 +133,14 @@ class AccuracyBySizeDisplay(Display):
         self.deviations = _as_curves(deviations, "deviations") if deviations else {}
         for label, values in self.accuracies.items():
             if label not in self.sizes or len(self.sizes[label]) != len(values):
-                raise ValueError(f"sizes and accuracies of {label!r} must be equally many.")
+                raise ValueError(f"sizes and accuracies of {label!r} must have the same length.")
 
     def plot(self, ax: Any | None = None) -> AccuracyBySizeDisplay:
         """Draw the curves.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
 
         Returns
@@ -146,14 +148,10 @@ class AccuracyBySizeDisplay(Display):
         AccuracyBySizeDisplay
         """
         ax = self._use_axes(ax)
-        self.lines_ = []
-        for style, (label, values) in zip(
-            _styles(len(self.accuracies)), self.accuracies.items(), strict=True
-        ):
-            spread = self.deviations.get(label)
-            self.lines_.append(
-                ax.errorbar(self.sizes[label], values, spread, label=label, capsize=2.5, **style)
-            )
+        self.lines_ = [
+            ax.errorbar(self.sizes[name], values, self.deviations.get(name), capsize=2.5, **style)
+            for name, values, style in _styled(self.accuracies)
+        ]
         ticks = sorted({float(size) for sizes in self.sizes.values() for size in sizes})
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set(xlabel="number of atoms", ylabel="accuracy (%)")
@@ -162,7 +160,5 @@ class AccuracyBySizeDisplay(Display):
 
 
 def _finish(ax: Any) -> None:
-    ax.grid(color="0.92")
-    ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
-    without_frame(ax)
+    with_grid(ax)

@@ -1,4 +1,4 @@
-"""What the displays share: axes, and the arrays they find in estimators."""
+"""What the displays share: axes, their style, and arrays of estimators."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
 
-#: The ink of lines and bars, and of what is to stand back.
+#: The colours of lines and bars, and of those in the background.
 INK, PALE = "#1f3b57", "#9aa7b4"
 
 
 class Display:
-    """Something that is drawn into one matplotlib axes, ``ax_``, of a figure, ``figure_``."""
+    """A picture in one matplotlib axes, ``ax_``, of a figure, ``figure_``."""
 
     ax_: Any
     figure_: Any
 
     def _use_axes(self, ax: Any | None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-        """Return the axes to draw into, new ones if none are given."""
+        """Return the axes to draw in, new ones if none are given."""
         if ax is None:
             pyplot = import_extra("matplotlib.pyplot", extra="plot")
             _, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -30,8 +30,15 @@ class Display:
 
 
 def without_frame(ax: Any) -> None:
-    """Leave only the axes that carry numbers."""
+    """Leave only the axes with numbers."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def with_grid(ax: Any, axis: str = "both", color: str = "0.92") -> None:
+    """Draw a pale grid behind everything, and no frame."""
+    ax.grid(axis=axis, color=color)
+    ax.set_axisbelow(True)
+    without_frame(ax)
 
 
 def fitted_attribute(estimator: Any, *names: str) -> NDArray[Any]:

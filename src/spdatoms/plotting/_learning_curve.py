@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms.plotting._display import INK, Display, fitted_attribute, without_frame
+from spdatoms.plotting._display import INK, Display, fitted_attribute, with_grid
 
 
 class LearningCurveDisplay(Display):
@@ -17,10 +17,10 @@ class LearningCurveDisplay(Display):
     ----------
     objective : array-like of shape (n_values,)
         The values in the order in which they were reached.
-    steps_per_iteration : int
-        How many values make an iteration: 2 for a dictionary (codes, then atoms), 1 for k-means.
-    label : str
-        What the values are.
+    steps_per_iteration : int, default=2
+        The number of values per iteration: 2 for a dictionary (codes, then atoms), 1 for k-means.
+    label : str, default="objective"
+        The name of the values.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LearningCurveDisplay(Display):
         ----------
         estimator : estimator
             A fitted one.
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -81,7 +81,7 @@ class LearningCurveDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -96,7 +96,5 @@ class LearningCurveDisplay(Display):
         (self.line_,) = ax.plot(iterations, self.objective, **style)
         ax.set(xlabel="iteration", ylabel=self.label)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.grid(axis="y", color="0.9")
-        ax.set_axisbelow(True)
-        without_frame(ax)
+        with_grid(ax, axis="y", color="0.9")
         return self

@@ -14,12 +14,12 @@ from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute, wit
 
 #: Line styles of the labelled atoms, or classes, in turn.
 _LINE_STYLES = ("-", "--", ":", "-.")
-#: The default α fall from the least with a zero code to this fraction of it.
+#: The default values of α fall from the least one with a zero code to this fraction of it.
 _LEAST_FRACTION = 1e-3
 
 
 class RegularisationPathDisplay(Display):
-    """y(α) = argmin_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁, the code of one query X as α falls: a line an atom.
+    """y(α) = argmin_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁, the code of one query X as α falls: one line per atom.
 
     Parameters
     ----------
@@ -27,17 +27,18 @@ class RegularisationPathDisplay(Display):
         The values of α, positive and decreasing.
     codes : array-like of shape (n_alphas, N)
         The code for each of them.
-    labels : array-like of shape (N,), optional
-        Names of the atoms, or their classes: atoms with one label share a style.
-    alpha : float, optional
+    labels : array-like of shape (N,), default=None
+        Names of the atoms, or their classes: atoms with the same label have the same style.
+    alpha : float, default=None
         A value of α to mark.
-    n_labelled : int
-        So many atoms, those with the largest entries, are dark and named; the others stand back.
+    n_labelled : int, default=6
+        The number of atoms, those with the largest entries, that are dark and named; the others are
+        pale.
 
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One curve an atom, in the order of the atoms.
+        One curve per atom, in the order of the atoms.
     named_ : ndarray
         The indices of the atoms that are named, the largest first.
     ax_ : matplotlib Axes
@@ -103,13 +104,14 @@ class RegularisationPathDisplay(Display):
             A fitted sparse coder, classifier or dictionary learner. Its ``alpha_`` is marked.
         X : array-like of shape (n, n) or (1, n, n)
             The query.
-        alphas : array-like of float, optional
-            The values of α, decreasing; by default from the least with a zero code to a thousandth.
-        labels : array-like of shape (N,), optional
-            Names of the atoms. The default are the ``atom_labels_`` of a classifier.
-        n_labelled : int
-            So many atoms are named.
-        ax : matplotlib Axes, optional
+        alphas : array-like of float, default=None
+            The values of α, decreasing. None stands for values from the least one with a zero code to
+            a thousandth of it.
+        labels : array-like of shape (N,), default=None
+            Names of the atoms. None stands for the ``atom_labels_`` of a classifier.
+        n_labelled : int, default=6
+            The number of atoms that are named.
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -121,7 +123,7 @@ class RegularisationPathDisplay(Display):
         query = np.asarray(X)
         query = check_spd(query[None] if query.ndim == 2 else query)
         if len(query) != 1:
-            raise ValueError(f"A path is that of one matrix, got {len(query)}; give X[i], say.")
+            raise ValueError(f"X must be a single matrix, got {len(query)}: give X[i] for some i.")
         gram = fitted_attribute(estimator.kernel_, "gram_")
         cross = estimator.kernel_.cross(query)
         values = _default_alphas(cross) if alphas is None else np.asarray(alphas, np.float64)
@@ -141,7 +143,7 @@ class RegularisationPathDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``plot``.
@@ -182,7 +184,7 @@ class RegularisationPathDisplay(Display):
         return used
 
     def _styles(self) -> dict[int, str]:
-        """Return the line style of each named atom, one a label."""
+        """Return the line style of each named atom, one per label."""
         names = [self._label(atom) for atom in self.named_]
         of_name = dict.fromkeys(names)
         for number, name in enumerate(of_name):
@@ -195,7 +197,7 @@ class RegularisationPathDisplay(Display):
         return f"atom {atom}" if self.labels is None else str(self.labels[atom])
 
     def _name_lines(self, ax: Any) -> None:
-        """Name the dark lines in a legend beside the axes, each label once."""
+        """Add a legend of the dark lines beside the axes, each label once."""
         handles: dict[str, Any] = {}
         for atom in self.named_:
             handles.setdefault(self._label(atom), self.lines_[atom])

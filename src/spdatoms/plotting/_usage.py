@@ -51,8 +51,8 @@ class AtomUsageDisplay(Display):
         Parameters
         ----------
         codes : array-like or sparse matrix of shape (m, N)
-            The codes, one a row.
-        ax : matplotlib Axes, optional
+            The codes, one per row.
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``bar``.
@@ -75,7 +75,7 @@ class AtomUsageDisplay(Display):
             A fitted sparse coder or dictionary learner.
         X : array-like of shape (m, n, n)
             SPD matrices.
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``bar``.
@@ -91,7 +91,7 @@ class AtomUsageDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
+        ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **kwargs : dict
             Passed to matplotlib's ``bar``.

@@ -1,13 +1,12 @@
 """Data larger than the memory: memory maps and Dask arrays, on this machine or on a cluster.
 
-Estimators take them as they are. What is computed for a Dask array by ``transform`` and ``predict`` is
-a Dask array, too, and nothing is computed before it is asked for. `SPDDictionaryLearning` and
-`SPDKMeans` learn from a Dask array, or from a memory map, pass by pass: every pass reads the matrices
-again, piece by piece, and adds up what the pieces say. The estimators that hold their training
-matrices (`SPDSparseCoder`, `SPDSparseClassifier`, `SPDKNeighborsClassifier`) have to collect them in
-`fit`.
+Every estimator accepts them. For a Dask array, ``transform`` and ``predict`` return a Dask array, and
+nothing is computed before it is needed. `SPDDictionaryLearning` and `SPDKMeans` learn from a stream: each
+pass reads all matrices again, part by part, and adds up a term for each part. Estimators that keep their
+training matrices (`SPDSparseCoder`, `SPDSparseClassifier`, `SPDKNeighborsClassifier`) read them all into
+memory in `fit`.
 
-Whoever has made a ``dask.distributed.Client`` computes on its workers; without one Dask's threads do.
+If there is a ``dask.distributed.Client``, its workers compute; otherwise Dask's threads do.
 """
 
 from __future__ import annotations

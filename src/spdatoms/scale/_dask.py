@@ -1,9 +1,9 @@
 """Passes over a Dask array: tasks on the workers of a `distributed.Client`, or on threads if there is none.
 
-A task reads its own matrices, so they do not travel, nor stay: what travels are the shared arguments
-(once to every worker) and the terms, which are added on the way. Tasks are pure functions of the
-source, of what the last pass left, and of the shared arguments. Whatever is lost with a worker Dask
-therefore computes again, and it is the same.
+A task reads its own matrices, so they do not travel, nor stay in memory. What travels are the shared
+arguments (once to every worker) and the terms, which are added on the way. Tasks are pure functions of
+the source, of the state that the last pass left, and of the shared arguments. So Dask computes again
+whatever is lost with a worker, and the result is the same.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import cached_property
 from operator import getitem
 from typing import Any
 
@@ -22,14 +23,12 @@ from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
 from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Piece, Sweeps, Term, Work
+from spdatoms.scale.passes import Span, StreamPasses, Term, Work
 from spdatoms.scale.stream import Stream
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
-
-
-#: A task may read this fraction of the memory that a worker has for its thread, and needs some times as much.
+#: A task may read 1/64 of the memory that a worker has per thread, and needs about four times as much.
 _SHARE_OF_MEMORY = 64
 
 
@@ -47,7 +46,20 @@ class DaskStream(Stream):
     @property
     def task_bytes(self) -> int:
         """Bytes of matrices that a task may read: more where workers have memory, as fewer tasks cost less."""
-        return block_bytes(max(BLOCK_BYTES, _memory_of_a_thread() // _SHARE_OF_MEMORY))
+        return block_bytes(max(BLOCK_BYTES, self._memory_per_thread // _SHARE_OF_MEMORY))
+
+    @cached_property
+    def _memory_per_thread(self) -> int:
+        """The least memory that a worker has per thread, asked for once; 0 if it is unknown."""
+        client = _client()
+        if client is None:
+            return 0
+
+        def limits(dask_scheduler: Any) -> list[int]:
+            workers = dask_scheduler.workers.values()
+            return [int(worker.memory_limit or 0) // max(1, worker.nthreads) for worker in workers]
+
+        return min(client.run_on_scheduler(limits), default=0)
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
@@ -55,23 +67,22 @@ class DaskStream(Stream):
         return self._rows(np.asarray(chosen))
 
     def _rows(self, chosen: Indices) -> FloatArray:
-        """Return some matrices, chunk by chunk: Dask's own indexing would shuffle the array."""
+        """Return some matrices, read chunk by chunk: Dask's own indexing would shuffle the array."""
         dask = import_extra("dask", extra="scale")
         rows, back = np.unique(chosen, return_inverse=True)
         edges = np.concatenate([[0], np.cumsum(self.X.chunks[0])])
         chunks = np.searchsorted(edges, rows, side="right") - 1
-        blocks, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
-        some = [take(blocks[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
+        delayed, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
+        some = [take(delayed[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
         return np.concatenate(dask.compute(*some))[back]
 
-    def sweeps(self, parts: Sequence[slice], most: int | None = None) -> DaskSweeps:
-        """Return passes over pieces of these parts, so many parts at most."""
-        pieces = self.pieces(parts, most, _threads(), max(self.X.chunks[0]))
-        return DaskSweeps(self.X, pieces)
+    def passes(self, parts: Sequence[slice], most: int | None = None) -> DaskPasses:
+        """Return passes over these parts of the data, see `Stream.passes`."""
+        return DaskPasses(self.X, self.spans(parts, most, _threads(), max(self.X.chunks[0])))
 
 
 class Recipe:
-    """How to read some matrices, in a form that Dask does not look into: they are read where they are used."""
+    """How to read some matrices, in a form that Dask does not look into, so that the task reads them."""
 
     def __init__(self, X: Any) -> None:
         (X,) = import_extra("dask", extra="scale").optimize(X)
@@ -84,80 +95,81 @@ class Recipe:
         return np.asarray(get_sync(self.graph, self.key))
 
 
-class DaskSweeps(Sweeps):
+class DaskPasses(StreamPasses):
     """Passes by the tasks of Dask."""
 
-    def __init__(self, X: Any, pieces: list[Piece]) -> None:
+    def __init__(self, X: Any, spans: list[Span]) -> None:
         self.dask = import_extra("dask", extra="scale")
-        self.pieces = pieces
-        sources = [X[piece.rows].rechunk(-1) for piece in pieces]
-        if _futures_of(X):  # in the memory of workers already
+        self.spans = spans
+        sources = [X[span.rows].rechunk(-1) for span in spans]
+        if _futures_of(X):  # already in the memory of workers
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
 
     def put(self, values: Sequence[Any]) -> list[Any]:
-        """Leave a value at every piece, which Dask has a copy of."""
+        """Return states with these values, one for each span, held by Dask."""
         return list(
             self.dask.persist(*(self.dask.delayed(value, traverse=False) for value in values))
         )
 
-    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
-        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
-        return self._added(self._outcomes(term, left, shared, read)).compute()
+    def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the spans; without ``read`` no matrices are read."""
+        return self._added(self._results(term, states, shared, read)).compute()
 
     def run(
-        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
+        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
-        """Do the work at every piece; return what it leaves there, and the sum of the terms."""
-        states, total = self._submitted(work, left, shared)
-        if left is not None and not keep:
-            _wait_for_one(states)  # or the scheduler might let go before it knows the new tasks
-            left.clear()
-        return states, total.compute()
+        """Return the new states of the spans, and the sum of the terms."""
+        new_states, total = self._submit(work, states, shared)
+        if states is not None and not keep:
+            # Not before the scheduler knows the new tasks: it might drop what they need.
+            _wait_for_one(new_states)
+            states.clear()
+        return new_states, total.compute()
 
-    def _submitted(
-        self, work: Work, left: list[Any] | None, shared: tuple[Any, ...]
+    def _submit(
+        self, work: Work, states: list[Any] | None, shared: tuple[Any, ...]
     ) -> tuple[list[Any], Any]:
-        """Have the work done; return what will be left at every piece, and the sum of the terms."""
-        outcomes = self._outcomes(work, left, shared, True)
-        total = self._added([outcome[1] for outcome in outcomes])
-        *states, total = self.dask.persist(*(outcome[0] for outcome in outcomes), total)
-        return list(states), total
+        """Start the work; return the new states of the spans, and the sum of the terms, delayed."""
+        results = self._results(work, states, shared, True)
+        total = self._added([result[1] for result in results])
+        *new_states, total = self.dask.persist(*(result[0] for result in results), total)
+        return list(new_states), total
 
-    def _outcomes(
-        self, function: Term, left: list[Any] | None, shared: tuple[Any, ...], read: bool
+    def _results(
+        self, function: Term, states: list[Any] | None, shared: tuple[Any, ...], read: bool
     ) -> list[Any]:
-        """Return the delayed function of every piece."""
-        do = self.dask.delayed(_do, nout=2, pure=False)
+        """Return the delayed function of every span."""
+        call = self.dask.delayed(_call, nout=2, pure=False)
         common = self.dask.delayed(shared, traverse=False)
         return [
-            do(
+            call(
                 function,
                 self.sources[number] if read else None,
-                piece,
-                None if left is None else left[number],
+                span,
+                None if states is None else states[number],
                 common,
             )
-            for number, piece in enumerate(self.pieces)
+            for number, span in enumerate(self.spans)
         ]
 
     def _added(self, terms: list[Any]) -> Any:
-        """Return the delayed sum of delayed terms, added on the way: not all of them come to one place."""
+        """Return the delayed sum of delayed terms, added on the workers: few of them meet in one place."""
         add = self.dask.delayed(_added_here)
         while len(terms) > 1:
             terms = [add(*terms[i : i + _FAN_IN]) for i in range(0, len(terms), _FAN_IN)]
         return terms[0]
 
-    def collect(self, left: Sequence[Any]) -> list[Any]:
-        """Return what is left at the pieces."""
-        return list(self.dask.compute(*left))
+    def collect(self, states: Sequence[Any]) -> list[Any]:
+        """Return the states themselves, in the memory of this process."""
+        return list(self.dask.compute(*states))
 
 
-def _do(function: Term, source: Any, piece: Piece, left: Any, shared: tuple[Any, ...]) -> Any:
+def _call(function: Term, source: Any, span: Span, state: Any, shared: tuple[Any, ...]) -> Any:
     matrices = source.read() if isinstance(source, Recipe) else source
     with one_blas_thread():
-        return function(matrices, piece, left, *shared)
+        return function(matrices, span, state, *shared)
 
 
 def _added_here(*terms: Any) -> Any:
@@ -168,20 +180,7 @@ def _threads() -> int:
     """Return how many tasks can run at once."""
     client = _client()
     threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
-    return max(1, threads)  # none at all while a cluster restarts the only workers it had
-
-
-def _memory_of_a_thread() -> int:
-    """Return the least memory that a worker has for each of its threads; 0 if nothing is known."""
-    client = _client()
-    if client is None:
-        return 0
-
-    def limits(dask_scheduler: Any) -> list[int]:
-        workers = dask_scheduler.workers.values()
-        return [int(worker.memory_limit or 0) // max(1, worker.nthreads) for worker in workers]
-
-    return min(client.run_on_scheduler(limits), default=0)
+    return max(1, threads)  # there may be none while a cluster restarts its only workers
 
 
 def _client() -> Any | None:
@@ -197,7 +196,7 @@ def _client() -> Any | None:
 
 
 def _futures_of(X: Any) -> list[Any]:
-    """Return what workers have computed of X, or are about to."""
+    """Return the futures in X: what workers have computed of it, or are about to."""
     if "distributed" not in sys.modules:
         return []
     futures_of: Any = sys.modules["distributed"].futures_of
@@ -205,7 +204,7 @@ def _futures_of(X: Any) -> list[Any]:
 
 
 def _wait_for_one(states: list[Any]) -> None:
-    """Wait until one of these is there."""
+    """Wait until one of these states has been computed."""
     futures = _futures_of(states)
     if futures:
         sys.modules["distributed"].wait(futures, return_when="FIRST_COMPLETED")

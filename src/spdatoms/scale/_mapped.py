@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, map_in_threads
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import block_bytes
 from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Piece, Sweeps, Term, Work
+from spdatoms.scale.passes import Span, StreamPasses, Term, Work
 from spdatoms.scale.stream import Stream
 
 
@@ -28,78 +28,71 @@ class MappedStream(Stream):
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         rows = np.arange(len(self))[chosen]
         out = np.empty((len(rows), *self.shape[1:]), self.dtype)
-        # Scattered rows bring whole pages with them, and their neighbours.
+        # Scattered rows bring whole pages into memory, so few of them are read at a time.
         spread = int(np.ptp(rows)) * self.matrix_bytes if len(rows) else 0
         for some in block_slices(len(rows), -(-len(rows) // (1 + spread // block_bytes())) or 1):
             out[some] = self.X[_as_slice(rows[some])]
             forget_pages(self.X)
         return out
 
-    def sweeps(self, parts: Sequence[slice], most: int | None = None) -> ThreadedSweeps:
-        """Return passes over pieces of these parts, so many parts at most."""
-        return ThreadedSweeps(
-            self, self.pieces(parts, most, effective_n_jobs(self.n_jobs)), self.n_jobs
-        )
+    def passes(self, parts: Sequence[slice], most: int | None = None) -> ThreadedPasses:
+        """Return passes over these parts of the data, see `Stream.passes`."""
+        spans = self.spans(parts, most, effective_n_jobs(self.n_jobs))
+        return ThreadedPasses(self, spans, self.n_jobs)
 
 
-class ThreadedSweeps(Sweeps):
+class ThreadedPasses(StreamPasses):
     """Passes by threads of this process."""
 
-    def __init__(self, stream: Stream, pieces: list[Piece], n_jobs: int | None) -> None:
-        self.stream, self.pieces, self.n_jobs = stream, pieces, n_jobs
+    def __init__(self, stream: Stream, spans: list[Span], n_jobs: int | None) -> None:
+        self.stream, self.spans, self.n_jobs = stream, spans, n_jobs
 
-    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
-        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
-        return added(self._outcomes(term, left, shared, read, keep=True))
+    def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the spans; without ``read`` no matrices are read."""
+        return added(self._results(term, states, shared, read, keep=True))
 
     def run(
-        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
+        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
-        """Do the work at every piece; return what it leaves there, and the sum of the terms."""
-        outcomes = self._outcomes(work, left, shared, True, keep)
-        return [state for state, _ in outcomes], added([term for _, term in outcomes])
+        """Return the new states of the spans, and the sum of the terms."""
+        results = self._results(work, states, shared, True, keep)
+        return [state for state, _ in results], added([term for _, term in results])
 
-    def _outcomes(
+    def _results(
         self,
         function: Term,
-        left: list[Any] | None,
+        states: list[Any] | None,
         shared: tuple[Any, ...],
         read: bool,
         keep: bool,
     ) -> list[Any]:
-        """Return the function of every piece."""
-        outcomes: dict[int, Any] = {}
-        before = [None] * len(self.pieces) if left is None else left
+        """Return the function of every span."""
+        before = [None] * len(self.spans) if states is None else states
 
-        def outcome(number: int) -> Any:
-            piece, was = self.pieces[number], before[number]
+        def result(number: int) -> Any:
+            span, state = self.spans[number], before[number]
             if not keep:
                 before[number] = None
-            return function(self.stream[piece.rows] if read else None, piece, was, *shared)
+            return function(self.stream[span.rows] if read else None, span, state, *shared)
 
-        def do(numbers: slice) -> None:
-            for number in range(numbers.start, numbers.stop):
-                outcomes[number] = outcome(number)
+        return map_in_threads(result, len(self.spans), self.n_jobs)
 
-        run_blocks(do, len(self.pieces), 1, self.n_jobs)
-        return [outcomes[number] for number in range(len(self.pieces))]
-
-    def collect(self, left: Sequence[Any]) -> list[Any]:
-        """Return what is left at the pieces."""
-        return list(left)
+    def collect(self, states: Sequence[Any]) -> list[Any]:
+        """Return the states."""
+        return list(states)
 
 
 def _as_slice(rows: Indices) -> slice | Indices:
-    """Return consecutive rows as a slice, which is read without a copy."""
+    """Return consecutive rows as a slice, which needs no copy; other rows as they are."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
 
 
 def forget_pages(X: Any) -> None:
-    """Give back the memory into which a file was mapped; what is asked for again is read again.
+    """Free the memory that pages of a memory map take; they are read again when needed.
 
-    Not where the map may hold changes that the file does not.
+    A map that may hold changes which the file does not is left alone.
     """
     mapped = getattr(X, "_mmap", None)
     if (

@@ -1,4 +1,4 @@
-"""How much of the data a task may hold, and which arrays are to be read in pieces."""
+"""How many bytes of the data a task may read, and which arrays are streams."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ from typing import Any
 import numpy as np
 
 _BLOCK: ContextVar[int | None] = ContextVar("spdatoms block budget", default=None)
-#: Bytes of a block if nobody has said anything.
+#: Bytes of matrices that a task may read at a time unless `block_budget` is set.
 BLOCK_BYTES = 8 << 20
 
 
 def block_bytes(otherwise: int = BLOCK_BYTES) -> int:
-    """Return how many bytes of matrices a task may read at a time, if the user has said so."""
+    """Return how many bytes of matrices a task may read at a time: `block_budget`, or ``otherwise``."""
     return _BLOCK.get() or otherwise
 
 
 @contextmanager
 def block_budget(size: int) -> Iterator[None]:
-    """Let every task read at most so many bytes of matrices at a time.
+    """Let every task read at most this many bytes of matrices at a time.
 
-    If never asked, that is 8 MiB, and on a cluster a sixty-fourth of the memory that its workers have for
-    a thread, if that is more.
+    The default is 8 MiB. On a cluster it is 1/64 of the memory that its workers have per thread, if that
+    is more.
 
     A task needs about four times as much memory, and as many tasks run at once as there are threads.
-    A part of the data, the smallest piece, may take 32 MiB, and a chunk of a Dask array is read whole.
+    A task reads at least one part of the data, which may take 32 MiB, and whole chunks of a Dask array.
 
     Parameters
     ----------
     size : int
         Bytes, at least one million.
+
+    Returns
+    -------
+    context manager
+        The budget holds inside it.
 
     Examples
     --------
@@ -44,7 +49,9 @@ def block_budget(size: int) -> Iterator[None]:
     ...     kmeans = SPDKMeans(2, random_state=0).fit(X)
     """
     if size < 1_000_000:
-        raise ValueError(f"A block of {size} bytes is too small to work with: give a million.")
+        raise ValueError(
+            f"A budget of {size} bytes is too small to work with: give at least a million."
+        )
     token = _BLOCK.set(int(size))
     try:
         yield
@@ -53,10 +60,21 @@ def block_budget(size: int) -> Iterator[None]:
 
 
 def is_chunked(X: Any) -> bool:
-    """Say whether X is a Dask array, without importing Dask."""
+    """Return whether X is a Dask array, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "map_blocks")
 
 
 def is_streamed(X: Any) -> bool:
-    """Say whether X is to be read in pieces: a Dask array, or a memory map beyond the budget."""
+    """Return whether X is read as a stream: a Dask array, or a memory map larger than the budget.
+
+    Parameters
+    ----------
+    X : object
+        The data.
+
+    Returns
+    -------
+    bool
+        Whether it is read as a stream.
+    """
     return is_chunked(X) or (isinstance(X, np.memmap) and X.nbytes > block_bytes())

@@ -1,33 +1,63 @@
-"""What to do when workers die of a task: smaller pieces, and in the end a word about it.
+"""Repeat a computation with smaller spans when workers die of it.
 
-A worker that is killed, or loses its connection, is Dask's business: its tasks are done again
-elsewhere. But where a task itself is too large for the memory of a worker, that ends the next worker,
-too, and Dask gives up with `KilledWorker`. Then the data is cut into pieces of half the size.
+If a worker is killed, or loses its connection, Dask runs its tasks again elsewhere. But if a task needs
+more memory than a worker has, it kills the next worker, too, and Dask gives up with `KilledWorker`. The
+data is then cut into spans of half the size.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from spdatoms.scale.passes import StreamPasses
+
+Result = TypeVar("Result")
 
 
-def fewer_parts(error: Exception, parts: int) -> int:
-    """Return how many parts a piece may have after workers died of one with so many.
+def with_smaller_spans(
+    passes: StreamPasses,
+    cut: Callable[[int], StreamPasses],
+    computation: Callable[[StreamPasses], Result],
+) -> Result:
+    """Return ``computation(passes)``, repeated with spans of half the size as long as workers die.
 
-    Other errors are raised.
+    Parameters
+    ----------
+    passes : StreamPasses
+        The passes to begin with.
+    cut : callable
+        Returns passes over the same data with at most this many parts per span.
+    computation : callable
+        The computation, which begins anew every time.
+
+    Returns
+    -------
+    object
+        The result of the computation.
     """
+    while True:
+        try:
+            return computation(passes)
+        except Exception as error:
+            passes = cut(_fewer_parts(error, passes.parts_per_span))
+
+
+def _fewer_parts(error: Exception, parts: int) -> int:
+    """Return how many parts a span may have if this many made workers die; raise any other error."""
     if not _workers_died(error):
         raise error
     if parts == 1:
         raise MemoryError(
-            "Workers died again and again, most likely for want of memory, although the data was cut "
-            "into its smallest pieces: give each worker more memory or fewer threads, or rechunk X "
+            "Workers died again and again, most likely for want of memory, although every task read "
+            "a single part of the data: give each worker more memory or fewer threads, or rechunk X "
             "to smaller chunks."
         ) from error
     warnings.warn(
-        "Workers died, most likely for want of memory: going on with pieces of half the size.",
-        stacklevel=2,
+        "Workers died, most likely for want of memory: going on with tasks of half the size.",
+        stacklevel=3,
     )
     return parts // 2
 

@@ -1,10 +1,11 @@
-"""`transform`, `predict` and the like for data that is not in memory, for every estimator at once."""
+"""`transform`, `predict` and the like of every estimator, for data that is not in memory."""
 
 from __future__ import annotations
 
 import copy
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,42 +19,58 @@ from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_chunked
 
 
-def in_pieces(method: Callable[..., Any], estimator: Any, X: Any) -> Any:
-    """Return ``method(estimator, X)`` with one row or one number for each matrix.
+@dataclass(frozen=True)
+class _Call:
+    """``method(estimator, X, *args, **kwargs)`` for any X.
 
-    Of a Dask array it is a Dask array with the same chunks, not yet computed. Of a memory map it is
-    computed block by block.
+    It holds the function, not its name: a subclass that overrides the method may have called it.
+    """
+
+    method: Callable[..., Any]
+    estimator: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __call__(self, X: FloatArray) -> Any:
+        return self.method(self.estimator, X, *self.args, **self.kwargs)
+
+
+def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return ``method(estimator, X, *args, **kwargs)`` where the method gives one row or number per matrix.
+
+    For a Dask array the result is a Dask array with the same chunks, not yet computed. For a memory map
+    it is computed from as many matrices at a time as the budget allows.
     """
     check_is_fitted(estimator)
     check_stack(X, "X")
-    example = _example(method, estimator, X)
+    call = _Call(method, estimator, args, kwargs)
+    example = _example(call, X)
     if is_chunked(X):
-        return _lazily(method, estimator, X, example)
+        return _lazily(call, X, example)
     out = np.empty((len(X), *example.shape[1:]), example.dtype)
     for rows in block_slices(len(X), max(1, block_bytes() // X[0].nbytes)):
-        out[rows] = _of_block(method, estimator, np.array(X[rows]), rows.start)
+        out[rows] = _of_rows(call, np.array(X[rows]), rows.start)
         forget_pages(X)
     return out
 
 
-def _example(method: Callable[..., Any], estimator: Any, X: Any) -> FloatArray:
-    """Return the result for the identity matrix: it shows the type and the length of a row."""
+def _example(call: _Call, X: Any) -> FloatArray:
+    """Return the result for the identity matrix, which has the dtype and the length of every row."""
     identity = np.eye(X.shape[-1], dtype=float_type(X.dtype, "X"))[None]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(method(estimator, identity))
+        return np.asarray(call(identity))
 
 
-def _lazily(method: Callable[..., Any], estimator: Any, X: Any, example: FloatArray) -> Any:
+def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:
     dask = import_extra("dask", extra="scale")
     X = X.rechunk({1: -1, 2: -1})
-    # As the estimator is now, not as it may be when the result is computed.
-    frozen = dask.delayed(copy.copy(estimator), traverse=False)
+    # The estimator may be changed before the result is computed.
+    frozen = dask.delayed(replace(call, estimator=copy.copy(call.estimator)), traverse=False)
     columns = example.shape[1:]
     return X.map_blocks(
         _of_chunk,
-        method=method.__name__,
-        estimator=frozen,
+        call=frozen,
         empty=example[:0],
         dtype=example.dtype,
         drop_axis=[1, 2],
@@ -63,23 +80,19 @@ def _lazily(method: Callable[..., Any], estimator: Any, X: Any, example: FloatAr
     )
 
 
-def _of_chunk(
-    X: FloatArray, method: str, estimator: Any, empty: FloatArray, block_info: Any = None
-) -> Any:
-    if len(X) == 0:  # a mask may leave nothing of a chunk
+def _of_chunk(X: FloatArray, call: _Call, empty: FloatArray, block_info: Any = None) -> Any:
+    if len(X) == 0:  # a mask may leave a chunk empty
         return empty
     start, name = block_info[0]["array-location"][0][0], "X"
-    if np.isnan(start):  # behind a mask nobody knows how many matrices come before this chunk
+    if np.isnan(start):  # behind a mask it is unknown how many matrices come before this chunk
         start, name = 0, f"X.blocks[{block_info[0]['chunk-location'][0]}]"
-    return _of_block(getattr(type(estimator), method), estimator, X, start, name)
+    return _of_rows(call, X, start, name)
 
 
-def _of_block(
-    method: Callable[..., Any], estimator: Any, X: FloatArray, start: int, name: str = "X"
-) -> Any:
-    """Return the result for a block; an error names a matrix by its place in what is called name."""
+def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
+    """Return the result for some rows; an error gives the index of a matrix in the whole, or in a chunk."""
     try:
-        return method(estimator, X)
+        return call(X)
     except ValueError:
         find_unfit(as_float(X, "X")).moved(start).raise_in_block(name, start, start + len(X))
         raise

@@ -1,4 +1,4 @@
-"""Passes over a stream: a map over its parts, and a sum."""
+"""Passes over a stream: a function of each span of the data, and the sum of its results."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray
 
-#: A function of a piece: (matrices or None, piece, what was left there, *shared) → term.
+#: A function of a span: (matrices or None, span, its state or None, *shared) → term.
 Term = Callable[..., Any]
-
-
-#: One that also leaves something there for the next pass: (…) → (what to leave, term).
+#: A function that also gives the span a new state, for the next pass: (…) → (state, term).
 Work = Callable[..., tuple[Any, Any]]
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Neighbouring parts of the data that are read together."""
+class Span:
+    """Consecutive parts of the data that one task reads together."""
 
     parts: tuple[slice, ...]
 
     @property
     def rows(self) -> slice:
-        """All of its matrices."""
+        """The rows of all its matrices."""
         return slice(self.parts[0].start, self.parts[-1].stop)
 
     def split(self, X: FloatArray) -> list[FloatArray]:
-        """Return the parts of its matrices, ready for the compiled kernels."""
+        """Return the matrices of each part, in the form that compiled kernels need."""
         start = self.rows.start
         return [
             np.require(X[part.start - start : part.stop - start], np.float64, ["C", "A"])
@@ -39,49 +37,51 @@ class Piece:
         ]
 
 
-class Addends(tuple[Any, ...]):
-    """Several things that are added at once."""
+class SumTuple(tuple[Any, ...]):
+    """A tuple whose sum with another is taken item by item."""
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Addends:
-        return Addends(a + b for a, b in zip(self, other, strict=True))
+    def __add__(self, other: Any) -> SumTuple:
+        return SumTuple(a + b for a, b in zip(self, other, strict=True))
 
 
-class Sweeps(ABC):
-    """Passes over the pieces of a stream.
+class StreamPasses(ABC):
+    """Passes over the spans of a stream.
+
+    A span may have a state, which a pass leaves there for the next one. States are held where they were
+    computed, so a list of them is only to be given to another pass or to `collect`.
 
     Attributes
     ----------
-    pieces : list of Piece
-        What a task works on.
+    spans : list of Span
+        What the tasks of a pass read.
     """
 
-    pieces: list[Piece]
+    spans: list[Span]
 
     @property
-    def parts_of_a_piece(self) -> int:
-        """The number of parts that a piece has, at most."""
-        return max(len(piece.parts) for piece in self.pieces)
+    def parts_per_span(self) -> int:
+        """The greatest number of parts in a span."""
+        return max(len(span.parts) for span in self.spans)
 
     @abstractmethod
-    def total(self, term: Term, left: list[Any] | None, *shared: Any, read: bool = True) -> Any:
-        """Return the sum of a term over the pieces; without ``read`` it gets no matrices."""
+    def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
+        """Return the sum of a term over the spans; without ``read`` no matrices are read."""
 
     @abstractmethod
     def run(
-        self, work: Work, left: list[Any] | None, *shared: Any, keep: bool = True
+        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
-        """Do the work at every piece; return what it leaves there, and the sum of the terms.
+        """Return the new states of the spans, and the sum of the terms.
 
-        What is left (one for each piece) is for the next passes and for `collect` only: it may be
-        somewhere else. Unless it is to be kept, what was left before goes as soon as it has been used.
+        Unless ``keep``, each of the old states is dropped as soon as it has been used.
         """
 
     @abstractmethod
-    def collect(self, left: Sequence[Any]) -> list[Any]:
-        """Return what is left at the pieces."""
+    def collect(self, states: Sequence[Any]) -> list[Any]:
+        """Return the states themselves, in the memory of this process."""
 
     def put(self, values: Sequence[Any]) -> list[Any]:
-        """Leave a value at every piece."""
+        """Return states with these values, one for each span."""
         return list(values)

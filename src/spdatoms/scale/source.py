@@ -1,4 +1,4 @@
-"""`open_stream`: the stream of an array that is not read at once."""
+"""`open_stream`: the stream of a Dask array or of a memory map."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from spdatoms.scale.stream import Stream
 
 
 def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
-    """Return the stream of a Dask array or of an array that NumPy reads in pieces, checked.
+    """Return the stream of an array, after all its matrices have been checked.
 
     Parameters
     ----------
     X : dask.array.Array or ndarray of shape (m, n, n)
         SPD matrices.
-    n_jobs : int, optional
-        The number of threads for an array of NumPy; Dask has its own.
-    name : str
-        What to call X in an error.
+    n_jobs : int, default=None
+        The number of threads that read a NumPy array: None is one thread, -1 is all processors. A Dask
+        array is read by Dask.
+    name : str, default="X"
+        What an error calls X.
 
     Returns
     -------
     Stream
+        The stream.
     """
     stream: Stream
     if is_chunked(X):

@@ -1,10 +1,9 @@
-"""Matrices that are read in pieces, and passes over them: a map over the pieces, and a sum.
+"""Matrices that are read some at a time, and passes over all of them.
 
-A pass applies one pure function to every piece: to its matrices, to what the last pass left there, and
-to what all pieces share (the dictionary, say). It leaves something at the piece for the next pass and
-returns a term, and the terms are added along a tree that does not depend on who computes them. So the
-result does not, either: threads on a memory map, threads on a Dask array and the workers of a cluster
-agree to the last bit.
+A pass applies one pure function to every span of the data: to its matrices, to the state that the last
+pass left there, and to what all spans share (the dictionary, say). It returns a new state and a term.
+Terms are added along a tree that does not depend on who computes them. So the result is the same to the
+last bit with threads on a memory map, threads on a Dask array, and the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -20,23 +19,24 @@ from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import Unfit, find_unfit
 from spdatoms.scale.budget import block_bytes
-from spdatoms.scale.faults import fewer_parts
-from spdatoms.scale.passes import Piece, Sweeps, Term
+from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.passes import Span, StreamPasses, Term
 
-#: Matrices are inspected in parts of so many bytes.
+#: Matrices are checked in parts of this many bytes.
 _CHECK_BYTES = 4 << 20
-_PIECES_A_THREAD = 6
+#: At least this many spans for every thread, so that all threads are busy to the end.
+_SPANS_PER_THREAD = 6
 
 
 class Stream(ABC):
-    """Matrices (m, n, n) of which some can be had in memory, and passes over all of them.
+    """SPD matrices (m, n, n) that are not in memory: read some of them, or make passes over all.
 
     Attributes
     ----------
     shape : tuple of int
         (m, n, n).
     dtype : dtype
-        float32 or float64: what the matrices are when they are read.
+        The precision in which matrices are read, float32 or float64.
     """
 
     shape: tuple[int, ...]
@@ -60,45 +60,93 @@ class Stream(ABC):
         """Return some matrices, in memory."""
 
     @abstractmethod
-    def sweeps(self, parts: Sequence[slice], most: int | None = None) -> Sweeps:
-        """Return passes over pieces of these parts, so many parts at most."""
+    def passes(self, parts: Sequence[slice], most: int | None = None) -> StreamPasses:
+        """Return passes over these parts of the data.
+
+        Parameters
+        ----------
+        parts : sequence of slice
+            Consecutive slices that cover all rows.
+        most : int, default=None
+            The most parts that a task may read; None is as many as the budget allows.
+
+        Returns
+        -------
+        StreamPasses
+            The passes.
+        """
 
     def check(self, name: str = "X") -> None:
-        """Raise the error of `check_spd`, with the index in the whole, unless all is well."""
+        """Check all matrices.
+
+        Parameters
+        ----------
+        name : str, default="X"
+            What an error calls the matrices.
+
+        Raises
+        ------
+        ValueError
+            The error of `check_spd`, with the index of the matrix in the stream.
+        """
         parts = list(block_slices(len(self), max(1, _CHECK_BYTES // self.matrix_bytes)))
         self._total(parts, _find_unfit).raise_if_any(name, self.shape[:1])
 
-    def digests(self, blocks: Sequence[slice]) -> list[bytes]:
-        """Return a digest of each of the blocks, found where the data is."""
-        return list(self._total(blocks, _digests))
+    def digests(self, parts: Sequence[slice]) -> list[bytes]:
+        """Return a digest of each part, computed where the data is.
+
+        Parameters
+        ----------
+        parts : sequence of slice
+            Consecutive slices that cover all rows.
+
+        Returns
+        -------
+        list of bytes
+            The digests.
+        """
+        return list(self._total(parts, _digests))
 
     def _total(self, parts: Sequence[slice], term: Term) -> Any:
-        """Return the sum of a term over the parts; where workers die of it, with smaller pieces."""
-        sweeps = self.sweeps(parts)
-        while True:
-            try:
-                return sweeps.total(term, None)
-            except Exception as error:
-                sweeps = self.sweeps(parts, fewer_parts(error, sweeps.parts_of_a_piece))
+        """Return the sum of a term over the parts."""
+        return with_smaller_spans(
+            self.passes(parts),
+            lambda most: self.passes(parts, most),
+            lambda passes: passes.total(term, None),
+        )
 
-    def pieces(
+    def spans(
         self, parts: Sequence[slice], most: int | None, threads: int, least_rows: int = 1
-    ) -> list[Piece]:
-        """Put 2^k neighbouring parts into a piece: so many at most, or as many as the budget allows.
+    ) -> list[Span]:
+        """Return spans of 2^k parts each.
 
-        There shall be some pieces for every thread, so that all are busy to the end.
+        Parameters
+        ----------
+        parts : sequence of slice
+            Consecutive slices that cover all rows.
+        most : int or None
+            The most parts in a span; None is as many as the budget allows.
+        threads : int
+            The number of tasks that run at once.
+        least_rows : int, default=1
+            Rows that a task may read whatever the budget is.
+
+        Returns
+        -------
+        list of Span
+            The spans; there are some for every thread if the data is large enough.
         """
-        rows = min(self.task_bytes // self.matrix_bytes, len(self) // (_PIECES_A_THREAD * threads))
+        rows = min(self.task_bytes // self.matrix_bytes, len(self) // (_SPANS_PER_THREAD * threads))
         longest = max(part.stop - part.start for part in parts)
         count = 1 << int(np.log2(max(1, most or max(rows, least_rows) // longest)))
-        return [Piece(tuple(parts[some])) for some in block_slices(len(parts), count)]
+        return [Span(tuple(parts[some])) for some in block_slices(len(parts), count)]
 
 
-def _find_unfit(matrices: FloatArray, piece: Piece, left: None) -> Unfit:
+def _find_unfit(matrices: FloatArray, span: Span, state: None) -> Unfit:
     with one_blas_thread():
-        return find_unfit(matrices).moved(piece.rows.start)
+        return find_unfit(matrices).moved(span.rows.start)
 
 
-def _digests(matrices: FloatArray, piece: Piece, left: None) -> list[bytes]:
-    start = piece.rows.start
-    return [block_digest(matrices[part.start - start : part.stop - start]) for part in piece.parts]
+def _digests(matrices: FloatArray, span: Span, state: None) -> list[bytes]:
+    start = span.rows.start
+    return [block_digest(matrices[part.start - start : part.stop - start]) for part in span.parts]

@@ -1,7 +1,7 @@
 """`save` and `load`: estimators as files of arrays and JSON, without pickle.
 
 Loading runs no code of the file: it names classes of a list, and everything else in it is data. The
-format is described in ``docs/storage.md``.
+format is described in ``docs/guide/storage.md``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ----------
     estimator : estimator
         Any estimator of spdatoms, or a pipeline of them and of the few of scikit-learn that
-        ``docs/storage.md`` lists.
+        ``docs/guide/storage.md`` lists.
     path : path-like
         The file, with whatever ending; its directory must exist.
 

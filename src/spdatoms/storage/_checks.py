@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms.base import SPDEstimator
-from spdatoms.divergences._products import HalfVectorSet
-from spdatoms.divergences.affine_invariant import FactoredSet
-from spdatoms.divergences.burg import BurgSet
-from spdatoms.divergences.jeffrey import JeffreySet
-from spdatoms.divergences.stein import SteinSet
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.divergences import PreparedSet
+from spdatoms.kernels import Kernel
 
 #: Attributes that hold n×n matrices.
 _STACKS = ("atoms_", "cluster_centers_", "_dictionary", "_matrices")
@@ -20,7 +16,7 @@ _STACKS = ("atoms_", "cluster_centers_", "_dictionary", "_matrices")
 
 def check_sizes(value: Any) -> None:
     """Refuse an object with n×n matrices whose parts are for matrices of another size."""
-    if isinstance(value, SPDEstimator | DivergenceKernel) and hasattr(value, "n_features_in_"):
+    if isinstance(value, SPDEstimator | Kernel) and hasattr(value, "n_features_in_"):
         n = value.n_features_in_
         for name, part in vars(value).items():
             size = _size(check_stack(part) if name in _STACKS else part)
@@ -45,12 +41,8 @@ def _is_real(array: Any, ndim: int) -> bool:
 
 def _size(part: Any) -> int | None:
     """Return the n of a part that is for n×n matrices, else None."""
-    if isinstance(part, DivergenceKernel):
+    if isinstance(part, Kernel):
         return getattr(part, "n_features_in_", None)
-    if isinstance(part, SteinSet | FactoredSet):
-        part = part.matrices
-    elif isinstance(part, BurgSet):
-        part = part.half
-    if isinstance(part, JeffreySet | HalfVectorSet):
+    if isinstance(part, PreparedSet):
         return part.n
     return int(part.shape[-1]) if isinstance(part, np.ndarray) and part.ndim == 3 else None

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
+from spdatoms.dictionary.online import PastSums
+from spdatoms.dictionary.problem import Problem
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import divergence_classes
+from spdatoms.kernels.correction import CorrectedGram
+from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.storage._checks import check_sizes
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
 _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
-#: What they are made of.
-_PARTS = {
-    "spdatoms.dictionary.problem": ("Problem",),
-    "spdatoms.dictionary.online": ("Memory",),
-    "spdatoms.kernels.kernel": ("RidgeKernel",),
-    "spdatoms.baselines.log_euclidean.coding": ("LogCosineKernel",),
-    "spdatoms.kernels.correction": ("CorrectedGram",),
-    "spdatoms.divergences": (
-        "AffineInvariant",
-        "Burg",
-        "Euclidean",
-        "Jeffrey",
-        "LogEuclidean",
-        "Stein",
-    ),
+#: What they are made of besides divergences, by the names that files call them.
+_PARTS: dict[str, type] = {
+    "CorrectedGram": CorrectedGram,
+    "LogCosineKernel": LogCosineKernel,
+    "Memory": PastSums,
+    "Problem": Problem,
+    "RidgeKernel": RidgeKernel,
 }
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)
@@ -122,7 +119,7 @@ class StoredClass:
         return tuple(inspect.signature(self.cls).parameters)
 
     def _may_set(self, name: str) -> bool:
-        """Say whether it is the name of data, and not that of a method or a property."""
+        """Return whether it is the name of data, and not that of a method or a property."""
         estimator = issubclass(self.cls, BaseEstimator)
         inherited = getattr(self.cls, name, None)
         return (
@@ -136,7 +133,10 @@ class StoredClass:
 
 def stored_class(cls: type) -> StoredClass | None:
     """Return how the objects of a class are stored, None if they are not."""
-    name = f"sklearn.{cls.__name__}" if cls.__module__.startswith("sklearn.") else cls.__name__
+    parts = {part: name for name, part in _PARTS.items()}
+    name = parts.get(cls, cls.__name__)
+    if cls.__module__.startswith("sklearn."):
+        name = f"sklearn.{name}"
     try:
         stored = class_named(name)
     except ValueError:
@@ -144,17 +144,27 @@ def stored_class(cls: type) -> StoredClass | None:
     return stored if stored.cls is cls else None
 
 
-@cache
 def class_named(name: str) -> StoredClass:
     """Return the class that a file calls so; ValueError if it is none of those listed here."""
-    for module, names in (_PARTS | _SCIKIT_LEARN).items():
-        prefix = "sklearn." if module in _SCIKIT_LEARN else ""
-        if name.startswith(prefix) and name.removeprefix(prefix) in names:
-            return StoredClass(name, getattr(import_module(module), name.removeprefix(prefix)))
-    cls = _public(name, _PUBLIC)
-    if inspect.isclass(cls) and issubclass(cls, BaseEstimator):
-        return StoredClass(name, cls)
-    raise ValueError(f"spdatoms stores no class {name!r}")
+    divergences = {cls.__name__: cls for cls in divergence_classes()}
+    cls = _PARTS.get(name) or divergences.get(name) or _of_scikit_learn(name)
+    if cls is None:
+        cls = _public(name, _PUBLIC)
+        if not (inspect.isclass(cls) and issubclass(cls, BaseEstimator)):
+            raise ValueError(
+                f"spdatoms stores no class {name!r} (one of your own divergences is found once "
+                "spdatoms.divergences.register_divergence has seen it)"
+            )
+    return StoredClass(name, cls)
+
+
+def _of_scikit_learn(name: str) -> type | None:
+    """Return the class of scikit-learn that a file calls ``sklearn.<name>``, None if it is not listed."""
+    for module, names in _SCIKIT_LEARN.items():
+        if name.startswith("sklearn.") and name.removeprefix("sklearn.") in names:
+            cls: type = getattr(import_module(module), name.removeprefix("sklearn."))
+            return cls
+    return None
 
 
 def function_named(name: str) -> Any:
@@ -166,7 +176,7 @@ def function_named(name: str) -> Any:
 
 
 def is_stored_function(value: Any) -> bool:
-    """Say whether `function_named` gives this very function."""
+    """Return whether `function_named` gives this very function."""
     return inspect.isfunction(value) and _public(value.__name__, _FEATURES) is value
 
 

@@ -16,8 +16,6 @@ import scipy.sparse
 
 from spdatoms._utils.container import DTYPES, METADATA, Array, StorageError
 from spdatoms.divergences import get_divergence
-from spdatoms.divergences.affine_invariant import FactoredSet
-from spdatoms.divergences.stein import SteinSet
 from spdatoms.storage._checks import check_stack
 from spdatoms.storage._classes import (
     Prepared,
@@ -97,9 +95,6 @@ class Encoder:
             return {"function": value.__name__}
         if kind is Prepared:
             return {"prepared": self._named(vars(value), path)}
-        if kind in (FactoredSet, SteinSet):
-            metric = "riemann" if kind is FactoredSet else "stein"
-            return self.encode(Prepared(metric, value.matrices), path)
         return self._object(value, path)
 
     def _items(self, values: Any, path: str) -> list[Any]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms.baselines import RiemannianSparseClassifier, RiemannianSparseCoder
-from spdatoms.baselines.tangent._tangents import Tangents, divided_logarithms
+from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.baselines.tangent.coding import tangent_codes
 from spdatoms.geometry import log_map
 
@@ -56,15 +56,6 @@ def test_congruence_does_not_matter() -> None:
     D2, X2 = (0.5 * (A + A.swapaxes(1, 2)) for A in (G @ D @ G.T, G @ X @ G.T))
     plain, moved = tangent_codes(X, D, 0.1)[0], tangent_codes(X2, D2, 0.1)[0]
     np.testing.assert_allclose(moved, plain, atol=1e-7)
-
-
-def test_divided_logarithms() -> None:
-    values = np.array([[1.0, 1.0 + 1e-9, 1.0 + 1e-3, 50.0]])
-    table = divided_logarithms(values)[0]
-    np.testing.assert_allclose(table.diagonal(), 1 / values[0])
-    assert table[0, 3] == pytest.approx(np.log(50) / 49)
-    assert table[0, 2] == pytest.approx(np.log1p(1e-3) / 1e-3, rel=1e-12)
-    assert table[0, 1] == pytest.approx(1.0, rel=1e-8)
 
 
 def test_classifier_finds_the_class_of_near_copies() -> None:

@@ -1,9 +1,9 @@
 """min_{D,Y} ‖V − YD‖²_F with unit rows in D and at most s entries in a row of Y: K-SVD on vectors.
 
 Rows of V are samples, rows of D atoms. Coding by orthogonal matching pursuit and updates of one atom
-with its coefficients alternate [1]_, [2]_. Two safeguards make the objective fall at every step: a
-sample keeps its code where the pursuit finds a worse one, and an exchange of atoms is undone unless
-it pays.
+with its coefficients alternate [1]_, [2]_. Two safeguards keep the objective from rising: a sample keeps
+its code where the pursuit finds a worse one, and an exchange of atoms is undone unless it lowers the
+objective.
 
 .. [1] M. Aharon, M. Elad, A. Bruckstein, K-SVD: an algorithm for designing overcomplete dictionaries
    for sparse representation, 2006.
@@ -22,25 +22,25 @@ from sklearn.utils.extmath import row_norms
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 
-#: What finds the unit vector d and the coefficients y of min ‖E − y dᵀ‖², given E and the present y.
+#: A function that finds the unit vector d and the coefficients y of min ‖E − y dᵀ‖², given E and y.
 AtomUpdate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
-#: A direction is spanned already if so little of it is left, relative to what it was.
+#: A direction counts as spanned if no more than this fraction of it is left.
 _SPANNED = 1e-10
-#: An objective so small, relative to that of zero codes, is zero but for rounding.
+#: An objective below this fraction of that of zero codes is taken for zero.
 _ZERO = 1e-20
 #: Numbers held at a time by a pursuit.
 _BLOCK_ENTRIES = 4_000_000
-#: An exchange has so many iterations to pay, and after so many in vain there are no more.
+#: Iterations in which an exchange must lower the objective, and failed exchanges that end learning.
 _TRIAL_ITERATIONS, _VAIN_EXCHANGES = 5, 12
 
 
 def pursue(gram: Floats, cross: Floats, n_nonzero: int) -> Floats:
     """Return the codes of orthogonal matching pursuit, shape (m, N), for all samples at once.
 
-    A sample takes the atom that its residual correlates with most, and all its coefficients anew by
-    least squares; ``n_nonzero`` times, or until nothing is left. It is what scikit-learn's
-    `orthogonal_mp_gram` does sample after sample.
+    In each of ``n_nonzero`` steps a sample takes the atom with the greatest correlation with its residual
+    and computes all its coefficients by least squares, until nothing is left. Scikit-learn's
+    `orthogonal_mp_gram` does the same for one sample after the other.
     """
     codes = np.zeros_like(cross)
     steps = min(n_nonzero, len(gram))
@@ -83,7 +83,7 @@ def _pursue_block(gram: Floats, cross: Floats, steps: int, codes: Floats) -> Non
 
 
 def _back_substitute(L: Floats, b: Floats) -> Floats:
-    """L⁻ᵀ b for each lower triangle; zero where the diagonal is, which is where a pursuit had ended."""
+    """L⁻ᵀ b for each lower triangle, with zeros where the diagonal is zero: there a pursuit had ended."""
     x = np.zeros_like(b)
     for t in range(b.shape[1] - 1, -1, -1):
         known = np.einsum("is,is->i", L[:, t + 1 :, t], x[:, t + 1 :])
@@ -131,9 +131,9 @@ class KSVD:
     V : ndarray of shape (m, p)
         The samples.
     n_nonzero : int
-        The number s of atoms in a code at most.
+        The greatest number s of atoms per code.
     update : {"exact", "approximate"}
-        The first singular pair, or one step towards it, which is quicker.
+        The first singular pair, or one step towards it, which is faster.
     tol : float
         The iterations stall where one lowers the objective by no more than this fraction of it.
     """
@@ -146,10 +146,10 @@ class KSVD:
     def run(
         self, atoms: Floats, max_iter: int, report: Callable[[float], None]
     ) -> tuple[Factorisation, list[float]]:
-        """Return what ``max_iter`` iterations from these atoms lead to, and the objective on the way.
+        """Return the factorisation after ``max_iter`` iterations from these atoms, and the objectives.
 
-        Where the iterations stall, the atom that would be missed least is exchanged for the sample
-        that is represented worst. If that has not paid after a few iterations it is undone.
+        Where the iterations stall, the atom that contributes least is exchanged for the sample that is
+        represented worst. If that has not lowered the objective after a few iterations it is undone.
         """
         codes = np.zeros((len(self.V), len(atoms)))
         now = Factorisation(atoms, codes, self.V, self._scale)
@@ -192,7 +192,7 @@ class KSVD:
     ) -> tuple[Factorisation | None, int]:
         """Return a better factorisation with one atom exchanged, or None, and the iterations used."""
         atoms, codes = now.atoms.copy(), now.codes.copy()
-        # Without atom r its nearest fellow takes over all but this share of what it explains.
+        # Without atom r, the atom most like it takes over all but this share of its contribution.
         likeness = np.abs(atoms @ atoms.T)
         np.fill_diagonal(likeness, 0.0)
         missed = row_norms(codes.T, squared=True) * (1.0 - likeness.max(axis=1) ** 2)

@@ -15,10 +15,11 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, LogEuclidean
-from spdatoms.geometry.batched import half_vectors, log_determinant
-from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.geometry.batched import log_determinant
+from spdatoms.geometry.half_vectors import half_vectors
+from spdatoms.kernels import Kernel
 
-#: A logarithm so small, relative to that of the scale, is taken for rounding.
+#: A logarithm smaller than this, relative to that of the scale, is taken for rounding error.
 _ROUNDING = 1e-13
 
 
@@ -28,7 +29,7 @@ def log_vectors(X: FloatArray) -> Floats:
 
 
 def mean_log_scale(X: FloatArray, rescale: bool) -> float:
-    """Return τ, the mean of log det X_i / n: e^τ is the scale of the matrices. Zero unless asked for."""
+    """Return τ, the mean of log det X_i / n, or zero without ``rescale``: e^τ is the scale of X."""
     return float(log_determinant(X).mean() / X.shape[-1]) if rescale else 0.0
 
 
@@ -39,15 +40,15 @@ def rescaled_logs(X: FloatArray, log_scale: float) -> Floats:
     return np.asarray(log_vectors(X) - log_scale * identity)
 
 
-class LogCosineKernel(DivergenceKernel):
+class LogCosineKernel(Kernel):
     """k(X, Y) = tr(AB) / ‖A‖‖B‖ with A = log(X/c), B = log(Y/c): linear in the logarithms.
 
     Parameters
     ----------
-    rescale : bool
-        Whether c is the scale of the dictionary, see `mean_log_scale`; else it is 1.
-    n_jobs : int, optional
-        Ignored: it is one matrix product.
+    rescale : bool, default=True
+        Whether c is the scale of the dictionary, see `mean_log_scale`; otherwise it is 1.
+    n_jobs : int, default=None
+        Ignored: the kernel is one matrix product.
     """
 
     def __init__(self, rescale: bool = True, n_jobs: int | None = None) -> None:
@@ -55,7 +56,7 @@ class LogCosineKernel(DivergenceKernel):
         self.n_jobs = n_jobs
 
     def fit_checked(self, D: FloatArray) -> LogCosineKernel:
-        """Compute the Gram matrix of matrices that `check_spd` has seen already."""
+        """Compute the Gram matrix of matrices D (N, n, n), which were checked."""
         self._log_scale = mean_log_scale(D, self.rescale)
         self._vectors = self._directions(D)
         if not self._vectors.any():
@@ -66,17 +67,16 @@ class LogCosineKernel(DivergenceKernel):
         self._dtype = D.dtype
         self.gram_ = (self._vectors @ self._vectors.T).astype(D.dtype)
         self.corrected_ = False
-        self.beta_ = 1.0
         self.n_features_in_ = D.shape[-1]
         return self
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return k(X_i, D_j), shape (m, N), for matrices that `check_spd` has seen already."""
+        """Return k(X_i, D_j), shape (m, N), for matrices X (m, n, n), which were checked."""
         values = self._directions(X) @ self._vectors.T
         return np.asarray(values, np.result_type(X, self._dtype))
 
     def _directions(self, X: FloatArray) -> Floats:
-        """Return log(X/c) as unit vectors, or zero where it is but rounding."""
+        """Return log(X/c) as unit vectors, or zero where it is only rounding error."""
         logs = rescaled_logs(X, self._log_scale)
         lengths = np.linalg.norm(logs, axis=1, keepdims=True)
         rounding = _ROUNDING * (1.0 + abs(self._log_scale))
@@ -85,7 +85,17 @@ class LogCosineKernel(DivergenceKernel):
         return out
 
 
-class LogEuclideanSparseCoder(SPDSparseCoder):
+class _WithLogCosineKernel:
+    """Estimators whose kernel is `LogCosineKernel`."""
+
+    rescale: bool
+    n_jobs: int | None
+
+    def _kernel(self) -> Kernel:
+        return LogCosineKernel(self.rescale, self.n_jobs)
+
+
+class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
     """min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
 
     v is the half-vector of log(X/c), scaled to length one, and d_j that of log(D_j/c); c is the scale
@@ -93,16 +103,16 @@ class LogEuclideanSparseCoder(SPDSparseCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), optional
+    dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms.
-    alpha : float or "auto"
-        The price of ‖y‖₁. ``"auto"`` is 0.01.
-    rescale : bool
-        Divide by c, which makes codes independent of the unit of X. In the published method [1]_ c
-        is 1: it is ``rescale=False``.
-    positive : bool
-        Ask for y ≥ 0.
-    n_jobs : int, optional
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁. ``"auto"`` is 0.01.
+    rescale : bool, default=True
+        Divide by c, which makes codes independent of the unit of X. The published method [1]_ has
+        c = 1, that is ``rescale=False``.
+    positive : bool, default=False
+        Require y ≥ 0.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -146,24 +156,21 @@ class LogEuclideanSparseCoder(SPDSparseCoder):
         self.positive = positive
         self.n_jobs = n_jobs
 
-    def _kernel(self) -> DivergenceKernel:
-        return LogCosineKernel(self.rescale, self.n_jobs)
 
-
-class LogEuclideanSparseClassifier(SPDSparseClassifier):
+class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     """The class c with the least ‖v − Σ_{j∈c} y_j d_j‖, for y as in `LogEuclideanSparseCoder`.
 
     The training matrices are the atoms.
 
     Parameters
     ----------
-    alpha : float or "auto"
-        The price of ‖y‖₁. ``"auto"`` is 0.01.
-    rescale : bool
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁. ``"auto"`` is 0.01.
+    rescale : bool, default=True
         As in `LogEuclideanSparseCoder`.
-    rule : {"residual", "sum", "max"}
-        As in `SPDSparseClassifier`; the formula above is the first.
-    n_jobs : int, optional
+    rule : {"residual", "sum", "max"}, default="residual"
+        As in `SPDSparseClassifier`; the formula above is that of ``"residual"``.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -208,11 +215,11 @@ class LogEuclideanSparseClassifier(SPDSparseClassifier):
         self.rule = rule
         self.n_jobs = n_jobs
 
-    def _kernel(self) -> DivergenceKernel:
-        return LogCosineKernel(self.rescale, self.n_jobs)
-
     def _divergence(self) -> Divergence:
         return LogEuclidean()
+
+    def _distance_scale(self) -> float:
+        return 1.0
 
     def _labelled_atoms(self, X: FloatArray, labels: Indices) -> tuple[FloatArray, Indices]:
         return X, labels
@@ -226,7 +233,7 @@ def kernel_log_euclidean_classifier(**parameters: Any) -> SPDSparseClassifier:
     Parameters
     ----------
     **parameters
-        Those of `SPDSparseClassifier` but for ``metric``.
+        Those of `SPDSparseClassifier`, except ``metric``.
 
     Returns
     -------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,16 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_integer
-from spdatoms._utils.extras import import_extra
-from spdatoms._utils.sampling import distinct_samples, generator
+from spdatoms._utils.checks import check_integer, check_tolerance
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES, pursue
 from spdatoms.baselines.log_euclidean.coding import mean_log_scale, rescaled_logs
-from spdatoms.geometry.batched import from_half_vectors
 from spdatoms.geometry.functions import expm
+from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.lasso.solve import sparse_code
 
 
@@ -28,35 +26,35 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
     """min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
 
     K-SVD [1]_ on the half-vectors of the logarithms, with c the scale of the matrices. The objective
-    falls at every iteration: a matrix keeps its code where orthogonal matching pursuit finds a worse
-    one. Where the iterations stall, an atom that is hardly missed is exchanged for the matrix that is
-    represented worst, if that pays.
+    never increases: a matrix keeps its code where orthogonal matching pursuit finds a worse one. Where
+    the iterations stall, an atom that contributes little is exchanged for the matrix that is represented
+    worst, if that lowers the objective.
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=64
         The number N of atoms.
-    n_nonzero : int
-        The number s of atoms in a code at most.
-    update : {"exact", "approximate"}
-        An atom and its coefficients are the first singular pair of what they have to explain, or
-        one step towards it from the present ones [2]_, which is quicker.
-    alpha : float, optional
+    n_nonzero : int, default=5
+        The greatest number s of atoms per code.
+    update : {"exact", "approximate"}, default="exact"
+        An atom and its coefficients become the first singular pair of the residual without them, or
+        take one step towards it [2]_, which is faster.
+    alpha : float, default=None
         If given, `transform` returns the codes that minimise ‖v − Σ_j y_j A_j‖² + α‖v‖·‖y‖₁ for
-        v = log(X/c), in the place of those of the pursuit.
-    rescale : bool
+        v = log(X/c), instead of those of the pursuit.
+    rescale : bool, default=True
         Divide by c, the geometric mean of all eigenvalues of the training matrices, which makes
-        codes independent of the unit of X. Else c is 1.
-    max_iter : int
-        The most iterations, those of exchanges included.
-    tol : float
+        codes independent of the unit of X. Otherwise c is 1.
+    max_iter : int, default=100
+        The greatest number of iterations, those of exchanges included.
+    tol : float, default=1e-3
         The iterations stall where one lowers the objective by no more than this fraction of it.
-        Learning ends after a few exchanges in vain.
-    random_state : int, Generator, RandomState or None
+        Learning ends after a few exchanges that did not help.
+    random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms, which are training matrices.
-    verbose : int
+    verbose : int, default=0
         1 shows a progress bar with the objective.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads for codes with ``alpha``.
 
     Attributes
@@ -66,7 +64,7 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
     scale_ : float
         The c of the formula.
     objective_ : ndarray
-        The objective after every iteration, exchanges aside. It never increases.
+        The objective after every iteration, except those of exchanges. It never increases.
     n_iter_ : int
         The number of its entries.
     n_features_in_ : int
@@ -120,16 +118,32 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: object = None) -> LogEuclideanKSVD:
-        """Learn the atoms from X (m, n, n)."""
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
         self._check_parameters()
-        X = self._check_training_matrices(X)
+        X = self.check_training_matrices(X)
         self._log_scale = mean_log_scale(X, self.rescale)
         self.scale_ = float(np.exp(self._log_scale))
         V = rescaled_logs(X, self._log_scale)
         first = self._first_atoms(V)
-        with one_blas_thread(), self._progress() as report:
+        shown = bool(self.verbose)
+        with one_blas_thread(), progress_bar(self.max_iter, "K-SVD", shown) as advance:
             learner = KSVD(V, self.n_nonzero, self.update, self.tol)
-            found, history = learner.run(first, self.max_iter, report)
+            found, history = learner.run(
+                first, self.max_iter, lambda objective: advance(objective=f"{objective:.6g}")
+            )
         self._atoms = found.atoms
         logs = from_half_vectors(found.atoms, self.n_features_in_, weighted=True)
         self.log_atoms_ = logs.astype(X.dtype)
@@ -137,9 +151,21 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.n_iter_ = len(history)
         return self
 
+    @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
+        """Return sparse codes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_atoms)
+            The codes, one per row.
+        """
+        X = self.check_queries(X)
         V = rescaled_logs(X, self._log_scale)
         gram, cross = self._atoms @ self._atoms.T, V @ self._atoms.T
         if self.alpha is None:
@@ -157,12 +183,22 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         return np.asarray(codes, X.dtype)
 
     def inverse_transform(self, codes: ArrayLike) -> FloatArray:
-        """Return the matrices c·exp(Σ_j y_j A_j) of codes y (m, N), shape (m, n, n)."""
+        """Return the matrices c·exp(Σ_j y_j A_j) of codes y.
+
+        Parameters
+        ----------
+        codes : array-like of shape (m, n_atoms)
+            The codes, one per row.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+        """
         check_is_fitted(self)
         Y = np.asarray(codes, np.float64)
         if Y.ndim != 2 or Y.shape[1] != len(self._atoms):
             raise ValueError(
-                f"codes must have the shape (m, {len(self._atoms)}), got {Y.shape}: one column an atom."
+                f"codes must have the shape (m, {len(self._atoms)}), got {Y.shape}: one column per atom."
             )
         logs = from_half_vectors(Y @ self._atoms, self.n_features_in_, weighted=True)
         return (self.scale_ * expm(logs)).astype(self.log_atoms_.dtype)
@@ -171,34 +207,14 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         """Return N different samples, as unit vectors."""
         used = np.flatnonzero(V.any(axis=1))
         order = generator(self.random_state).permutation(used)
-        chosen = distinct_samples(V, order, self.n_atoms)
-        if len(chosen) < self.n_atoms:
-            raise ValueError(
-                f"X holds {len(chosen)} different matrices to start from, too few for "
-                f"{self.n_atoms} atoms: lower n_atoms."
-            )
+        chosen = first_samples(V, order, self.n_atoms)
         return np.asarray(V[chosen] / np.linalg.norm(V[chosen], axis=1, keepdims=True))
-
-    @contextmanager
-    def _progress(self) -> Iterator[Callable[[float], None]]:
-        if not self.verbose:
-            yield lambda objective: None
-            return
-        tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-        with tqdm(total=self.max_iter, desc="K-SVD") as bar:
-
-            def report(objective: float) -> None:
-                bar.set_postfix(objective=f"{objective:.6g}", refresh=False)
-                bar.update()
-
-            yield report
 
     def _check_parameters(self) -> None:
         check_integer("n_atoms", self.n_atoms, 1)
         check_integer("n_nonzero", self.n_nonzero, 1)
         check_integer("max_iter", self.max_iter, 1)
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number ≥ 0, got {self.tol!r}.")
+        check_tolerance(self.tol)
         if self.update not in UPDATES:
             raise ValueError(f"update must be one of {', '.join(UPDATES)}; got {self.update!r}.")
         if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):

@@ -1,1 +1,1 @@
-"""Sparse coding in the tangent space of each query, and its dictionaries."""
+"""Sparse coding in the tangent space of each query, with affine-invariant distances, and dictionaries for it."""

@@ -1,4 +1,4 @@
-"""min_y ‖Σ_j y_j B_j‖² + λ‖y‖₁ over Σ_j y_j = 1, through the kernel Lasso.
+"""min_y ‖Σ_j y_j B_j‖² + α‖y‖₁ over Σ_j y_j = 1, through the kernel Lasso.
 
 With Q = (⟨B_i, B_j⟩) and any ρ > 0 the solution is that of the Lasso with the Gram matrix Q + ρ11ᵀ and
 the cross values ρs·1 for the right s: its optimality conditions are those of the constrained problem with
@@ -12,8 +12,8 @@ import numpy as np
 from spdatoms._compiled.feature_sign import SOLVED, code_block
 from spdatoms._utils.typing import Floats
 
-#: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about as much.
-_PENALTY = 100.0
+#: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about this.
+_RHO = 100.0
 _ROUNDS = 60
 #: Squared pivots below this many rounding errors of the largest entry count as dependent atoms.
 _DEPENDENT = 40.0
@@ -22,12 +22,12 @@ _DEPENDENT = 40.0
 def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, float]:
     """Return the code over the rows of B (N, p), its objective and its relative KKT residual.
 
-    The residual is the largest violation of 2(Qy)_j + λ sign(y_j) = ν, or |2(Qy)_j − ν| ≤ λ where
-    y_j = 0, over the largest of max_j Q_jj and λ.
+    The residual is the largest violation of 2(Qy)_j + α sign(y_j) = ν, or |2(Qy)_j − ν| ≤ α where
+    y_j = 0, over the larger of max_j Q_jj and α.
     """
     Q = B @ B.T
     scale = max(float(Q.diagonal().max()), alpha, np.finfo(np.float64).tiny)
-    rho = _PENALTY * scale
+    rho = _RHO * scale
     gram = Q + rho
     limits = (_DEPENDENT * np.finfo(np.float64).eps * float(gram.diagonal().max()), -np.inf)
     codes, report = np.zeros((1, len(B))), np.zeros((1, 6))
@@ -52,7 +52,7 @@ def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, flo
 
 
 def _violation(gradient: Floats, y: Floats, alpha: float) -> float:
-    """The least over ν of the largest violation: half the gap between what bounds ν on both sides."""
+    """Return the least over ν of the largest violation: half the gap between the bounds of ν."""
     lower = np.where(y > 0, gradient + alpha, gradient - alpha)
     upper = np.where(y < 0, gradient - alpha, gradient + alpha)
     return max(0.0, 0.5 * float(lower.max() - upper.min()))

@@ -1,4 +1,4 @@
-"""Dictionary atoms in the tangent space of a query, and how the distance there changes with an atom."""
+"""Dictionary atoms in the tangent space of a query, and derivatives of their logarithms there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from spdatoms._utils.typing import Floats
-from spdatoms.geometry.spectral import cholesky, compose, spd_spectrum, symmetric_part, transpose
+from spdatoms.geometry.spectral import (
+    compose,
+    congruence,
+    inverse_cholesky,
+    log_derivative,
+    spd_spectrum,
+    whitened,
+)
 
 
 @dataclass(frozen=True)
@@ -24,8 +31,8 @@ class Tangents:
     @classmethod
     def at(cls, X: Floats, atoms: Floats) -> Tangents:
         """Return log_X(D_j) of atoms (N, n, n) at X (n, n)."""
-        W = np.asarray(np.linalg.inv(cholesky(X)), np.float64)
-        return cls(W, *spd_spectrum(symmetric_part(W @ atoms @ W.T)))
+        W = inverse_cholesky(X)
+        return cls(W, *spd_spectrum(whitened(W, atoms)))
 
     @property
     def matrices(self) -> Floats:
@@ -33,22 +40,5 @@ class Tangents:
         return compose(self.vectors, np.log(self.eigenvalues))
 
     def pull_back(self, W: Floats) -> Floats:
-        """The gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ by D_j, (N, n, n).
-
-        In the eigenvectors of an atom the derivative of the logarithm multiplies entry (a, b) by
-        (log λ_a − log λ_b)/(λ_a − λ_b).
-        """
-        U, values = self.vectors, self.eigenvalues
-        inner = transpose(U) @ W @ U
-        product = U @ (inner * divided_logarithms(values)) @ transpose(U)
-        return symmetric_part(self.whitening.T @ product @ self.whitening)
-
-
-def divided_logarithms(values: Floats) -> Floats:
-    """(log λ_a − log λ_b)/(λ_a − λ_b), and 1/λ_a where the two are equal; shape (N, n, n)."""
-    a, b = values[:, :, None], values[:, None, :]
-    # log(a/b)/(a − b) = 2 artanh(r)/(r·(a + b)) with r = (a − b)/(a + b), which has no 0/0 in its series.
-    r = (a - b) / (a + b)
-    near = np.abs(r) < 1e-4
-    safe = np.where(near, 0.5, r)
-    return np.asarray(np.where(near, 1.0 + r * r / 3.0, np.arctanh(safe) / safe) * 2.0 / (a + b))
+        """Return the gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ with respect to D_j, (N, n, n)."""
+        return congruence(self.whitening, log_derivative(self.eigenvalues, self.vectors, W))

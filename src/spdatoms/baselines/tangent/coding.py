@@ -10,19 +10,21 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
-from spdatoms.baselines.inputs import check_price, given_dictionary
-from spdatoms.baselines.scores import ScoredClassifier
+from spdatoms.base import SPDEstimator
+from spdatoms.baselines.coders import DictionaryCoder
+from spdatoms.baselines.scores import LabelledAtomsClassifier
 from spdatoms.baselines.tangent._affine_lasso import affine_code
 from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.geometry.half_vectors import vech
 
-#: What the solver aims at, relative to the largest squared distance of an atom.
+#: The tolerance of the solver, relative to the largest squared distance of an atom.
 _TOL = 1e-9
+#: Queries that a thread takes at a time.
+_BLOCK = 4
+_DESCRIPTION = "Riemannian sparse coding"
 
 
 def tangent_codes(
@@ -42,16 +44,18 @@ def tangent_codes(
     atoms : ndarray of shape (N, n, n)
         The D_j.
     alpha : float
-        The price of ‖y‖₁; since Σ y = 1, it is one of negative entries alone.
-    progress : bool
+        The penalty of ‖y‖₁. Since Σ y = 1, only negative entries are penalised.
+    progress : bool, default=False
         Show a progress bar.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Returns
     -------
     codes : ndarray of shape (m, N)
+        The codes, one per row.
     objective : ndarray of shape (m,)
+        The least value for each of the matrices.
     kkt_residual : ndarray of shape (m,)
         The largest violation of the optimality conditions, relative to the largest squared distance
         of an atom or to α, if that is larger.
@@ -63,14 +67,14 @@ def tangent_codes(
         for i, _, solution in _coded(X, D, alpha, part):
             codes[i], objective[i], residual[i] = solution
 
-    run_blocks(code_queries, len(X), 4, n_jobs, progress, "Riemannian sparse coding")
+    run_blocks(code_queries, len(X), _BLOCK, n_jobs, progress, _DESCRIPTION)
     return codes, objective, residual
 
 
 def _coded(
     X: FloatArray, D: Floats, alpha: float, part: slice
 ) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
-    """Give i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
+    """Yield i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
     for i in range(part.start, part.stop):
         tangents = Tangents.at(np.asarray(X[i], np.float64), D)
         B = vech(tangents.matrices, weighted=True)
@@ -85,24 +89,27 @@ class RiemannianCoding(SPDEstimator):
     n_jobs: int | None
     atoms_: FloatArray
 
+    def _codes(self, X: FloatArray) -> Floats:
+        return self._code(X)[0]
+
     def _code(self, X: FloatArray) -> tuple[Floats, Floats, Floats]:
         return tangent_codes(
             X, self.atoms_, float(self.alpha), progress=bool(self.verbose), n_jobs=self.n_jobs
         )
 
 
-class RiemannianSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RiemannianCoding):
+class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
     """min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, the norm and log affine-invariant.
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), optional
+    dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms.
-    alpha : float
-        The price of ‖y‖₁.
-    verbose : int
+    alpha : float, default=0.1
+        The penalty of ‖y‖₁.
+    verbose : int, default=0
         1 shows a progress bar.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -115,7 +122,7 @@ class RiemannianSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, R
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.riemannian import RiemannianSparseCoder
+    >>> from spdatoms.baselines import RiemannianSparseCoder
     >>> D = np.array([np.eye(2), 16.0 * np.eye(2)])
     >>> RiemannianSparseCoder(D).fit(D).transform(2.0 * D[:1]).round(6)
     array([[0.75, 0.25]])
@@ -133,37 +140,21 @@ class RiemannianSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, R
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> RiemannianSparseCoder:
-        """Keep the dictionary, which is X (N, n, n) if none was given."""
-        check_price(self.alpha)
-        X = self._check_training_matrices(X)
-        self.atoms_ = given_dictionary(self.dictionary, X)
-        return self
 
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        X = self._check_queries(X)
-        return self._code(X)[0].astype(np.result_type(X, self.atoms_), copy=False)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
-
-
-class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
+class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     """The class c with the least ‖Σ_{j∈c} y_j log_X(D_j) / Σ_{j∈c} y_j‖_X, y the code of X.
 
-    The training matrices are the labelled atoms, and the part of a class is brought back to the affine
-    constraint. A class without a positive share of the code comes after all the others, by its nearest
-    atom.
+    The training matrices are the labelled atoms. The part of a class is divided by its sum, so that it
+    satisfies the affine constraint. Classes without a positive share of the code come after the others,
+    in the order of the distance of their nearest atom.
 
     Parameters
     ----------
-    alpha : float
-        The price of ‖y‖₁.
-    verbose : int
+    alpha : float, default=0.1
+        The penalty of ‖y‖₁.
+    verbose : int, default=0
         1 shows a progress bar.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -178,7 +169,7 @@ class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.riemannian import RiemannianSparseClassifier
+    >>> from spdatoms.baselines import RiemannianSparseClassifier
     >>> X = np.array([np.diag([1.0, 4.0]), np.diag([4.0, 1.0])])
     >>> RiemannianSparseClassifier().fit(X, ["tall", "wide"]).predict(1.1 * X[::-1])
     array(['wide', 'tall'], dtype='<U4')
@@ -188,14 +179,6 @@ class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
         self.alpha = alpha
         self.verbose = verbose
         self.n_jobs = n_jobs
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> RiemannianSparseClassifier:
-        """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
-        check_price(self.alpha)
-        X = self._check_training_matrices(X)
-        self.classes_, self._atom_classes = check_labels(y, len(X))
-        self.atoms_ = X
-        return self
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the residuals of the classes."""
@@ -208,7 +191,7 @@ class RiemannianSparseClassifier(ScoredClassifier, RiemannianCoding):
                 scores[i] = -_class_residuals(B, y, members)
 
         progress = bool(self.verbose)
-        run_blocks(score_queries, len(X), 4, self.n_jobs, progress, "Riemannian sparse coding")
+        run_blocks(score_queries, len(X), _BLOCK, self.n_jobs, progress, _DESCRIPTION)
         return scores
 
 

@@ -10,20 +10,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_integer
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
-from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.baselines.inputs import check_price
+from spdatoms.baselines.coders import DictionaryLearner
 from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.baselines.tangent.coding import RiemannianCoding, tangent_codes
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.divergences import get_divergence
-from spdatoms.geometry.geodesics import AffineGeodesics, congruence
-from spdatoms.geometry.spectral import cholesky
+from spdatoms.geometry.geodesics import AffineGeodesics
+from spdatoms.geometry.spectral import cholesky, congruence
 
 _HALVINGS = 25
 
@@ -49,9 +46,7 @@ def tangent_gradient(X: Floats, atoms: Floats, codes: Floats) -> Floats:
     return gradient
 
 
-class RiemannianDictionaryLearning(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, RiemannianCoding
-):
+class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
     """min_{D,Y} Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖² + α‖y_i‖₁ over Σ_j y_ij = 1.
 
     Exact coding and steps of Riemannian gradient descent of all atoms alternate; no half-step raises
@@ -59,22 +54,22 @@ class RiemannianDictionaryLearning(
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=16
         The number N of atoms.
-    alpha : float
-        The price of ‖y‖₁.
-    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n)
+    alpha : float, default=0.1
+        The penalty of ‖y‖₁.
+    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n), default="random"
         The first atoms: random training matrices, centres of k-means under the affine-invariant
         distance, or given ones.
-    max_iter : int
-        The most iterations, each of a coding and a step of all atoms.
-    tol : float
+    max_iter : int, default=30
+        The greatest number of iterations, each a coding and a step of all atoms.
+    tol : float, default=1e-4
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None
-        For the first atoms.
-    verbose : int
-        1 shows a progress bar.
-    n_jobs : int, optional
+    random_state : int, Generator, RandomState or None, default=None
+        The source of randomness for the first atoms.
+    verbose : int, default=0
+        1 shows a progress bar with the objective.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -91,7 +86,7 @@ class RiemannianDictionaryLearning(
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.riemannian_learning import RiemannianDictionaryLearning
+    >>> from spdatoms.baselines import RiemannianDictionaryLearning
     >>> G = np.random.default_rng(0).standard_normal((20, 3, 12))
     >>> X = G @ G.swapaxes(1, 2) / 12
     >>> learner = RiemannianDictionaryLearning(n_atoms=3, max_iter=4, random_state=0).fit(X)
@@ -119,16 +114,6 @@ class RiemannianDictionaryLearning(
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> RiemannianDictionaryLearning:
-        """Learn the atoms from X (m, n, n)."""
-        check_price(self.alpha)
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("max_iter", self.max_iter, 1)
-        X = self._check_training_matrices(X)
-        with one_blas_thread():
-            self.atoms_ = self._learn(np.ascontiguousarray(X, np.float64)).astype(X.dtype)
-        return self
-
     def _learn(self, X: Floats) -> Floats:
         rng, metric = generator(self.random_state), get_divergence("riemann")
         atoms = first_atoms(X, self.init, self.n_atoms, metric, rng, self.n_jobs)
@@ -138,33 +123,24 @@ class RiemannianDictionaryLearning(
             for _ in range(self.max_iter):
                 codes, losses, _ = tangent_codes(X, atoms, alpha, n_jobs=self.n_jobs)
                 objective.append(float(losses.sum()))
-                atoms, fall, step = _descend(X, atoms, codes, 2.0 * step)
-                objective.append(objective[-1] - fall)
-                advance(1)
+                atoms, decrease, step = _descend(X, atoms, codes, 2.0 * step)
+                objective.append(objective[-1] - decrease)
+                advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - objective[-1] <= self.tol * objective[-1]:
                     break
         self.objective_ = np.array(objective)
         self.n_iter_ = len(objective) // 2
         return atoms
 
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
-        return self._code(X)[0].astype(np.result_type(X, self.atoms_), copy=False)
-
-    def score(self, X: ArrayLike, y: object = None) -> float:
-        """Return minus the mean of ‖Σ_j y_j log_X(D_j)‖² + α‖y‖₁ over X (m, n, n): greater is better."""
-        return -float(self._code(self._check_queries(X))[1].mean())
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
+    def _objectives(self, X: FloatArray) -> Floats:
+        """‖Σ_j y_j log_X(D_j)‖² + α‖y‖₁."""
+        return self._code(X)[1]
 
 
 def _descend(
     X: Floats, atoms: Floats, codes: Floats, first_step: float
 ) -> tuple[Floats, float, float]:
-    """Go down the geodesics of steepest descent; return the atoms, by how much it fell, and the step."""
+    """Follow the geodesics of steepest descent; return the atoms, the decrease and the step."""
     L = cholesky(atoms)
     # Twice the squared codes would be the curvature of an atom if the space were flat.
     weights = 2.0 * (codes**2).sum(axis=0)
@@ -174,8 +150,8 @@ def _descend(
     before, t = tangent_loss(X, atoms, codes), min(first_step, 1.0)
     for _ in range(_HALVINGS):
         moved = curve.points(t)
-        fall = before - tangent_loss(X, moved, codes)
-        if fall > 0:
-            return moved, fall, t
+        decrease = before - tangent_loss(X, moved, codes)
+        if decrease > 0:
+            return moved, decrease, t
         t *= 0.5
     return atoms, 0.0, t

@@ -1,1 +1,1 @@
-"""Tensor sparse coding: codes and dictionaries under the Burg divergence."""
+"""Tensor sparse coding: non-negative codes and dictionaries under the Burg divergence."""

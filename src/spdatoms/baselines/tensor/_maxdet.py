@@ -14,7 +14,7 @@ from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.half_vectors import unvech, vech
-from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+from spdatoms.geometry.spectral import cholesky, congruence, whitened
 from spdatoms.lasso.certificate import Certificate
 
 #: Queries that a thread takes at a time.
@@ -32,7 +32,7 @@ class TensorCodes:
     codes : ndarray of shape (m, N)
         y ≥ 0.
     certificate : Certificate
-        Its ``objective`` is B(Σ y_j D_j, X) + λ Σ y_j, with the Burg divergence B, its
+        Its ``objective`` is B(Σ y_j D_j, X) + α Σ y_j, with the Burg divergence B. Its
         ``kkt_residual`` is relative: max_j |min(c_j y_j, g_j/c_j)| with the gradient g, and the share
         of the duality gap that the bound causes.
     multipliers : ndarray of shape (m, n, n)
@@ -45,10 +45,10 @@ class TensorCodes:
 
 
 class MaxdetDictionary:
-    """min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + λ) − logdet(Σ_j y_j D_j) for many X over one dictionary.
+    """min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + α) − logdet(Σ_j y_j D_j) for many X over one dictionary.
 
-    The problem does not change when atoms and queries go through the same congruence. That which makes
-    the mean of the atoms the identity takes away units and most of the condition number.
+    A congruence of all atoms and queries does not change the problem. The one that makes the mean of the
+    atoms the identity removes units and most of the condition number.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class MaxdetDictionary:
 
     def in_frame(self, X: Floats) -> Floats:
         """Return X (m, n, n) after the congruence that makes the mean atom the identity."""
-        return np.ascontiguousarray(symmetric_part(self.frame @ X @ transpose(self.frame)))
+        return np.ascontiguousarray(whitened(self.frame, X))
 
     def code(
         self,
@@ -81,10 +81,10 @@ class MaxdetDictionary:
         progress: bool = False,
         n_jobs: int | None = None,
     ) -> TensorCodes:
-        """Return the codes of X (m, n, n), of which `check_spd` has approved.
+        """Return the codes of X (m, n, n), which were checked.
 
-        With ``bounded``, Σ_j y_j D_j ⪯ X holds as well. ``tol`` is the duality gap that is allowed,
-        over n.
+        With ``bounded``, Σ_j y_j D_j ⪯ X holds as well. ``tol`` is the greatest duality gap, divided
+        by n.
         """
         queries = self.in_frame(np.ascontiguousarray(X, np.float64))
         m, n = queries.shape[:2]
@@ -101,8 +101,8 @@ class MaxdetDictionary:
 
         run_blocks(code_queries, m, _BLOCK, n_jobs, progress, "tensor sparse coding")
         codes /= costs
-        Z = transpose(self.frame) @ unvech(multipliers, weighted=True) @ self.frame
-        return TensorCodes(codes, _certify(report, codes, queries, n, tol), symmetric_part(Z))
+        Z = congruence(self.frame, unvech(multipliers, weighted=True))
+        return TensorCodes(codes, _certify(report, codes, queries, n, tol), Z)
 
     def _code_one(
         self,
@@ -127,7 +127,7 @@ class MaxdetDictionary:
 
 
 def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float) -> Certificate:
-    """cᵀy − logdet M + logdet X − n = B(M, X) + λ‖y‖₁."""
+    """Return the certificate, with cᵀy − logdet M + logdet X − n = B(M, X) + α‖y‖₁ as objective."""
     converged = (report[:, GAP] <= tol * n) & (report[:, RESIDUAL] <= tol)
     certificate = Certificate(
         kkt_residual=report[:, RESIDUAL].copy(),
@@ -137,7 +137,7 @@ def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float)
         rounds=report[:, ROUNDS].astype(np.int64),
         converged=converged,
     )
-    # What rounding leaves of a hard problem is not worth a word.
+    # Gaps of the size of rounding errors need no warning.
     short = np.flatnonzero(report[:, GAP] > max(tol, 1e-6) * n)
     if len(short):
         worst = short[report[short, GAP].argmax()]

@@ -1,8 +1,8 @@
 """Updates of the atoms of tensor sparse coding at fixed codes: the loss never increases.
 
-With M_i = Σ_j y_ij D_j the loss is Σ_i B(M_i, X_i) + λ Σ_ij y_ij tr(D_j)/τ, convex in all atoms. The last
-term is the price of the codes that atoms of trace τ would have, so that atoms cannot grow to make their
-codes cheap; afterwards they are given that trace and their codes the factor.
+With M_i = Σ_j y_ij D_j the loss is Σ_i B(M_i, X_i) + α Σ_ij y_ij tr(D_j)/τ, convex in all atoms. The last
+term is the penalty of the codes that atoms of trace τ would have, so that atoms do not grow to make the
+penalty of their codes small. Afterwards the atoms get that trace, and their codes the factor.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ import numpy as np
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.functions import geodesic
-from spdatoms.geometry.geodesics import AffineGeodesics, congruence
-from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+from spdatoms.geometry.geodesics import AffineGeodesics
+from spdatoms.geometry.spectral import (
+    cholesky,
+    congruence,
+    inverse_cholesky,
+    symmetric_part,
+    transpose,
+    whitened,
+)
 
-#: Of a residual X − R, no eigenvalue relative to X is taken below this.
+#: Eigenvalues of a residual X − R relative to X are raised to at least this.
 _LEAST_RESIDUAL = 1e-2
-#: Halvings of a step before it is given up.
+#: Halvings of a step before the update is given up.
 _HALVINGS = 25
 
 
@@ -40,8 +47,8 @@ class TensorData:
     def of(cls, X: Floats, alpha: float, bounded: bool) -> TensorData:
         """Prepare X (m, n, n); the atoms will have its mean trace."""
         trace = float(np.einsum("mii->m", X).mean())
-        whitening = np.asarray(np.linalg.inv(cholesky(X)), np.float64)
-        return cls(X, inverse(X), whitening, log_determinant(X), alpha, trace, bounded)
+        logdets = log_determinant(X)
+        return cls(X, inverse(X), inverse_cholesky(X), logdets, alpha, trace, bounded)
 
     def part(self, rows: Indices) -> TensorData:
         """Return the same for some of the matrices."""
@@ -50,19 +57,19 @@ class TensorData:
             self.alpha, self.trace, self.bounded,
         )  # fmt: skip
 
-    def losses(self, M: Floats, prices: Floats) -> tuple[Floats, Floats]:
-        """B(sM, X) + s·price of every matrix, and s: 1, or what brings sM under the bound."""
+    def losses(self, M: Floats, penalties: Floats) -> tuple[Floats, Floats]:
+        """Return B(sM, X) + s·penalty of every matrix, and s: 1, or less where the bound needs it."""
         s = np.ones(len(M))
         if self.bounded:
-            whitened = symmetric_part(self.whitening @ M @ transpose(self.whitening))
-            s = np.minimum(1.0, 1.0 / np.linalg.eigvalsh(whitened)[:, -1])
+            eigenvalues = np.linalg.eigvalsh(whitened(self.whitening, M))
+            s = np.minimum(1.0, 1.0 / eigenvalues[:, -1])
         n = M.shape[-1]
-        linear = np.einsum("mij,mij->m", self.inverses, M) + prices
+        linear = np.einsum("mij,mij->m", self.inverses, M) + penalties
         logdets = log_determinant(M) - self.logdets
         return s * linear - logdets - n * np.log(s) - n, s
 
-    def prices(self, atoms: Floats, codes: Floats) -> Floats:
-        """λ Σ_j y_ij tr(D_j)/τ."""
+    def penalties(self, atoms: Floats, codes: Floats) -> Floats:
+        """α Σ_j y_ij tr(D_j)/τ."""
         return np.asarray(codes @ (np.einsum("jii->j", atoms) * (self.alpha / self.trace)))
 
 
@@ -73,7 +80,7 @@ def combine(codes: Floats, atoms: Floats) -> Floats:
 
 def dictionary_loss(data: TensorData, atoms: Floats, codes: Floats) -> tuple[float, Floats]:
     """Return the loss, and the codes scaled so that they keep the bound."""
-    losses, s = data.losses(combine(codes, atoms), data.prices(atoms, codes))
+    losses, s = data.losses(combine(codes, atoms), data.penalties(atoms, codes))
     return float(losses.sum()), codes * s[:, None]
 
 
@@ -84,7 +91,7 @@ def normalised(data: TensorData, atoms: Floats, codes: Floats) -> tuple[Floats, 
 
 
 def gradient(data: TensorData, atoms: Floats, codes: Floats, multipliers: Floats) -> Floats:
-    """∂/∂D_j = Σ_i y_ij (X_i⁻¹ − M_i⁻¹ + Z_i + λ/τ·I), with the multipliers Z of the bound."""
+    """∂/∂D_j = Σ_i y_ij (X_i⁻¹ − M_i⁻¹ + Z_i + α/τ·I), with the multipliers Z of the bound."""
     used = codes.any(axis=1)
     slopes = data.inverses + multipliers + (data.alpha / data.trace) * np.eye(atoms.shape[-1])
     slopes[used] -= inverse(combine(codes[used], atoms))
@@ -109,8 +116,8 @@ def atom_by_atom_update(
 ) -> tuple[Floats, Floats, float]:
     """Move one atom after the other towards (Σ_i y_ij E_i⁻¹ / |ω|)⁻¹, as K-SVD does for vectors.
 
-    E_i = X_i − Σ_{k≠j} y_ik D_k is what the other atoms leave to atom j of a matrix i ∈ ω that uses it;
-    the proposal minimises Σ_{i∈ω} B(y_ij D, E_i).
+    E_i = X_i − Σ_{k≠j} y_ik D_k is what the other atoms leave of a matrix i ∈ ω that uses atom j. The
+    new atom minimises Σ_{i∈ω} B(y_ij D, E_i).
     """
     atoms, codes = atoms.copy(), codes.copy()
     for j in range(len(atoms)):
@@ -135,9 +142,7 @@ def _atom_of_residuals(data: TensorData, atoms: Floats, codes: Floats, j: int) -
     others = codes.copy()
     others[:, j] = 0.0
     W = data.whitening
-    eigenvalues, U = np.linalg.eigh(
-        np.eye(atoms.shape[-1]) - symmetric_part(W @ combine(others, atoms) @ transpose(W))
-    )
+    eigenvalues, U = np.linalg.eigh(np.eye(atoms.shape[-1]) - whitened(W, combine(others, atoms)))
     F = transpose(U) @ W / np.sqrt(np.maximum(eigenvalues, _LEAST_RESIDUAL))[:, :, None]
     P = np.einsum("m,mab,mac->bc", codes[:, j] / len(codes), F, F)
     return np.asarray(inverse(symmetric_part(P)[None])[0])
@@ -150,7 +155,7 @@ def _descend(
     codes: Floats,
     first_step: float,
 ) -> tuple[Floats, Floats, float, float]:
-    """Halve the step until the loss falls; without success everything stays."""
+    """Halve the step until the loss falls; if it never does, return the old atoms."""
     before, _ = dictionary_loss(data, atoms, codes)
     t = first_step
     for _ in range(_HALVINGS):

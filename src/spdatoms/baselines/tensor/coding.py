@@ -6,20 +6,18 @@ matrices*, IEEE TPAMI 36 (3), 2014; *Positive definite dictionary learning for r
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, check_labels
-from spdatoms.baselines.inputs import check_price, given_dictionary
-from spdatoms.baselines.scores import ScoredClassifier
+from spdatoms.base import SPDEstimator
+from spdatoms.baselines.coders import DictionaryCoder
+from spdatoms.baselines.scores import LabelledAtomsClassifier
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.baselines.tensor._updates import combine
 from spdatoms.geometry.batched import inverse, log_determinant
+from spdatoms.lasso.certificate import Certificate
 
 
 class TensorCoding(SPDEstimator):
@@ -31,6 +29,9 @@ class TensorCoding(SPDEstimator):
     n_jobs: int | None
 
     atoms_: FloatArray
+
+    def _codes(self, X: FloatArray) -> Floats:
+        return self._code(X).codes
 
     def _code(self, X: FloatArray) -> TensorCodes:
         with one_blas_thread():
@@ -46,23 +47,23 @@ class TensorCoding(SPDEstimator):
         )
 
 
-class TensorSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TensorCoding):
+class TensorSparseCoder(TensorCoding, DictionaryCoder):
     """min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + α) − logdet(Σ_j y_j D_j): tensor sparse coding.
 
     Up to a constant it is B(Σ_j y_j D_j, X) + α‖y‖₁ with the Burg divergence B. A code is never zero,
-    because the matrix zero is infinitely far from every X.
+    because the zero matrix is infinitely far from every X.
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), optional
+    dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms.
-    alpha : float
-        The price of ‖y‖₁. With atoms of the size of the queries, ‖y‖₁ is about 1.
-    bounded : bool
-        Ask for Σ_j y_j D_j ⪯ X as well, as the original authors do.
-    verbose : int
+    alpha : float, default=0.01
+        The penalty of ‖y‖₁. With atoms of the size of the queries, ‖y‖₁ is about 1.
+    bounded : bool, default=False
+        Require Σ_j y_j D_j ⪯ X as well, as the original authors do.
+    verbose : int, default=0
         1 shows a progress bar.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -75,7 +76,7 @@ class TensorSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tenso
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.tensor import TensorSparseCoder
+    >>> from spdatoms.baselines import TensorSparseCoder
     >>> D = np.array([np.diag([1.0, 4.0]), np.diag([4.0, 1.0])])
     >>> TensorSparseCoder(D, alpha=0.0).fit(D).transform(D[:1] + 2 * D[1:]).round(6)
     array([[1., 2.]])
@@ -95,44 +96,42 @@ class TensorSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Tenso
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> TensorSparseCoder:
-        """Prepare the dictionary, which is X (N, n, n) if none was given."""
-        check_price(self.alpha)
-        X = self._check_training_matrices(X)
-        self.atoms_ = given_dictionary(self.dictionary, X)
-        return self
+    def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
+        """Return sparse codes and how good they are.
 
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, N)."""
-        return self.transform_certified(X)[0]
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
 
-    def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Any]:
-        """Return the codes of X (m, n, n) and a `Certificate` with duality gap and optimality of each."""
-        X = self._check_queries(X)
+        Returns
+        -------
+        codes : ndarray of shape (m, N)
+            The codes, one per row.
+        certificate : Certificate
+            The duality gap and the optimality of each code.
+        """
+        X = self.check_queries(X)
         coded = self._code(X)
         dtype = np.result_type(X, self.atoms_)
         return coded.codes.astype(dtype, copy=False), coded.certificate
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
 
-
-class TensorSparseClassifier(ScoredClassifier, TensorCoding):
+class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     """The class c with the least Burg divergence B(Σ_{j∈c} y_j D_j, X), y the tensor sparse code of X.
 
-    The training matrices are the labelled atoms. A class that the code leaves out comes after all those
-    that it uses, by the divergence of its best atom.
+    The training matrices are the labelled atoms. Classes that the code does not use come after those
+    that it uses, in the order of the divergence of their best atom.
 
     Parameters
     ----------
-    alpha : float
-        The price of ‖y‖₁.
-    bounded : bool
-        Ask for Σ_j y_j D_j ⪯ X as well.
-    verbose : int
+    alpha : float, default=0.01
+        The penalty of ‖y‖₁.
+    bounded : bool, default=False
+        Require Σ_j y_j D_j ⪯ X as well.
+    verbose : int, default=0
         1 shows a progress bar.
-    n_jobs : int, optional
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -147,7 +146,7 @@ class TensorSparseClassifier(ScoredClassifier, TensorCoding):
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.tensor import TensorSparseClassifier
+    >>> from spdatoms.baselines import TensorSparseClassifier
     >>> X = np.array([np.diag([1.0, 4.0]), np.diag([4.0, 1.0])])
     >>> TensorSparseClassifier().fit(X, ["tall", "wide"]).predict(3.0 * X[::-1])
     array(['wide', 'tall'], dtype='<U4')
@@ -165,14 +164,6 @@ class TensorSparseClassifier(ScoredClassifier, TensorCoding):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> TensorSparseClassifier:
-        """Make labelled atoms of the matrices X (m, n, n) with labels y (m,)."""
-        check_price(self.alpha)
-        X = self._check_training_matrices(X)
-        self.classes_, self._atom_classes = check_labels(y, len(X))
-        self.atoms_ = X
-        return self
-
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the divergences of the classes' parts."""
         with one_blas_thread():
@@ -183,7 +174,7 @@ class TensorSparseClassifier(ScoredClassifier, TensorCoding):
     def _scores_of_codes(
         self, dictionary: MaxdetDictionary, X: FloatArray, codes: Floats
     ) -> Floats:
-        # log det and trace do not change with the frame, in which nothing is badly scaled.
+        # The frame changes neither log det nor trace, and in it nothing is badly scaled.
         D = dictionary.atoms
         queries = dictionary.in_frame(np.ascontiguousarray(X, np.float64))
         inverses, logdets = inverse(queries), log_determinant(queries)

@@ -1,4 +1,4 @@
-"""Dictionaries for tensor sparse coding: atoms D_j that make Σ_i min_y B(Σ_j y_j D_j, X_i) + α‖y‖₁ small.
+"""Dictionaries for tensor sparse coding: atoms D_j for which Σ_i min_y B(Σ_j y_j D_j, X_i) + α‖y‖₁ is small.
 
 R. Sivalingam, D. Boley, V. Morellas, N. Papanikolopoulos: *Positive definite dictionary learning for
 region covariances*, ICCV 2011.
@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_integer
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
-from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.baselines.inputs import check_price
+from spdatoms.baselines.coders import DictionaryLearner
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary
 from spdatoms.baselines.tensor._updates import TensorData, atom_by_atom_update, gradient_update
 from spdatoms.baselines.tensor.coding import TensorCoding
@@ -27,34 +24,34 @@ from spdatoms.divergences import get_divergence
 _UPDATES = ("gradient", "ksvd")
 
 
-class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, TensorCoding):
+class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
     """min_{D,Y≥0} Σ_i B(Σ_j y_ij D_j, X_i) + α‖y_i‖₁ over atoms of one trace, B the Burg divergence.
 
     Exact coding and updates of the atoms alternate; no half-step raises the objective.
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=16
         The number N of atoms.
-    alpha : float
-        The price of ‖y‖₁. Atoms have the mean trace of the training matrices.
-    update : {"gradient", "ksvd"}
+    alpha : float, default=0.01
+        The penalty of ‖y‖₁. Atoms have the mean trace of the training matrices.
+    update : {"gradient", "ksvd"}, default="gradient"
         A step of Riemannian gradient descent for all atoms at once, or one atom after the other from
         what the others leave of the matrices that use it; both with a line search.
-    bounded : bool
-        Ask for Σ_j y_j D_j ⪯ X as well.
-    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n)
+    bounded : bool, default=False
+        Require Σ_j y_j D_j ⪯ X as well.
+    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n), default="random"
         The first atoms: random training matrices, centres of k-means under the Stein divergence, or
         given ones.
-    max_iter : int
-        The most iterations, each of a coding and an update of all atoms.
-    tol : float
+    max_iter : int, default=30
+        The greatest number of iterations, each a coding and an update of all atoms.
+    tol : float, default=1e-4
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None
-        For the first atoms.
-    verbose : int
-        1 shows a progress bar.
-    n_jobs : int, optional
+    random_state : int, Generator, RandomState or None, default=None
+        The source of randomness for the first atoms.
+    verbose : int, default=0
+        1 shows a progress bar with the objective.
+    n_jobs : int, default=None
         The number of threads.
 
     Attributes
@@ -71,7 +68,7 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     Examples
     --------
     >>> import numpy as np
-    >>> from spdatoms.baselines.tensor_learning import TensorDictionaryLearning
+    >>> from spdatoms.baselines import TensorDictionaryLearning
     >>> G = np.random.default_rng(0).standard_normal((30, 3, 12)) * np.array([[1.0], [2.0], [4.0]])
     >>> X = G @ G.swapaxes(1, 2) / 12
     >>> learner = TensorDictionaryLearning(n_atoms=4, max_iter=5, random_state=0).fit(X)
@@ -103,18 +100,10 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.verbose = verbose
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> TensorDictionaryLearning:
-        """Learn the atoms from X (m, n, n)."""
-        check_price(self.alpha)
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("max_iter", self.max_iter, 1)
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.update not in _UPDATES:
             raise ValueError(f"update must be one of {', '.join(_UPDATES)}; got {self.update!r}.")
-        X = self._check_training_matrices(X)
-        with one_blas_thread():
-            atoms = self._learn(np.ascontiguousarray(X, np.float64))
-        self.atoms_ = atoms.astype(X.dtype)
-        return self
 
     def _learn(self, X: Floats) -> Floats:
         data = TensorData.of(X, float(self.alpha), bool(self.bounded))
@@ -139,26 +128,16 @@ class TensorDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 else:
                     atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
                 objective.append(min(loss, objective[-1]))
-                advance(1)
+                advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - loss <= self.tol * abs(loss):
                     break
         self.objective_ = np.array(objective)
         self.n_iter_ = len(objective) // 2
         return atoms
 
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return the codes of X (m, n, n), one a row, shape (m, n_atoms)."""
-        X = self._check_queries(X)
-        dtype = np.result_type(X, self.atoms_)
-        return self._code(X).codes.astype(dtype, copy=False)
-
-    def score(self, X: ArrayLike, y: object = None) -> float:
-        """Return minus the mean of B(Σ_j y_j D_j, X) + α‖y‖₁ over X (m, n, n): greater is better."""
-        return -float(self._code(self._check_queries(X)).certificate.objective.mean())
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
+    def _objectives(self, X: FloatArray) -> Floats:
+        """B(Σ_j y_j D_j, X) + α‖y‖₁."""
+        return self._code(X).certificate.objective
 
 
 def _reseed(atoms: Floats, codes: Floats, X: Floats, losses: Floats, trace: float) -> Floats:

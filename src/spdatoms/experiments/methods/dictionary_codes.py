@@ -1,4 +1,4 @@
-"""Codes over a dictionary whose parameters are chosen on the matrices that the dictionary is made of."""
+"""Codes over a dictionary, with parameters chosen on the matrices that the dictionary is made of."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.neighbors import NearestNeighbors
 
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.experiments.division import halves
 from spdatoms.kernels.bandwidth import subsample_beta
 
 Codes = Floats
@@ -26,18 +27,31 @@ LEARNED, KMEANS = "learned", "k-means"
 
 
 class ChosenCodes(BaseEstimator, ABC):
-    """Codes with parameters for which nearest codes are most often of the same class.
+    """Codes with the parameters for which the nearest code is most often of the same class.
 
-    They are the ones for which the codes of a held-out half of the training matrices find most
-    nearest neighbours of their own class among themselves, over a dictionary of the other half. Then
-    the dictionary is made of all of them.
+    Every choice of parameters makes a dictionary of one half of the training matrices and codes the
+    other half. The choice with the most nearest neighbours of the same class among these codes wins;
+    with it the dictionary is made of all the training matrices.
     """
 
     random_state: int
     max_iter: int
 
     def fit(self, X: FloatArray, y: NDArray[Any]) -> ChosenCodes:
-        """Choose the parameters, and make the dictionary of X (m, n, n) with labels y (m,)."""
+        """Choose the parameters and make the dictionary.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            SPD matrices.
+        y : ndarray of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        ChosenCodes
+            The estimator itself.
+        """
         first, second = halves(y, np.random.default_rng(self.random_state))
         choices = self._choices()
         coders = self._coders(X[first], choices)
@@ -47,7 +61,18 @@ class ChosenCodes(BaseEstimator, ABC):
         return self
 
     def transform(self, X: FloatArray) -> Codes:
-        """Return the codes of X (m, n, n), one a row."""
+        """Return codes.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n_atoms)
+            The codes, one per row.
+        """
         codes: Codes = self.coder_.transform(X)
         return codes
 
@@ -63,25 +88,25 @@ class ChosenCodes(BaseEstimator, ABC):
 class KernelDictionaryCodes(ChosenCodes):
     """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, or centres of k-means.
 
-    Whatever the atoms are, the codes are those of `SPDSparseCoder`; β and α are chosen.
+    For both kinds of atoms the codes are those of `SPDSparseCoder`; β and α are chosen.
 
     Parameters
     ----------
-    atoms : {"learned", "k-means"}
+    atoms : {"learned", "k-means"}, default="learned"
         `SPDDictionaryLearning`, or the affine-invariant centres of `SPDKMeans`.
-    metric : str
+    metric : str, default="stein"
         The divergence of the kernel.
-    n_atoms : int
+    n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float
+    beta_factors : tuple of float, default=(0.1, 0.3, 1.0, 3.0)
         The β to try, as multiples of the automatic one.
-    alphas : tuple of float
+    alphas : tuple of float, default=(0.001, 0.003, 0.01, 0.03)
         The α to try.
-    max_iter : int
-        The most iterations of learning.
-    random_state : int
-        For the halves and the first atoms.
-    n_jobs : int, optional
+    max_iter : int, default=30
+        The greatest number of iterations of learning.
+    random_state : int, default=0
+        The seed of the halves and of the first atoms.
+    n_jobs : int, default=None
         The number of threads.
     """
 
@@ -132,15 +157,15 @@ class KSVDCodes(ChosenCodes):
 
     Parameters
     ----------
-    n_atoms : int
+    n_atoms : int, default=24
         The size of the dictionary.
-    nonzeros : tuple of int
-        The numbers of non-zeros in a code to try.
-    max_iter : int
-        The most iterations of learning.
-    random_state : int
-        For the halves and the first atoms.
-    n_jobs : int, optional
+    nonzeros : tuple of int, default=(2, 4, 8, 12)
+        The numbers of non-zeros per code to try.
+    max_iter : int, default=30
+        The greatest number of iterations of learning.
+    random_state : int, default=0
+        The seed of the halves and of the first atoms.
+    n_jobs : int, default=None
         The number of threads.
     """
 
@@ -169,15 +194,6 @@ class KSVDCodes(ChosenCodes):
             LogEuclideanKSVD(self.n_atoms, max_iter=self.max_iter, **choice, **common).fit(X)
             for choice in choices
         ]
-
-
-def halves(y: NDArray[Any], rng: np.random.Generator) -> tuple[Indices, Indices]:
-    """Divide the samples of every class into two random halves."""
-    orders = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
-    return (
-        np.concatenate([order[: len(order) // 2] for order in orders]),
-        np.concatenate([order[len(order) // 2 :] for order in orders]),
-    )
 
 
 def matches(codes: Codes, y: NDArray[Any]) -> float:

@@ -1,4 +1,4 @@
-"""Bags of matrices, described by the largest entries of their codes and told apart by a linear SVM."""
+"""Bags of matrices, described by the largest entries of their codes and classified by a linear SVM."""
 
 from __future__ import annotations
 
@@ -21,15 +21,28 @@ class PooledCodes(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     learner : estimator
-        Learns a dictionary in `fit`, gives codes by `transform`. If there are fewer matrices than it
-        has ``n_atoms``, that is lowered.
+        Learns a dictionary by `fit` and codes by `transform`. Its ``n_atoms`` is lowered if there are
+        fewer matrices.
     """
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
 
     def fit(self, X: Sequence[FloatArray], y: NDArray[Any]) -> PooledCodes:
-        """Learn a dictionary from all matrices of the bags X, and the SVM from the bags."""
+        """Learn a dictionary from the matrices of all bags, and the SVM from the bags.
+
+        Parameters
+        ----------
+        X : sequence of ndarray of shape (n_matrices, n, n)
+            The bags.
+        y : ndarray of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        PooledCodes
+            The estimator itself.
+        """
         matrices = np.concatenate(list(X))
         atoms = min(self.learner.n_atoms, len(matrices))
         self.learner_ = clone(self.learner).set_params(n_atoms=atoms).fit(matrices)
@@ -39,7 +52,17 @@ class PooledCodes(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Sequence[FloatArray]) -> NDArray[Any]:
-        """Return the label of every bag."""
+        """Return the label of every bag.
+
+        Parameters
+        ----------
+        X : sequence of ndarray of shape (n_matrices, n, n)
+            The bags.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
         labels: NDArray[Any] = self.classifier_.predict(self._pooled(X))
         return labels
 

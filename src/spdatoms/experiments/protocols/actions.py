@@ -12,9 +12,9 @@ from spdatoms.experiments.experiment import (
     ACCURACY,
     COVARIANCES,
     Experiment,
+    LabelledViews,
     Method,
     Published,
-    Samples,
     Task,
 )
 from spdatoms.experiments.methods.classifiers import classifiers, cov3dj
@@ -24,7 +24,7 @@ _TRAINING_SUBJECTS = 3
 
 
 class Actions(Experiment):
-    """The motions of three people are known; what are the others doing?"""
+    """The motions of three people train; the actions of the others are to be named."""
 
     name = "actions"
     title = "Action recognition from skeletons"
@@ -49,7 +49,7 @@ class Actions(Experiment):
         Published("RSR-S", {ACCURACY: 97.3}),
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the motions of the paper's actions."""
         from spdatoms.datasets import load_hdm05
         from spdatoms.descriptors import JointCovariance
@@ -64,9 +64,9 @@ class Actions(Experiment):
             "sequences": sequences,
             _SUBJECTS: motions.groups,
         }
-        return {"": Samples(motions.labels, views)}
+        return {"": LabelledViews(motions.labels, views)}
 
-    def most_repeats(self, data: Samples) -> int:
+    def most_repeats(self, data: LabelledViews) -> int:
         """Return the number of ways to choose three subjects that leave somebody to test."""
         people = len(np.unique(data.views[_SUBJECTS]))
         if people <= _TRAINING_SUBJECTS:
@@ -76,7 +76,7 @@ class Actions(Experiment):
             )
         return comb(people, _TRAINING_SUBJECTS)
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take the motions of three subjects to train, those of the others to test."""
         subjects = data.views[_SUBJECTS]
         training = list(combinations(np.unique(subjects), _TRAINING_SUBJECTS))[repeat]

@@ -10,9 +10,9 @@ import numpy as np
 from spdatoms.experiments.experiment import (
     COVARIANCES,
     Experiment,
+    LabelledViews,
     Method,
     Published,
-    Samples,
     Task,
 )
 from spdatoms.experiments.methods.classifiers import classifiers, gabor_src, src
@@ -27,7 +27,7 @@ def _row(method: str, *scores: float) -> Published:
 
 
 class Faces(Experiment):
-    """Three frontal images of each person are known; who is it, turned to the side?"""
+    """Three frontal images of each person train; the person in every turned image is to be named."""
 
     name = "faces"
     title = "Face recognition"
@@ -58,8 +58,8 @@ class Faces(Experiment):
         _row("RSR-S", 79.5, 96.5, 97.5, 86.0, 89.9),
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
-        """Return the faces as ready covariances and as images, whatever is there."""
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
+        """Return the faces as ready covariances, as images, or both, depending on the folder."""
         from spdatoms.datasets import load_feret
 
         if folder is None:
@@ -72,7 +72,7 @@ class Faces(Experiment):
             parts["from images"] = self._from_images(place, on_error)
         return parts
 
-    def _from_images(self, place: Path, on_error: str) -> Samples:
+    def _from_images(self, place: Path, on_error: str) -> LabelledViews:
         from spdatoms.datasets import load_feret
         from spdatoms.descriptors import FaceCovariance
 
@@ -84,7 +84,7 @@ class Faces(Experiment):
         """Return 1: there is one division."""
         return 1
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take the frontal images to train, each of the other poses as a test."""
         poses = data.views[_POSES]
         tests = {pose: data.take(poses == pose) for pose in TESTS}
@@ -95,5 +95,5 @@ class Faces(Experiment):
         return classifiers(src(), gabor_src())
 
 
-def _samples(faces: Any, views: dict[str, Any]) -> Samples:
-    return Samples(faces.labels, {**views, _POSES: faces.groups})
+def _samples(faces: Any, views: dict[str, Any]) -> LabelledViews:
+    return LabelledViews(faces.labels, {**views, _POSES: faces.groups})

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms.experiments.division import halves
 from spdatoms.experiments.experiment import (
     ACCURACY,
     COVARIANCES,
     Experiment,
+    LabelledViews,
     Method,
     Published,
-    Samples,
     Task,
 )
 from spdatoms.experiments.methods.classifiers import classifiers
-from spdatoms.experiments.methods.dictionary_codes import halves
 
 
 class Materials(Experiment):
-    """Half of the photographs of each material are known; what are the others of?"""
+    """Half of the photographs of each material train; the material of the others is to be named."""
 
     name = "materials"
     title = "Material categorisation"
@@ -40,7 +40,7 @@ class Materials(Experiment):
         Published("RSR-S", {ACCURACY: 51.4}, {ACCURACY: 1.9}),
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the photographs inside their masks."""
         from spdatoms.datasets import load_flickr_materials
         from spdatoms.descriptors import MaterialCovariance
@@ -54,9 +54,9 @@ class Materials(Experiment):
             MaterialCovariance().fit_transform([(image, mask)])[0]
             for image, mask in zip(photographs.data, photographs.masks, strict=True)
         ]
-        return {"": Samples(photographs.labels, {COVARIANCES: np.stack(covariances)})}
+        return {"": LabelledViews(photographs.labels, {COVARIANCES: np.stack(covariances)})}
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take a random half of each material to train, the other to test."""
         train, test = halves(data.y, rng)
         return Task(data.take(train), {ACCURACY: data.take(test)})

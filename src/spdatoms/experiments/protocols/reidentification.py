@@ -1,24 +1,25 @@
-"""Person re-identification: the paper's figure of matches by rank on ETHZ."""
+"""Person re-identification: the paper's figure of cumulative matching curves on ETHZ."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
+from spdatoms.experiments.division import drawn
 from spdatoms.experiments.experiment import (
     COVARIANCES,
-    Array,
     Experiment,
+    LabelledViews,
     Method,
     Outcome,
     Published,
-    Samples,
     Setting,
     Task,
     fitted,
+    timed,
 )
 from spdatoms.experiments.methods.classifiers import ranking_classifiers
 
@@ -28,7 +29,7 @@ _TEST = "test"
 
 
 class Reidentification(Experiment):
-    """Ten images of each pedestrian are known; who are the others, in order of likelihood?"""
+    """Ten images of each pedestrian train; all pedestrians are ranked for every other image."""
 
     name = "reidentification"
     title = "Person re-identification"
@@ -40,8 +41,8 @@ class Reidentification(Experiment):
     wants = "the pedestrians of ETHZ (seq1/p001/*.png …)"
     subfolder = "ethz"
     caveat = (
-        "The paper shows curves for sequences 1 and 2 without numbers, with SDALF, RLPP and log-Euclidean "
-        "sparse coding beside; in words: RSR-S is best on both, RSR-J second on sequence 1, and on "
+        "The paper shows curves for sequences 1 and 2 without numbers, compared with SDALF, RLPP and log-Euclidean "
+        "sparse coding; in words: RSR-S is best on both, RSR-J second on sequence 1, and on "
         "sequence 2 below RLPP and SDALF at the first two ranks."
     )
     figure = "cmc"
@@ -50,7 +51,7 @@ class Reidentification(Experiment):
         Published("RSR-S", {"rank 1": 98.7}, part="sequence 3"),
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the pedestrians of every sequence."""
         from spdatoms.datasets import load_ethz
         from spdatoms.descriptors import PersonCovariance
@@ -61,17 +62,15 @@ class Reidentification(Experiment):
         covariances = np.concatenate(
             [PersonCovariance().fit_transform([image]) for image in people.data]
         )
-        everyone = Samples(people.labels, {COVARIANCES: covariances})
+        everyone = LabelledViews(people.labels, {COVARIANCES: covariances})
         return {
             f"sequence {name.removeprefix('seq')}": everyone.take(people.groups == name)
             for name in np.unique(people.groups)
         }
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take ten random images of each person to train, the others to test."""
-        orders = [rng.permutation(np.flatnonzero(data.y == person)) for person in np.unique(data.y)]
-        train = np.concatenate([order[:_TRAINING_IMAGES] for order in orders])
-        test = np.concatenate([order[_TRAINING_IMAGES:] for order in orders])
+        train, test = drawn(data.y, _TRAINING_IMAGES, rng)
         return Task(data.take(train), {_TEST: data.take(test)})
 
     def methods(self) -> dict[str, Method]:
@@ -82,16 +81,14 @@ class Reidentification(Experiment):
         """Return how often the right person is among the best, for a few ranks and as a curve."""
         model, fit_seconds = fitted(method, task, setting)
         test = task.tests[_TEST]
-        start = time.perf_counter()
-        scores = class_scores(model, test.views[method.view])
-        predict_seconds = time.perf_counter() - start
+        scores, predict_seconds = timed(class_scores, model, test.views[method.view])
         curve = matching_curve(scores, model.classes_, test.y)
         ranks = {f"rank {r}": curve[r - 1] for r in _RANKS if r <= len(curve)}
         return Outcome(ranks, fit_seconds, predict_seconds, extra={"cmc": curve})
 
 
 def class_scores(model: Any, X: Array) -> Array:
-    """Return a score for every class, greatest best, (m, n_classes)."""
+    """Return a score for every class, the greatest being the best, (m, n_classes)."""
     scores = np.asarray(model.decision_function(X))
     return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1)
 
@@ -99,6 +96,6 @@ def class_scores(model: Any, X: Array) -> Array:
 def matching_curve(scores: Array, classes: Array, y: Array) -> list[float]:
     """Return the share (%) of queries whose class is among the 1, 2, … classes of the best scores."""
     own = scores[np.arange(len(y)), np.searchsorted(classes, y)]
-    # Of classes with equal scores the right one comes last: nobody gains by not deciding.
+    # Of classes with equal scores the right one counts as the last: ties bring no advantage.
     rank = (scores >= own[:, None]).sum(axis=1)
     return [100.0 * float(np.mean(rank <= r)) for r in range(1, len(classes) + 1)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,18 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.experiment import (
     ACCURACY,
-    Array,
     Experiment,
+    LabelledViews,
     Method,
     Outcome,
     Published,
-    Samples,
     Setting,
     Task,
     fitted,
     percentage,
+    timed,
 )
 
 VOLUMES = "volumes"
@@ -61,7 +61,7 @@ CONFUSIONS = {
 
 
 class Sports(Experiment):
-    """All films but one are known; what is being done in that one?"""
+    """All films but one train; the action of that one is to be named."""
 
     name = "sports"
     title = "Sports actions in films"
@@ -87,7 +87,7 @@ class Sports(Experiment):
         name: (ACTIONS, matrix) for name, matrix in CONFUSIONS.items()
     }
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the covariances of the volumes of every film."""
         from spdatoms.datasets import load_ucf_sports
 
@@ -96,13 +96,13 @@ class Sports(Experiment):
         films = load_ucf_sports(self.place(folder), on_error=on_error)
         volumes = np.empty(len(films), dtype=object)
         volumes[:] = [volume_covariances(film) for film in films.data]
-        return {"": Samples(films.labels, {VOLUMES: volumes})}
+        return {"": LabelledViews(films.labels, {VOLUMES: volumes})}
 
-    def most_repeats(self, data: Samples) -> int:
+    def most_repeats(self, data: LabelledViews) -> int:
         """Return the number of films."""
         return len(data)
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Leave one film out."""
         others = np.arange(len(data)) != repeat
         return Task(data.take(others), {ACCURACY: data.take(~others)})
@@ -117,12 +117,10 @@ class Sports(Experiment):
         return {method.name: method for method in found}
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
-        """Return whether the film is named rightly, and what it was named."""
+        """Return whether the prediction for the film is right, and the prediction."""
         model, fit_seconds = fitted(method, task, setting)
         test = task.tests[ACCURACY]
-        start = time.perf_counter()
-        predicted = model.predict(test.views[method.view])
-        predict_seconds = time.perf_counter() - start
+        predicted, predict_seconds = timed(model.predict, test.views[method.view])
         extra = {"truth": test.y.tolist(), "predicted": np.asarray(predicted).tolist()}
         scores = {ACCURACY: percentage(predicted == test.y)}
         return Outcome(scores, fit_seconds, predict_seconds, extra)

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.experiment import (
     ACCURACY,
     COVARIANCES,
-    Array,
     Experiment,
+    LabelledViews,
     Method,
     Outcome,
     Published,
-    Samples,
     Setting,
     Task,
     percentage,
@@ -27,7 +27,7 @@ from spdatoms.experiments.protocols import _texture_blocks as blocks
 SIZES: tuple[int, ...] = (8, 24, 56, 104, 152)
 _SIZES_EMBEDDED: tuple[int, ...] = (8, 24, 56)
 _LEARN, _GALLERY, _PROBE = 20, 10, 20
-#: Iterations of learning, the same while β and α are being chosen and afterwards.
+#: Iterations of learning, both while β and α are chosen and afterwards.
 _ITERATIONS = 15
 
 
@@ -41,7 +41,7 @@ class Plates:
 
 
 class TextureDictionaries(Experiment):
-    """Blocks of known textures are a gallery of codes; whose are the probes?"""
+    """A gallery of codes of known textures; the texture of every probe is that of the nearest code."""
 
     name = "texture-dictionaries"
     title = "Texture dictionaries"
@@ -65,7 +65,7 @@ class TextureDictionaries(Experiment):
     caveat = (
         "The plates at hand have 300×300 pixels, less than those of the paper, so that random blocks "
         "overlap more and everything is easier to recognise. The paper gives numbers for the best size of "
-        "each method only, the others are read in a figure. The grid of β and α, the 15 iterations of "
+        "each method only, the others can only be read from a figure. The grid of β and α, the 15 iterations of "
         "learning and the coding common to all atoms (correction 'clip') were settled after looking at test "
         "accuracies of one division; with the ridge of the learner in the place of 'clip', k-means with Stein "
         "came level at 104 atoms."
@@ -80,7 +80,7 @@ class TextureDictionaries(Experiment):
     )
 
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Plates]:
-        """Return the plates for every size of the dictionary."""
+        """Return the plates, for every size of the dictionary."""
         from spdatoms.datasets import load_brodatz
         from spdatoms.datasets.textures import photographs
 
@@ -99,9 +99,9 @@ class TextureDictionaries(Experiment):
         cut = [blocks.at_random(image, count, rng) for image in data.images]
         stack = np.stack(cut)
 
-        def share(start: int, stop: int) -> Samples:
+        def share(start: int, stop: int) -> LabelledViews:
             covariances = stack[:, start:stop].reshape(-1, *stack.shape[2:])
-            return Samples(np.repeat(data.labels, stop - start), {COVARIANCES: covariances})
+            return LabelledViews(np.repeat(data.labels, stop - start), {COVARIANCES: covariances})
 
         return Task(
             train=share(_LEARN, _LEARN + _GALLERY),

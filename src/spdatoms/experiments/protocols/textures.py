@@ -6,8 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.experiments.experiment import ACCURACY, COVARIANCES, Experiment, Method, Samples, Task
-from spdatoms.experiments.methods.classifiers import classifiers, quick
+from spdatoms.experiments.division import drawn
+from spdatoms.experiments.experiment import (
+    ACCURACY,
+    COVARIANCES,
+    Experiment,
+    LabelledViews,
+    Method,
+    Task,
+)
+from spdatoms.experiments.methods.classifiers import classifiers
 from spdatoms.experiments.protocols import _texture_blocks as blocks
 
 _SIDE = 256
@@ -15,7 +23,7 @@ _TRAINING_BLOCKS = 5
 
 
 class Textures(Experiment):
-    """Five blocks of each texture are known; whose are the others?"""
+    """Five blocks of each texture train; the texture of every other block is to be named."""
 
     name = "textures"
     title = "Texture classification"
@@ -37,13 +45,13 @@ class Textures(Experiment):
         "The paper shows this experiment as bars without numbers, for nine mosaics; in words: RSR-S and "
         "RSR-J are best everywhere but on 5c, where TSC is slightly better. The plates of 5c and 16c were "
         "identified by matching, those of 10 are probable. 'patches' are the 32×16 training patches of "
-        "Randen's mosaics, 49 a texture; that they are 5v, 5v2, 5v3 and 5m is probable. The mosaics 10v "
+        "Randen's mosaics, 49 per texture; that they are 5v, 5v2, 5v3 and 5m is probable. The mosaics 10v "
         "and 16v are not to be had. The plates at hand have 300×300 pixels; with blocks of their upper left "
         "256×256 pixels, not resampled, RSR-S and RSR-J gain three to four points on 16c: the level depends "
         "on the preparation, the order of the methods hardly."
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Samples]:
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the blocks of every mosaic."""
         from spdatoms.datasets import load_brodatz_mosaics, load_randen, load_textures
 
@@ -62,21 +70,15 @@ class Textures(Experiment):
                 parts[f"{name} patches"] = _samples(covariances, patches.labels)
         return parts
 
-    def task(self, data: Samples, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take five random blocks of each texture to train, the others to test."""
-        orders = [rng.permutation(np.flatnonzero(data.y == label)) for label in np.unique(data.y)]
-        train = np.concatenate([order[:_TRAINING_BLOCKS] for order in orders])
-        test = np.concatenate([order[_TRAINING_BLOCKS:] for order in orders])
+        train, test = drawn(data.y, _TRAINING_BLOCKS, rng)
         return Task(data.take(train), {ACCURACY: data.take(test)})
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers."""
         return classifiers()
 
-    def default_methods(self, embedded: bool) -> list[str]:
-        """Return all methods, or the quick ones for the embedded photographs."""
-        return quick(self.methods()) if embedded else list(self.methods())
 
-
-def _samples(covariances: np.ndarray, labels: np.ndarray) -> Samples:
-    return Samples(labels, {COVARIANCES: covariances})
+def _samples(covariances: np.ndarray, labels: np.ndarray) -> LabelledViews:
+    return LabelledViews(labels, {COVARIANCES: covariances})

@@ -1,4 +1,4 @@
-"""Results of experiments as tables, figures, a page and Markdown."""
+"""Results of experiments as tables, figures, a self-contained page and Markdown."""
 
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.html import report_page, write_folder

@@ -25,7 +25,7 @@ class Picture:
     Parameters
     ----------
     name : str
-        For its file, without an ending.
+        The name of its file, without an ending.
     caption : str
         What it shows, in one sentence.
     figure : matplotlib Figure
@@ -37,7 +37,17 @@ class Picture:
     figure: Any
 
     def render(self, format: str) -> bytes:
-        """Return the picture as "png" or "svg", the same bytes for the same data."""
+        """Return the picture as a file, the same bytes for the same data.
+
+        Parameters
+        ----------
+        format : {"png", "svg"}
+            The format of the file.
+
+        Returns
+        -------
+        bytes
+        """
         buffer = io.BytesIO()
         matplotlib = import_extra("matplotlib", extra="plot")
         with matplotlib.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "path"}):
@@ -47,7 +57,20 @@ class Picture:
 
 
 def pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return the figures that suit an experiment."""
+    """Return the figures of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+        Empty without results.
+    """
     if not results.rows:
         return []
     draw = {"bars": _bars, "sizes": _sizes, "cmc": _cmc, "confusion": _confusion}
@@ -141,7 +164,7 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
-    """Draw the bars, and the confusion matrix of every method: over all its repeats, and published."""
+    """Draw the bars, and the measured and published confusion matrices of every method."""
     from sklearn.metrics import confusion_matrix
 
     found = _bars(experiment, results)

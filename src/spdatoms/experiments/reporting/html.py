@@ -1,4 +1,4 @@
-"""One self-contained page of results, and a folder with everything."""
+"""One self-contained page of results, and a folder with all files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,22 @@ REPORT = "report.html"
 def report_page(
     experiment: Experiment, results: Results, drawn: list[Picture] | None = None
 ) -> str:
-    """Return the page: tables beside published figures, plots, settings, versions and time."""
+    """Return a page with tables, published scores, figures, methods, settings and versions.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    drawn : list of Picture, default=None
+        The figures, if they are drawn already.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
     jinja = import_extra("jinja2", extra="cli")
     environment = jinja.Environment(
         loader=jinja.PackageLoader("spdatoms.experiments.reporting", "templates"),
@@ -44,7 +59,22 @@ def report_page(
 
 
 def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:
-    """Write results.json, results.csv, the figures and report.html; return the files."""
+    """Write results.json, results.csv, the figures and report.html.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    folder : Path
+        Where to write; it is made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     drawn = pictures(experiment, results)
     results.write_json(folder / "results.json")

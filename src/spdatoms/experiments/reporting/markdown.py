@@ -18,7 +18,20 @@ machine: take them as orders of magnitude."""
 
 
 def record(entries: Sequence[tuple[Experiment, Results]], experiment: str) -> str:
-    """Return the document: for every experiment its protocol, tables and remarks."""
+    """Return a document with the protocol, tables and remarks of every experiment.
+
+    Parameters
+    ----------
+    entries : sequence of (Experiment, Results)
+        The experiments and their results.
+    experiment : str
+        The name on the command line, for the head of the document.
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
     head = _HEAD.format(experiment=experiment)
     return "\n\n".join([head, *(_section(*entry) for entry in entries)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Results as tables: method by method, what was measured above what was published."""
+"""Results as tables: for every method the measured scores, and below them the published ones."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Line:
     ----------
     cells : tuple of str
         The name of the method, and numbers.
-    kind : str
-        "measured", "published" (of a method that can be run here) or "cited" (of another system).
+    kind : {"measured", "published", "cited"}, default="measured"
+        "published" is of a method that can be run here, "cited" of another system.
     """
 
     cells: tuple[str, ...]
@@ -57,14 +57,26 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The part, the score, or both, whatever tells columns apart."""
+        """The part or the score, whichever distinguishes the columns."""
         if self.score == ACCURACY:
             return self.part or "accuracy (%)"
         return self.score
 
 
 def tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the accuracies, one table or one a part, and the seconds that methods took."""
+    """Return the accuracies, in one table or one per part, and the seconds that methods took.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+    """
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
@@ -152,7 +164,7 @@ def _seconds(experiment: Experiment, results: Results) -> Table:
 
 
 def _from_to(counts: Sequence[int]) -> str:
-    """Return the least and the greatest number, or the one."""
+    """Return "least–greatest" of some numbers, or the number if all are equal."""
     return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
 
@@ -167,7 +179,20 @@ def _two_digits(seconds: float) -> str:
 
 
 def remarks(experiment: Experiment, results: Results) -> list[str]:
-    """Return notes of rows (marked * in the tables), what stopped early, what was published beside."""
+    """Return the notes of rows (marked * in the tables), the problems, and other published scores.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of str
+        One sentence each.
+    """
     noted = [
         f"* {summary.method}{f' ({summary.part})' if summary.part else ''}: {note}"
         for summary in results.summaries()
@@ -183,12 +208,22 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
 
 
 def _embedded(results: Results) -> bool:
-    """Tell whether the data were the embedded ones, of which nothing was published."""
+    """Return whether the data were the embedded ones, for which no scores were published."""
     return results.settings.get("data") == "embedded"
 
 
 def to_markdown(table: Table) -> str:
-    """Return a table in Markdown; published rows are in italics."""
+    """Return a table in Markdown, published rows in italics.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+    """
     head = [f"| {' | '.join(table.header)} |", f"|{'---|' * len(table.header)}"]
     return "\n".join([*head, *(_markdown_line(line) for line in table.lines)])
 
@@ -201,9 +236,21 @@ def _markdown_line(line: Line) -> str:
 
 
 def narrow(table: Table, width: int) -> list[Table]:
-    """Return the table, or several with some of its columns each that fit into so many characters."""
+    """Return the table, or several with some of its columns each if it is too wide.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    width : int
+        The greatest width in characters.
+
+    Returns
+    -------
+    list of Table
+    """
     rows = [table.header, *(line.cells for line in table.lines)]
-    # What rich draws around a cell takes three characters.
+    # Rich draws three characters around a cell.
     widths = [3 + max(len(row[i]) for row in rows) for i in range(len(table.header))]
     groups: list[list[int]] = [[]]
     for i in range(1, len(widths)):
@@ -219,7 +266,17 @@ def _with_columns(table: Table, chosen: Sequence[int]) -> Table:
 
 
 def to_rich(table: Table) -> Any:
-    """Return a table for rich to print."""
+    """Return a table that rich can print.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    rich.table.Table
+    """
     rich_table = import_extra("rich.table", extra="cli").Table
     shown = rich_table(title=table.title, title_justify="left", highlight=False)
     for i, name in enumerate(table.header):

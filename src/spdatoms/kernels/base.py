@@ -1,0 +1,72 @@
+"""What coding needs of a kernel on SPD matrices: values among atoms, and between queries and atoms."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._utils.checks import check_size
+from spdatoms._utils.typing import FloatArray
+from spdatoms.geometry.validation import check_spd
+
+
+class Kernel(BaseEstimator, ABC):
+    """k(X, D_j) for the atoms D_j of a dictionary, and the Gram matrix k(D_i, D_j).
+
+    Attributes
+    ----------
+    gram_ : ndarray of shape (N, N)
+        k(D_i, D_j): symmetric and positive semidefinite.
+    corrected_ : bool
+        Whether ``gram_`` had to be made so.
+    n_features_in_ : int
+        The size n of the matrices.
+    """
+
+    gram_: FloatArray
+    corrected_: bool
+    n_features_in_: int
+
+    def fit(self, D: ArrayLike, y: object = None) -> Self:
+        """Compute the Gram matrix of a dictionary.
+
+        Parameters
+        ----------
+        D : array-like of shape (N, n, n)
+            The atoms.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        Kernel
+            The kernel itself.
+        """
+        return self.fit_checked(check_spd(D, name="D"))
+
+    @abstractmethod
+    def fit_checked(self, D: FloatArray) -> Self:
+        """Return `fit` of matrices D that `check_spd` has seen already."""
+
+    def cross(self, X: ArrayLike) -> FloatArray:
+        """Return k(X_i, D_j), consistent with the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, N)
+        """
+        check_is_fitted(self, "gram_")
+        return self.cross_checked(check_size(check_spd(X), self.n_features_in_))
+
+    @abstractmethod
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return `cross` of matrices X that `check_spd` has seen already."""

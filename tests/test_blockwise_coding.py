@@ -1,0 +1,79 @@
+"""Coder, classifier and learner code a block of matrices at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder
+from spdatoms.coding import coded_blocks
+from spdatoms.exceptions import ZeroCodeWarning
+from spdatoms.lasso import sparse_code
+
+
+@pytest.fixture
+def X():  # noqa: N802
+    return random_spd(50, 3, seed=0)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Let a block hold 7 matrices of size 3."""
+    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 7 * 72 + 8)
+
+
+def fitted(X):
+    y = np.arange(20) % 3
+    yield SPDSparseCoder().fit(X[:20])
+    yield SPDSparseCoder(metric="logeuclid", positive=True).fit(X[:20])
+    yield SPDSparseClassifier().fit(X[:20], y)
+    yield SPDSparseClassifier(rule="max").fit(X[:20], y)
+    yield SPDDictionaryLearning(6, init="random", random_state=0, max_iter=2).fit(X)
+
+
+def results(model, X):
+    names = ("transform", "decision_function", "predict_proba", "predict", "_losses")
+    return [np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)]
+
+
+def test_blocks_are_consecutive_and_hold_what_coding_finds_out(X, small_blocks):
+    coder = SPDSparseCoder().fit(X[:20])
+    blocks = list(coded_blocks(X, coder.kernel_, coder.alpha_))
+    assert [(b.rows.start, b.rows.stop) for b in blocks] == [
+        *((i, i + 7) for i in range(0, 49, 7)),
+        (49, 50),
+    ]
+    cross = coder.kernel_.cross(X)
+    codes, certificate = sparse_code(
+        coder.kernel_.gram_, cross, coder.alpha_, return_certificate=True
+    )
+    np.testing.assert_array_equal(np.concatenate([b.cross for b in blocks]), cross)
+    np.testing.assert_array_equal(np.concatenate([b.codes for b in blocks]), codes)
+    np.testing.assert_array_equal(np.concatenate([b.losses for b in blocks]), certificate.objective)
+
+
+def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
+    for model in fitted(X):
+        whole = results(model, X)
+        with monkeypatch.context() as patch:
+            for size in (1, 7 * 72, 30 * 72):
+                patch.setattr("spdatoms.coding._BLOCK_BYTES", size)
+                for a, b in zip(whole, results(model, X), strict=True):
+                    if a.dtype.kind == "f":
+                        np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-10)
+                    else:
+                        np.testing.assert_array_equal(b, a)
+
+
+def test_single_precision_stays(X, small_blocks):
+    X = X.astype(np.float32)
+    assert SPDSparseCoder().fit(X[:20]).transform(X).dtype == np.float32
+
+
+def test_zero_codes_are_counted_over_all_blocks(X, small_blocks):
+    model = SPDSparseClassifier(beta=1e6).fit(X[:20], np.arange(20) % 3)
+    with pytest.warns(ZeroCodeWarning, match="30 of 50 queries") as caught:
+        model.predict(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

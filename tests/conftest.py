@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,13 @@ pytest.register_assert_rewrite(
 )
 
 from _matrices import three_classes  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave one thread to the BLAS of each worker of -n: more would wait for each other."""
+    if config.getoption("numprocesses", None):
+        for library in ("OPENBLAS", "MKL"):
+            os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +37,12 @@ pytestmark = [
 ]
 
 M, N = 24, 4  # of the fixture labelled
+
+
+@pytest.fixture(scope="module")
+def fitted(labelled) -> Callable[[Any], Any]:
+    """Return a function that gives the fitted copy of an estimator, fitted once for all who only ask it."""
+    return cache(lambda estimator: clone(estimator).fit(*labelled))
 
 
 def test_the_suite_covers_every_public_estimator() -> None:
@@ -93,32 +102,31 @@ def test_input_is_not_modified(estimator, labelled) -> None:
 
 
 @every_estimator
-def test_same_seed_same_result_and_refit_forgets(estimator, labelled) -> None:
+def test_same_seed_same_result_and_refit_forgets(estimator, fitted, labelled) -> None:
     X, y = labelled
-    first = clone(estimator).fit(X, y)
     second = clone(estimator).fit(X[::-1][: M // 2] * 3.0, y[::-1][: M // 2]).fit(X, y)
-    assert_same(outputs(first, X), outputs(second, X))
+    assert_same(outputs(fitted(estimator), X), outputs(second, X))
 
 
 @every_estimator
-def test_pickle_round_trip(estimator, labelled) -> None:
-    X, y = labelled
-    model = clone(estimator).fit(X, y)
+def test_pickle_round_trip(estimator, fitted, labelled) -> None:
+    X, _ = labelled
+    model = fitted(estimator)
     assert_same(outputs(model, X), outputs(pickle.loads(pickle.dumps(model)), X))
 
 
 @every_estimator
-def test_order_of_queries_does_not_matter(estimator, labelled) -> None:
-    X, y = labelled
-    model = clone(estimator).fit(X, y)
+def test_order_of_queries_does_not_matter(estimator, fitted, labelled) -> None:
+    X, _ = labelled
+    model = fitted(estimator)
     order = np.random.default_rng(0).permutation(M)
     assert_same([o[order] for o in outputs(model, X)], outputs(model, X[order]), rtol=1e-9)
 
 
 @every_estimator
-def test_one_query_at_a_time(estimator, labelled) -> None:
-    X, y = labelled
-    model = clone(estimator).fit(X, y)
+def test_one_query_at_a_time(estimator, fitted, labelled) -> None:
+    X, _ = labelled
+    model = fitted(estimator)
     assert_same([o[3:4] for o in outputs(model, X)], outputs(model, X[3:4]), rtol=1e-9)
 
 
@@ -132,7 +140,7 @@ def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("kind", ["list", "fortran", "strided", "read-only", "memmap"])
-def test_kinds_of_arrays(estimator, labelled, kind, tmp_path) -> None:
+def test_kinds_of_arrays(estimator, fitted, labelled, kind, tmp_path) -> None:
     X, y = labelled
     if kind == "list":
         other = X.tolist()
@@ -146,16 +154,14 @@ def test_kinds_of_arrays(estimator, labelled, kind, tmp_path) -> None:
     else:
         other = np.memmap(tmp_path / "X", dtype=X.dtype, mode="w+", shape=X.shape)
         other[:] = X
-    assert_same(
-        outputs(clone(estimator).fit(X, y), X), outputs(clone(estimator).fit(other, y), other)
-    )
+    assert_same(outputs(fitted(estimator), X), outputs(clone(estimator).fit(other, y), other))
 
 
 @every_estimator
-def test_single_precision(estimator, labelled) -> None:
+def test_single_precision(estimator, fitted, labelled) -> None:
     X, y = labelled
     single = outputs(clone(estimator).fit(X.astype(np.float32), y), X.astype(np.float32))
-    double = outputs(clone(estimator).fit(X, y), X)
+    double = outputs(fitted(estimator), X)
     for a, b in zip(single, double, strict=True):
         assert np.isfinite(a).all() if a.dtype.kind == "f" else (a == b).mean() > 0.9
     if hasattr(estimator, "transform"):
@@ -164,19 +170,19 @@ def test_single_precision(estimator, labelled) -> None:
 
 @every_estimator
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
-def test_scale_does_not_matter(estimator, labelled, scale) -> None:
+def test_scale_does_not_matter(estimator, fitted, labelled, scale) -> None:
     if getattr(estimator, "metric", None) == "euclid":
         pytest.skip("the Euclidean distance is the one that knows the scale")
     X, y = labelled
-    plain = outputs(clone(estimator).fit(X, y), X)
+    plain = outputs(fitted(estimator), X)
     scaled = outputs(clone(estimator).fit(scale * X, y), scale * X)
     assert_same(plain, scaled, rtol=1e-6)
 
 
 @every_estimator
-def test_wrong_size_at_predict(estimator, labelled) -> None:
-    X, y = labelled
-    model = clone(estimator).fit(X, y)
+def test_wrong_size_at_predict(estimator, fitted, labelled) -> None:
+    X, _ = labelled
+    model = fitted(estimator)
     method = model.predict if hasattr(model, "predict") else model.transform
     with pytest.raises(ValueError, match=r"3×3 matrices, but those seen in fit are 4×4"):
         method(X[:, :3, :3])
@@ -185,7 +191,7 @@ def test_wrong_size_at_predict(estimator, labelled) -> None:
 @every_estimator
 @pytest.mark.parametrize("where", ["fit", "query"])
 @pytest.mark.parametrize("fault", ["nan", "indefinite", "asymmetric", "two-dimensional"])
-def test_bad_input_is_refused_with_the_index(estimator, labelled, where, fault) -> None:
+def test_bad_input_is_refused_with_the_index(estimator, fitted, labelled, where, fault) -> None:
     X, y = labelled
     bad = X.copy()
     if fault == "nan":
@@ -197,14 +203,9 @@ def test_bad_input_is_refused_with_the_index(estimator, labelled, where, fault) 
     else:
         bad = bad.reshape(M, -1)
     message = r"\(m, n, n\)" if fault == "two-dimensional" else r"X\[5\]"
-    model = clone(estimator)
-    if where == "query":
-        model.fit(X, y)
-        with pytest.raises(ValueError, match=message):
-            outputs(model, bad)
-    else:
-        with pytest.raises(ValueError, match=message):
-            model.fit(bad, y)
+    model = fitted(estimator) if where == "query" else clone(estimator)
+    with pytest.raises(ValueError, match=message):
+        outputs(model, bad) if where == "query" else model.fit(bad, y)
 
 
 @every_transformer

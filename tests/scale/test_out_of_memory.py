@@ -40,8 +40,13 @@ def test_a_worker_that_runs_out_of_its_memory_is_restarted(monkeypatch) -> None:
 
     X = da.map_blocks(some, chunks=((2048,) * 32, (32,), (32,)), dtype=np.float64)
     monkeypatch.setattr("spdatoms.scale.stream._SPANS_PER_THREAD", 1)
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        # By default a worker that is away 15 s after it was lost, because it was lost again, is given up.
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=1,
             threads_per_worker=1,

@@ -59,7 +59,9 @@ def register_divergence(divergence: Registered) -> Registered:
         )
     name = getattr(divergence, "name", None)
     if not isinstance(name, str) or name in _ALIASES:
-        raise ValueError(f"{divergence.__name__}.name must be a name that is not taken, got {name!r}.")
+        raise ValueError(
+            f"{divergence.__name__}.name must be a name that is not taken, got {name!r}."
+        )
     others = [c for c in divergence_classes() if c.__qualname__ != divergence.__qualname__]
     if any(name == c.name or divergence.__name__ == c.__name__ for c in others):
         raise ValueError(

@@ -17,6 +17,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
+from spdatoms.kernels.landmarks import LandmarkSpace
 from spdatoms.storage._checks import check_sizes
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
@@ -24,6 +25,7 @@ _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
 #: What they are made of besides divergences, by the names that files call them.
 _PARTS: dict[str, type] = {
     "CorrectedGram": CorrectedGram,
+    "LandmarkSpace": LandmarkSpace,
     "LogCosineKernel": LogCosineKernel,
     "Memory": PastSums,
     "Problem": Problem,

@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from spdatoms.divergences.centres import centre_from_sum, centre_term
 
 from _matrices import random_spd
 from spdatoms import (
@@ -121,10 +120,10 @@ def test_steps_of_a_centre_add_up_over_parts(X, metric) -> None:
     weights[20:40] = 0.0  # a part without members
     whole = divergence.centre(divergence.prepare(X[:60]), weights, C)
     terms = sum(
-        centre_term(divergence, divergence.prepare(X[rows]), weights[rows], C)
+        divergence.centre_term(divergence.prepare(X[rows]), weights[rows], C)
         for rows in (slice(0, 20), slice(20, 40), slice(40, 60))
     )
-    step = centre_from_sum(divergence, terms, weights.sum(), C)
+    step = divergence.centre_from_terms(terms, weights.sum(), C)
     np.testing.assert_allclose(step, whole, rtol=1e-9, atol=1e-12 * abs(whole).max())
 
 

@@ -13,9 +13,9 @@ import pytest
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
-from write_models import MODELS, estimators, image_estimators, outputs
 
 import spdatoms
+from _write_models import MODELS, estimators, image_estimators, outputs
 from spdatoms import baselines, load
 
 pytestmark = [

@@ -1,8 +1,8 @@
-"""Write the models that `test_old_models.py` reads with every later version.
+"""Write the models that `storage/test_old_models.py` reads with every later version.
 
-    python tests/storage/write_models.py
+    python tests/_write_models.py
 
-Run it at a release, with the released code, and commit the new folder ``models/<version>``. Folders that
+Run it at a release, with the released code, and commit the new folder ``storage/models/<version>``. Folders that
 are there stay as they are: they show that old files can still be read. If a test of an old folder fails,
 the code is to be changed, not the folder.
 
@@ -36,7 +36,7 @@ from spdatoms import (
 )
 from spdatoms.divergences import Burg
 
-MODELS = Path(__file__).parent / "models"
+MODELS = Path(__file__).parent / "storage" / "models"
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "cross")
 LEARNED = ("stein", "jeffrey", "logeuclid")
 _STOP, _END = 2, 5  # iterations of a fit that stops, and of the whole

@@ -24,6 +24,8 @@ from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.base import Kernel
+from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import kernel_values
 
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
@@ -90,6 +92,53 @@ class LandmarkSpace:
     def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return φ(X_i) for matrices X (m, n, n), shape (m, r)."""
         return np.asarray(self.kernel(X, n_jobs) @ self.roots)
+
+
+class LandmarkKernel(Kernel):
+    """k̃(X, Y) = φ(X)ᵀφ(Y) over a dictionary.
+
+    Parameters
+    ----------
+    space : LandmarkSpace
+        The map φ.
+    n_jobs : int, default=None
+        The number of threads.
+
+    Attributes
+    ----------
+    features_ : ndarray of shape (N, r)
+        φ of the atoms.
+    beta_ : float
+        The β of the kernel that k̃ approximates.
+    """
+
+    def __init__(self, space: LandmarkSpace, n_jobs: int | None = None) -> None:
+        self.space = space
+        self.n_jobs = n_jobs
+
+    def fit_checked(self, D: FloatArray) -> Self:
+        """Compute φ of atoms that `check_spd` has seen already."""
+        self.features_ = self.space.features(D, self.n_jobs)
+        self.gram_ = landmark_gram(self.features_)
+        self.beta_, self.corrected_ = self.space.beta, False
+        self.n_features_in_ = D.shape[-1]
+        return self
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return k̃(X_i, D_j) for matrices that `check_spd` has seen already."""
+        return self.cross_and_norms(X)[0]
+
+    def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+        """Return k̃(X_i, D_j), and k̃(X_i, X_i)."""
+        features = self.space.features(X, self.n_jobs)
+        return features @ self.features_.T, np.einsum("ij,ij->i", features, features)
+
+
+def landmark_gram(features: Floats) -> Floats:
+    """Return φ(D_i)ᵀφ(D_j), with a diagonal that rounding cannot make it indefinite by."""
+    gram = np.asarray(features @ features.T)
+    gram.flat[:: len(gram) + 1] += eigenvalue_tolerance(gram) * gram.diagonal().max()
+    return gram
 
 
 class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
 
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.dictionary._coded_data import CodedData
-from spdatoms.dictionary._iterations import State, first_state, iterations
+from spdatoms.dictionary._state import State
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import get_divergence
@@ -59,13 +58,14 @@ class Learner:
         atoms = first_atoms(X, "random", n_atoms, divergence, np.random.default_rng(0), None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.problem: Problem = fix_problem(X, atoms, divergence, "auto", ALPHA)
-        self.data = CodedData(X, divergence.atom_sums(), self.problem.beta, n_atoms, None)
-        self.rule = self.problem.rule(update, None, X)
-        self.state: State = first_state(self.problem, atoms, len(X))
+            self.problem: Any = fix_problem(X, atoms, divergence, "auto", ALPHA)
+        self.data, self.rule = self.problem.passes(X, n_atoms, update, None, None)
+        self.state: State = State.first(atoms, self.problem.images(atoms), len(X))
 
     def iterate(self) -> State:
-        return next(iterations(self.data, self.problem, self.rule, self.state))
+        self.data.start_from(self.state.codes)
+        after: State = self.problem.iterated(self.data, self.rule, self.state)
+        return after
 
     def go_on(self, count: int) -> None:
         for _ in range(count):

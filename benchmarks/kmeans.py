@@ -25,9 +25,8 @@ from pyriemann.clustering import Kmeans
 from threadpoolctl import threadpool_limits
 
 from spdatoms import SPDKMeans, pairwise_divergence
-from spdatoms.clustering._labelled import Sample
-from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
 from spdatoms.divergences import get_divergence
+from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 
 MATRICES, SIZE, CLUSTERS = 2000, 12, 32
 #: Our name and pyRiemann's.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spdatoms.geometry import check_spd as check_spd
     from spdatoms.geometry import nearest_spd as nearest_spd
     from spdatoms.kernels import DivergenceKernel as DivergenceKernel
+    from spdatoms.kernels import SPDNystroem as SPDNystroem
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
     from spdatoms.storage import load as load
@@ -34,6 +35,7 @@ _HOME = {
     "SPDDictionaryLearning": "dictionary",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
+    "SPDNystroem": "kernels",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",

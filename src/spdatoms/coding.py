@@ -38,7 +38,7 @@ class CodedBlock:
     codes : ndarray of shape (m, N)
         Their codes.
     losses : ndarray of shape (m,)
-        1 − 2 yᵀk + yᵀKy + α‖y‖₁ of every code y.
+        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ of every code y.
     """
 
     rows: slice
@@ -57,11 +57,12 @@ def coded_blocks(
 ) -> Iterator[CodedBlock]:
     """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block."""
     for rows in block_slices(len(X), max(1, _BLOCK_BYTES // (X.itemsize * X.shape[-1] ** 2))):
-        cross = kernel.cross_checked(X[rows])
+        cross, norms = kernel.cross_and_norms(X[rows])
         codes, certificate = sparse_code(
             kernel.gram_,
             cross,
             alpha,
+            query_norm=norms,
             positive=positive,
             return_certificate=True,
             check_gram=False,

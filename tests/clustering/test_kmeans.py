@@ -16,9 +16,8 @@ from sklearn.pipeline import make_pipeline
 
 from _matrices import random_spd
 from spdatoms import SPDKMeans, mean, pairwise_divergence
-from spdatoms.clustering._labelled import Sample
-from spdatoms.clustering._seeds import plus_plus_seeds
 from spdatoms.divergences import AffineInvariant, Burg, get_divergence
+from spdatoms.divergences.seeds import Sample, plus_plus_seeds
 from spdatoms.geometry import geodesic
 
 METRICS = ["riemann", "stein", "jeffrey", "logeuclid", "euclid", "burg"]

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsClassifier
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence
+from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -23,12 +25,24 @@ METRICS = ["stein", "jeffrey", "logeuclid"]
 
 
 def objective_of(learner: SPDDictionaryLearning, X: np.ndarray, Y: np.ndarray) -> float:
-    """Return F by its definition."""
-    D = learner.atoms_
-    K = np.exp(-learner.beta_ * pairwise_divergence(D, metric=learner.metric))
-    k = np.exp(-learner.beta_ * pairwise_divergence(X, D, metric=learner.metric))
-    quadratic = np.einsum("ij,jl,il->", Y, K + learner.ridge_ * np.eye(len(D)), Y)
-    return len(X) - 2 * (Y * k).sum() + quadratic + learner.alpha_ * abs(Y).sum()
+    """F by its definition, with the kernel itself or with κᵀC⁺κ, C clipped, in the span of landmarks."""
+    D, alpha = learner.atoms_, learner.alpha_
+
+    def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        return np.exp(-learner.beta_ * pairwise_divergence(A, B, metric=learner.metric))
+
+    if isinstance(learner._problem, Problem):
+        K, k, norms = kernel(D, D) + learner.ridge_ * np.eye(len(D)), kernel(X, D), np.ones(len(X))
+    else:
+        Z = learner._problem.space.landmarks
+        w, U = np.linalg.eigh(kernel(Z, Z))
+        kept = w > 1e-3 * w[-1]
+        inverse = (U[:, kept] / w[kept]) @ U[:, kept].T
+        K = kernel(D, Z) @ inverse @ kernel(Z, D)
+        k = kernel(X, Z) @ inverse @ kernel(Z, D)
+        norms = np.einsum("ij,jl,il->i", kernel(X, Z), inverse, kernel(X, Z))
+    quadratic = np.einsum("ij,jl,il->", Y, K, Y)
+    return norms.sum() - 2 * (Y * k).sum() + quadratic + alpha * abs(Y).sum()
 
 
 def rises(objective: np.ndarray, m: int) -> np.ndarray:
@@ -100,9 +114,57 @@ def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
         20, "jeffrey", beta=beta / typical, alpha=1e-3, max_iter=30, tol=0.0, random_state=0
     ).fit(X)
     assert len(rises(learner.objective_, len(X))) == 0
+    assert learner.objective_[-1] >= 0.0  # a sum of squared norms and of a penalty
+    assert learner.ridge_ == 0.0
+    assert abs(learner.transform(X)).max() < 50.0
+
+
+@pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
+def test_jeffrey_with_a_ridge_is_bounded(beta) -> None:
+    X = random_spd(150, 3, condition=1e3, seed=3)
+    typical = np.median(pairwise_divergence(X, metric="jeffrey"))
+    options = {"alpha": 1e-3, "max_iter": 30, "tol": 0.0, "random_state": 0, "landmarks": None}
+    learner = SPDDictionaryLearning(20, "jeffrey", beta=beta / typical, **options).fit(X)
+    assert len(rises(learner.objective_, len(X))) == 0
     # f(y) ≥ −μ holds on the training set at the start, and learning hardly gets around it.
     assert learner.objective_[-1] > -len(X) * (1.0 + learner.ridge_)
     assert abs(learner.transform(X)).max() < 50.0
+
+
+def test_learning_with_jeffrey_makes_codes_better() -> None:
+    """The codes of left-out matrices tell their classes, after many iterations as after one."""
+    X, y = wishart_classes(10, 60)
+    X, y, Z, z = X[::2], y[::2], X[1::2], y[1::2]
+    hits = []
+    for max_iter in (1, 30):
+        options = {"alpha": 0.05, "max_iter": max_iter, "tol": 0.0, "random_state": 0}
+        learner = SPDDictionaryLearning(16, "jeffrey", **options).fit(X)
+        nearest = KNeighborsClassifier(1).fit(learner.transform(X), y)
+        hits.append(nearest.score(learner.transform(Z), z))
+    assert hits[1] >= hits[0] - 0.01
+    assert hits[1] > 0.9
+    assert (learner.transform(Z) != 0).mean() < 0.6
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_landmarks_are_a_number_or_matrices(metric) -> None:
+    X, _ = wishart_classes(6, 30)
+    options = {"alpha": 0.05, "max_iter": 3, "init": X[:8], "tol": 0.0}
+    one = SPDDictionaryLearning(8, metric, landmarks=60, **options).fit(X)
+    assert len(one._problem.space.landmarks) == 60
+    other = SPDDictionaryLearning(8, metric, landmarks=X[::3], beta=one.beta_, **options).fit(X)
+    np.testing.assert_array_equal(one.atoms_, other.atoms_)
+    assert (one.objective_ >= 0).all()
+
+
+def test_where_landmarks_are_taken() -> None:
+    X = random_spd(60, 3, condition=1e3, seed=0)
+    options = {"alpha": 0.1, "init": "random", "random_state": 0, "max_iter": 1}
+    with pytest.warns(IndefiniteKernelWarning, match="span of 60 landmarks"):
+        jeffrey = SPDDictionaryLearning(5, "jeffrey", beta=0.01, **options).fit(X)
+    assert isinstance(jeffrey._problem, LandmarkProblem)
+    stein = SPDDictionaryLearning(5, beta=1.0, **options).fit(X)
+    assert isinstance(stein._problem, Problem)
 
 
 def test_ridge_is_reported_and_zero_where_the_kernel_is_guaranteed() -> None:
@@ -112,7 +174,7 @@ def test_ridge_is_reported_and_zero_where_the_kernel_is_guaranteed() -> None:
         learner = SPDDictionaryLearning(5, metric, beta=beta, **settled).fit(X)
         assert learner.ridge_ == 0.0
     with pytest.warns(IndefiniteKernelWarning, match="ridge"):
-        learner = SPDDictionaryLearning(5, "jeffrey", beta=0.01, **settled).fit(X)
+        learner = SPDDictionaryLearning(5, "jeffrey", beta=0.01, landmarks=None, **settled).fit(X)
     assert learner.ridge_ > 1e-3
     K = learner.kernel_.gram_
     assert K[0, 0] == pytest.approx(1.0 + learner.ridge_)
@@ -181,6 +243,9 @@ def test_scales_and_precisions() -> None:
         ({"alpha": "some"}, "alpha must be"),
         ({"update": "newton"}, "update must be one of"),
         ({"block_size": 0}, "block_size must be an integer ≥ 1"),
+        ({"landmarks": 0}, "landmarks must be an integer ≥ 1"),
+        ({"landmarks": "some"}, "landmarks must be one of auto, a number or an array, or None"),
+        ({"landmarks": np.eye(2)[None]}, "landmarks holds 2×2 matrices"),
         ({"forgetting": 0.0}, "forgetting must be in"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"tol": -1.0}, "tol must be"),

@@ -9,7 +9,6 @@ import pytest
 
 from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, sparse_code
-from spdatoms.kernels.kernel import RidgeKernel
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -32,9 +31,11 @@ def test_online_learning_comes_close_to_batch_learning(metric, init) -> None:
         online.partial_fit(X[start:stop])
 
     def loss(atoms: np.ndarray) -> float:
-        kernel = RidgeKernel(metric, learner.beta_, learner.ridge_).fit(atoms)
+        """The loss by the kernel of batch learning."""
+        kernel = learner._problem.kernel(metric, None).fit(atoms)
+        cross, norms = kernel.cross_and_norms(held_out)
         _, certificate = sparse_code(
-            kernel.gram_, kernel.cross(held_out), 0.05, return_certificate=True
+            kernel.gram_, cross, 0.05, query_norm=norms, return_certificate=True
         )
         return certificate.objective.mean()
 

@@ -26,7 +26,7 @@ def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
     divergence = get_divergence(metric)
     D = X[:8]
     problem = fix_problem(X, D, divergence, "auto", 0.02)
-    K = problem.gram(D)
+    K = problem.images(D)
     data = CodedData(X, divergence.atom_sums(), problem.beta, 8, None)
     data.code(problem.ridged(K), D, problem.alpha)
     rule = problem.rule("centre", 3, X)
@@ -62,7 +62,7 @@ def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
     divergence = get_divergence("jeffrey")
     D = X[:16]
     problem = fix_problem(X, D, divergence, 0.01, 1e-3)
-    K = problem.gram(D)
+    K = problem.images(D)
     data = CodedData(X, divergence.atom_sums(), problem.beta, 16, None)
     data.code(problem.ridged(K), D, problem.alpha)
     rule = problem.rule("centre", None, X)

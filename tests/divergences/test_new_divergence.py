@@ -166,6 +166,10 @@ def test_registration_refuses_what_is_taken(registered):
     Other.name = "stein"
     with pytest.raises(ValueError, match="There is a divergence"):
         register_divergence(Other)
+    named_alike = type("Stein", (RootEuclidean,), {"__qualname__": "Stein", "name": "stein"})
+    with pytest.raises(ValueError, match="There is a divergence"):
+        register_divergence(named_alike)
+    assert get_divergence("stein").__class__ is Stein
     with pytest.raises(TypeError, match="subclass"):
         register_divergence(RootEuclidean())
 

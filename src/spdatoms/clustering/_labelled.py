@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,32 +10,11 @@ from numpy.typing import NDArray
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.clustering._lloyd import Tally, exchange_goals
-from spdatoms.divergences import Divergence
+from spdatoms.divergences.seeds import Sample
 from spdatoms.scale.largest import Largest
 
 #: Floating point operations per task of a thread: far more than starting the task takes.
 _TASK_FLOPS = 5e6
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Weighted matrices, prepared once for the divergences to any centres."""
-
-    divergence: Divergence
-    matrices: Floats
-    weights: Floats
-    n_jobs: int | None = None
-    prepared: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", self.divergence.prepare(self.matrices))
-
-    def __len__(self) -> int:
-        return len(self.matrices)
-
-    def divergences(self, centres: Floats) -> Floats:
-        """Return d(X_i, C_j) at [j, i]: one row per centre, so that a centre is quickly replaced."""
-        return self.divergence.to_centres(self.prepared, centres, self.n_jobs)
 
 
 class ClusteredSample:

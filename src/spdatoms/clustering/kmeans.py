@@ -17,10 +17,10 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.clustering._labelled import ClusteredSample, Sample
+from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
-from spdatoms.clustering._seeds import plus_plus_seeds, random_seeds
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.validation import check_spd
 
 _SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {

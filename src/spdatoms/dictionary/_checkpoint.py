@@ -16,12 +16,15 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
 from spdatoms._utils.threads import block_slices
-from spdatoms.dictionary._iterations import State
-from spdatoms.dictionary.problem import Problem
+from spdatoms.dictionary._state import State
+from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
+from spdatoms.kernels.landmarks import LandmarkSpace
 
 _FORMAT = "spdatoms dictionary checkpoint 1"
 _HASH_BYTES = 1 << 22
+#: The arrays that a map φ consists of.
+_SPACE = ("landmarks", "roots", "eigenvalues", "discarded")
 
 
 def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
@@ -67,27 +70,30 @@ class Checkpoint:
         if not self.path.parent.is_dir():
             raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
 
-    def write(self, state: State, problem: Problem) -> None:
+    def write(self, state: State, problem: AnyProblem) -> None:
         """Replace the file by one with this state, atomically."""
         header = {
             "format": _FORMAT,
             "fingerprint": self.mark,
             "beta": problem.beta,
             "alpha": problem.alpha,
-            "ridge": problem.ridge,
-            "margin": problem.margin,
         }
         arrays = {
             "atoms": state.atoms,
-            "gram": state.gram,
             "code_values": state.codes.data,
             "code_atoms": state.codes.indices,
             "code_starts": state.codes.indptr,
             "objective": np.array(state.objective),
         }
+        if isinstance(problem, LandmarkProblem):
+            arrays["features"] = state.images
+            arrays |= {name: getattr(problem.space, name) for name in _SPACE}
+        else:
+            arrays["gram"] = state.images
+            header |= {"ridge": problem.ridge, "margin": problem.margin}
         write_container(self.path, header, arrays)
 
-    def read(self, divergence: Divergence) -> tuple[State, Problem] | None:
+    def read(self, divergence: Divergence) -> tuple[State, AnyProblem] | None:
         """Return what the file holds, or None if there is no file.
 
         Raises
@@ -104,9 +110,7 @@ class Checkpoint:
                 f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
                 "it is: move it away, or give another name, to learn from the start."
             ) from error
-        return _state(arrays), Problem(
-            divergence, header["beta"], header["alpha"], header["ridge"], header["margin"]
-        )
+        return _state(arrays), _problem(header, arrays, divergence)
 
     def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
@@ -122,7 +126,16 @@ def _state(arrays: dict[str, Any]) -> State:
         (arrays["code_values"], arrays["code_atoms"], starts),
         shape=(len(starts) - 1, len(arrays["atoms"])),
     )
-    return State(arrays["atoms"], arrays["gram"], codes, tuple(arrays["objective"].tolist()))
+    images = arrays["gram"] if "gram" in arrays else arrays["features"]
+    return State(arrays["atoms"], images, codes, tuple(arrays["objective"].tolist()))
+
+
+def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Divergence) -> AnyProblem:
+    if "gram" in arrays:
+        parts = (header[name] for name in ("beta", "alpha", "ridge", "margin"))
+        return Problem(divergence, *parts)
+    space = LandmarkSpace(divergence, header["beta"], *(arrays[name] for name in _SPACE))
+    return LandmarkProblem(space, header["alpha"])
 
 
 def checkpoint_of(
@@ -137,6 +150,7 @@ def checkpoint_of(
     random_state: Any,
     update: str,
     block_size: int | None,
+    landmarks: str | int | ArrayLike | None,
 ) -> Checkpoint | None:
     """Return the checkpoint of these data and parameters, None without a path.
 
@@ -146,7 +160,7 @@ def checkpoint_of(
     if path is None:
         return None
     if not isinstance(init, str):
-        init = hashlib.sha256(np.asarray(init, np.float64).tobytes()).hexdigest()
+        init = _digest(init)
     seeded = isinstance(random_state, Integral)
     parameters = {
         "n_atoms": int(n_atoms),
@@ -158,4 +172,13 @@ def checkpoint_of(
         "update": update,
         "block_size": block_size and int(block_size),
     }
+    if not isinstance(
+        landmarks, str
+    ):  # the automatic choice is not named: files from before know none
+        several = np.ndim(landmarks) > 0  # type: ignore[arg-type]
+        parameters["landmarks"] = _digest(landmarks) if several else landmarks  # type: ignore[arg-type]
     return Checkpoint(path, fingerprint(X, parameters))
+
+
+def _digest(matrices: ArrayLike) -> str:
+    return hashlib.sha256(np.asarray(matrices, np.float64).tobytes()).hexdigest()

@@ -73,11 +73,7 @@ class Part:
 
     def code_gram(self) -> Floats:
         """Return YᵀY."""
-        Y = self.columns
-        if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
-            dense = Y.toarray()
-            return np.asarray(dense.T @ dense)
-        return np.asarray((Y.T @ Y).toarray())
+        return code_products(self.columns)
 
     def weighted_kernel(self) -> scipy.sparse.csc_array:
         """Return Y_ir k(X_i, D_r)."""
@@ -191,6 +187,14 @@ class CodedData:
         """Let the next coding start from these codes."""
         for part, rows in zip(self.parts, self.slices, strict=True):
             part.columns = codes[rows].tocsc()
+
+
+def code_products(Y: scipy.sparse.sparray) -> Floats:
+    """Return YᵀY."""
+    if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
+        dense = Y.toarray()
+        return np.asarray(dense.T @ dense)
+    return np.asarray((Y.T @ Y).toarray())
 
 
 def sparse_rows(codes: Floats) -> scipy.sparse.csr_array:

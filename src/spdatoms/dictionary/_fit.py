@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Floats
 from spdatoms.dictionary._checkpoint import Checkpoint
-from spdatoms.dictionary._coded_data import CodedData
-from spdatoms.dictionary._iterations import CodingPasses, State, first_state, iterations
-from spdatoms.dictionary._update import UpdateRule
-from spdatoms.dictionary.problem import Problem
+from spdatoms.dictionary._state import State
+from spdatoms.dictionary.problem import AnyProblem
 from spdatoms.divergences import Divergence
 
 #: With a checkpoint, codes are collected after this many iterations, and learning goes on from them: what
@@ -26,9 +21,9 @@ _FRESH_START = 10
 def start_or_resume(
     checkpoint: Checkpoint | None,
     divergence: Divergence,
-    first_atoms: Callable[[], tuple[Floats, Problem]],
+    first_atoms: Callable[[], tuple[Floats, AnyProblem]],
     n_samples: int,
-) -> tuple[State, Problem]:
+) -> tuple[State, AnyProblem]:
     """Return what the checkpoint holds, or else the first state, which is written to it.
 
     Parameters
@@ -46,49 +41,23 @@ def start_or_resume(
     -------
     state : State
         The dictionary to go on with.
-    problem : Problem
+    problem : Problem or LandmarkProblem
         The kernel and the objective.
     """
     found = checkpoint and checkpoint.read(divergence)
     if found:
         return found
     atoms, problem = first_atoms()
-    state = first_state(problem, atoms, n_samples)
+    state = State.first(atoms, problem.images(atoms), n_samples)
     if checkpoint:
         checkpoint.write(state, problem)
     return state, problem
 
 
-def passes_over(
-    X: Any,
-    problem: Problem,
-    n_atoms: int,
-    update: str,
-    block_size: int | None,
-    n_jobs: int | None,
-) -> tuple[CodingPasses, UpdateRule]:
-    """Return the samples, in memory or in a stream, and how atoms move."""
-    rule = problem.rule(update, block_size, X)
-    if isinstance(X, np.ndarray):
-        return samples_in_memory(X, problem, n_atoms, n_jobs), rule
-    from spdatoms.dictionary._streamed import StreamedCodedData
-
-    data = StreamedCodedData(X, rule.sums, problem.beta, n_atoms)
-    # Reading everything again costs about as much as trying this many candidates.
-    return data, replace(rule, trials_at_once=len(rule.trials), most_candidates=n_atoms // 2)
-
-
-def samples_in_memory(
-    X: FloatArray, problem: Problem, n_atoms: int, n_jobs: int | None
-) -> CodedData:
-    """Return samples that are an array of NumPy, not coded yet."""
-    return CodedData(X, problem.divergence.atom_sums(), problem.beta, n_atoms, n_jobs)
-
-
 def iterate(
-    data: CodingPasses,
-    problem: Problem,
-    rule: UpdateRule,
+    data: Any,
+    problem: AnyProblem,
+    rule: Any,
     state: State,
     *,
     max_iter: int,
@@ -100,11 +69,11 @@ def iterate(
 
     Parameters
     ----------
-    data : CodingPasses
+    data : CodedData, FeatureData, or their streamed forms
         The samples.
-    problem : Problem
+    problem : Problem or LandmarkProblem
         The kernel and the objective.
-    rule : UpdateRule
+    rule : UpdateRule or LandmarkRule
         How atoms move.
     state : State
         The dictionary to go on with.
@@ -122,11 +91,11 @@ def iterate(
     State
         The dictionary after the last whole iteration.
     """
-    steps = iterations(data, problem, rule, state)
+    data.start_from(state.codes)
     try:
         with progress_bar(max_iter, "dictionary", shown, initial=state.n_iter) as advance:
             while state.n_iter < max_iter and not state.converged(tol):
-                state = next(steps)
+                state = problem.iterated(data, rule, state)
                 if checkpoint:
                     checkpoint.write(state, problem)
                     if state.n_iter % _FRESH_START == 0:

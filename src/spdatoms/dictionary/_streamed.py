@@ -93,7 +93,7 @@ class StreamedCodes:
     The next coding replaces them, so that workers never hold two sets of codes: collect them before it.
     """
 
-    def __init__(self, data: StreamedCodedData, nnz: int) -> None:
+    def __init__(self, data: Any, nnz: int) -> None:
         self._data, self._version = data, data.version
         self.shape, self.nnz = (len(data), data.n_atoms), nnz
 

@@ -24,15 +24,15 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.coding import code_matrices, coded_blocks
 from spdatoms.dictionary._checkpoint import checkpoint_of
-from spdatoms.dictionary._fit import iterate, passes_over, samples_in_memory, start_or_resume
-from spdatoms.dictionary._iterations import State
+from spdatoms.dictionary._fit import iterate, start_or_resume
+from spdatoms.dictionary._state import State
+from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.initial import first_atoms
-from spdatoms.dictionary.online import PastSums, learn_batch
-from spdatoms.dictionary.problem import Problem, fix_problem
+from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batch
+from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.kernel import RidgeKernel
 
 _INITS = ("kmeans", "random")
 _UPDATES = ("centre", "gradient")
@@ -87,6 +87,11 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         For `partial_fit`: what remains of the past after a batch, in (0, 1].
     batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
+    landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
+        Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
+        definite whatever the divergence is. A number takes that many training matrices, evenly; None
+        computes with exp(−β·d) itself, with a ridge if need be. ``"auto"`` takes 400 landmarks where
+        exp(−β·d) is indefinite on the training matrices, as for Jeffrey's divergence, and else none.
 
     Attributes
     ----------
@@ -95,15 +100,15 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     objective_ : ndarray of shape (2 · n_iter_,)
         The objective after every half-step of `fit`: coding, update, coding, update … It never
         increases but for rounding.
-    kernel_ : RidgeKernel
-        The kernel over the atoms; its ``gram_`` is K + μI.
+    kernel_ : Kernel
+        The kernel over the atoms; its ``gram_`` is K + μI, or φ(D)ᵀφ(D) with landmarks.
     alpha_ : float
         The α in use.
     beta_ : float
         The β in use.
     ridge_ : float
-        The μ in use. It is zero where the kernel is positive definite on all sets of matrices
-        (log-Euclidean at every β, Stein at β = ½, 1, … or β ≥ (n−1)/2). Else it is what makes the
+        The μ in use. It is zero with landmarks, and where the kernel is positive definite on all
+        sets of matrices (log-Euclidean at every β, Stein at β = ½, 1, … or β ≥ (n−1)/2). Else it is what makes the
         Gram matrix of a subsample and the first atoms positive definite with a margin of 0.001, and
         no atom moves where K + μI would lose half of its margin: the objective is bounded below.
     n_iter_ : int
@@ -153,6 +158,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         block_size: int | None = None,
         forgetting: float = 0.9,
         batch_iter: int = 3,
+        landmarks: str | int | ArrayLike | None = "auto",
     ) -> None:
         self.n_atoms = n_atoms
         self.metric = metric
@@ -169,6 +175,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.block_size = block_size
         self.forgetting = forgetting
         self.batch_iter = batch_iter
+        self.landmarks = landmarks
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
         """Learn the atoms.
@@ -194,7 +201,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             state, problem = self._learn(samples)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: PastSums | None = None
+        self._memory: PastSums | Statistics | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
@@ -202,7 +209,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def partial_fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
-        The first batch, unless `fit` came before, fixes the first atoms, β, α and the ridge. If
+        The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge. If
         anything is wrong with a batch the estimator stays as it was.
 
         Parameters
@@ -268,7 +275,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         blocks = coded_blocks(self.check_queries(X), self.kernel_, self.alpha_, n_jobs=self.n_jobs)
         return np.concatenate([block.losses for block in blocks])
 
-    def _learn(self, X: Any) -> tuple[State, Problem]:
+    def _learn(self, X: Any) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
         divergence = self._divergence()
         checkpoint = checkpoint_of(
@@ -282,13 +289,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             random_state=self.random_state,
             update=self.update,
             block_size=self.block_size,
+            landmarks=self.landmarks,
         )
         state, problem = start_or_resume(
             checkpoint, divergence, lambda: self._first_atoms(X), len(X)
         )
-        data, rule = passes_over(
-            X, problem, self.n_atoms, self.update, self.block_size, self.n_jobs
-        )
+        data, rule = problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs)
         state = iterate(
             data,
             problem,
@@ -301,23 +307,24 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         )
         return state, problem
 
-    def _first_atoms(self, X: FloatArray) -> tuple[Floats, Problem]:
+    def _first_atoms(self, X: FloatArray) -> tuple[Floats, AnyProblem]:
         divergence = self._divergence()
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
-        return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha)
+        return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha, self.landmarks)
 
-    def _learn_batch(self, X: FloatArray) -> tuple[Floats, Problem, PastSums, float]:
-        """Return atoms, problem and sums after a batch, and its mean loss before."""
+    def _learn_batch(self, X: FloatArray) -> tuple[Floats, AnyProblem, Any, float]:
+        """Return atoms, problem and memory after a batch, and its mean loss before."""
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
             atoms, problem = self.atoms_.astype(np.float64), self._problem
         else:
             self._check_number_of_samples(X)
             atoms, problem = self._first_atoms(X)
-        rule = problem.rule(self.update, self.block_size, X)
-        learned, sums, loss = learn_batch(
-            samples_in_memory(X, problem, self.n_atoms, self.n_jobs),
+        data, rule = problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs)
+        learn: Any = learn_feature_batch if isinstance(problem, LandmarkProblem) else learn_batch
+        learned, memory, loss = learn(
+            data,
             problem,
             rule,
             atoms,
@@ -325,15 +332,14 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             self.forgetting,
             self.batch_iter,
         )
-        return learned, problem, sums, loss
+        return learned, problem, memory, loss
 
-    def _keep(self, atoms: Floats, problem: Problem, dtype: np.dtype[Any]) -> None:
+    def _keep(self, atoms: Floats, problem: AnyProblem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""
         self._problem = problem
         self.atoms_: FloatArray = atoms.astype(dtype)
         self.alpha_, self.beta_, self.ridge_ = problem.alpha, problem.beta, problem.ridge
-        kernel = RidgeKernel(self.metric, self.beta_, self.ridge_, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(self.atoms_)
+        self.kernel_ = problem.kernel(self.metric, self.n_jobs).fit_checked(self.atoms_)
         self.n_features_in_ = self.atoms_.shape[-1]
 
     def _divergence(self) -> Divergence:
@@ -351,6 +357,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         check_choice("update", self.update, _UPDATES)
         if isinstance(self.init, str):
             check_choice("init", self.init, _INITS, " or an array of atoms")
+        if isinstance(self.landmarks, str):
+            check_choice("landmarks", self.landmarks, ("auto",), ", a number or an array, or None")
+        elif self.landmarks is not None and np.ndim(self.landmarks) == 0:
+            check_integer("landmarks", self.landmarks, 1)
         check_beta(self.beta)
         check_alpha(self.alpha)
         self._divergence()

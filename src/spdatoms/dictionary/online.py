@@ -14,8 +14,10 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
 from spdatoms.dictionary._update import AtomUpdate, UpdateRule
-from spdatoms.dictionary.problem import Problem
+from spdatoms.dictionary.features import FeatureData, Statistics
+from spdatoms.dictionary.problem import LandmarkProblem, Problem
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def learn_batch(
     loss : float
         The mean loss of the batch before it was learned from.
     """
-    gram = problem.gram(atoms)
+    gram = problem.images(atoms)
     losses = []
     for _ in range(rounds):
         losses.append(data.code(problem.ridged(gram), atoms, problem.alpha))
@@ -113,3 +115,37 @@ def learn_batch(
         update.run()
         atoms, gram = update.atoms, update.gram
     return atoms, sums, losses[0] / len(data)
+
+
+def learn_feature_batch(
+    data: FeatureData,
+    problem: LandmarkProblem,
+    rule: LandmarkRule,
+    atoms: Floats,
+    past: Statistics | None,
+    forgetting: float,
+    rounds: int,
+) -> tuple[Floats, Statistics, float]:
+    """Code the batch and move the atoms, ``rounds`` times, in the span of landmarks.
+
+    Here the statistics of the past are exact: A and B are all that F depends on.
+
+    Returns
+    -------
+    atoms : ndarray of shape (N, n, n)
+        The dictionary.
+    statistics : Statistics
+        Those of past and batch. They contain the batch once, as it was coded last.
+    loss : float
+        The mean loss of the batch before it was learned from.
+    """
+    features = problem.images(atoms)
+    losses = []
+    for _ in range(rounds):
+        losses.append(data.code(features, problem.alpha))
+        batch = data.statistics
+        statistics = batch if past is None else past.joined(batch, forgetting)
+        update = LandmarkUpdate(rule, statistics, atoms, features)
+        update.run(data)
+        atoms, features = update.atoms, update.features
+    return atoms, statistics, losses[0] / len(data)

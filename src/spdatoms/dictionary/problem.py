@@ -1,20 +1,33 @@
-"""What is fixed before a dictionary is learned: β, α, and the ridge that an indefinite kernel needs."""
+"""What is fixed before a dictionary is learned: the kernel, β, α, and how an indefinite kernel is made sound.
+
+A `Problem` computes with the kernel itself, a `LandmarkProblem` with its positive definite form in the
+span of landmarks. Both know how to look at the data, and how one iteration goes.
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.dictionary._update import UpdateRule
+from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
+from spdatoms.dictionary._state import State
+from spdatoms.dictionary._streamed import StreamedCodedData
+from spdatoms.dictionary._update import AtomUpdate, UpdateRule
+from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
 from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.kernel import RidgeKernel, kernel_values
+from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace, choose_landmarks
 from spdatoms.lasso.alpha import automatic_alpha
 
 #: β and the ridge are found from this many samples at most.
@@ -25,6 +38,8 @@ _MARGIN = 1e-3
 _LEAST_SCHUR = 1e-5
 #: The least eigenvalue of an atom in its unit-diagonal scaling.
 _LEAST_EIGENVALUE = 1e-10
+#: The automatic number of landmarks, and the share of the greatest eigenvalue that a direction must exceed.
+_LANDMARKS, _SHARE = 400, 1e-3
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ class Problem:
     ridge: float
     margin: float | None
 
-    def gram(self, atoms: Floats) -> Floats:
+    def images(self, atoms: Floats) -> Floats:
         """Return K of a dictionary."""
         divergence = self.divergence
         return kernel_values(divergence.pairwise(divergence.prepare(atoms)), self.beta)
@@ -61,7 +76,6 @@ class Problem:
 
     def rule(self, update: str, block_size: int | None, X: FloatArray) -> UpdateRule:
         """Return how atoms move, so that they are SPD in the precision of X, too."""
-        eps = float(np.finfo(X.dtype).eps)
         return UpdateRule(
             self.divergence.atom_sums(),
             self.beta,
@@ -69,46 +83,160 @@ class Problem:
             block_size=block_size,
             shift=None if self.margin is None else self.ridge - self.margin,
             least_schur=_LEAST_SCHUR,
-            least_eigenvalue=max(_LEAST_EIGENVALUE, 4.0 * X.shape[-1] * eps),
+            least_eigenvalue=_least_eigenvalue(X),
         )
+
+    def passes(
+        self, X: Any, n_atoms: int, update: str, block_size: int | None, n_jobs: int | None
+    ) -> tuple[Any, UpdateRule]:
+        """Return the samples X, in memory or in a stream, and how atoms move."""
+        rule = self.rule(update, block_size, X)
+        if isinstance(X, np.ndarray):
+            return CodedData(X, rule.sums, self.beta, n_atoms, n_jobs), rule
+        data = StreamedCodedData(X, rule.sums, self.beta, n_atoms)
+        # To read everything again costs about as much as to try this many candidates.
+        return data, replace(rule, trials_at_once=len(rule.trials), most_candidates=n_atoms // 2)
+
+    def iterated(self, data: Any, rule: UpdateRule, state: State) -> State:
+        """Return the state after one more iteration: coding, then the update of the atoms."""
+        coded = data.code(self.ridged(state.images), state.atoms, self.alpha)
+        update = AtomUpdate(rule, data, state.atoms, state.images)
+        update.run()
+        objective = (*state.objective, coded, coded + update.change)
+        return State(update.atoms, update.gram, data.codes(), objective)
+
+    def kernel(self, metric: str | Divergence, n_jobs: int | None) -> Kernel:
+        """Return the kernel that codes other matrices over the atoms."""
+        return RidgeKernel(metric, self.beta, self.ridge, n_jobs)
+
+
+@dataclass(frozen=True)
+class LandmarkProblem:
+    """The positive definite kernel φ(X)ᵀφ(Y), and the objective.
+
+    Attributes
+    ----------
+    space : LandmarkSpace
+        The map φ.
+    alpha : float
+        The penalty α of ‖y‖₁.
+    """
+
+    space: LandmarkSpace
+    alpha: float
+
+    @property
+    def beta(self) -> float:
+        """The β of the kernel that φ(X)ᵀφ(Y) approximates."""
+        return self.space.beta
+
+    @property
+    def ridge(self) -> float:
+        """Zero: the kernel is positive definite."""
+        return 0.0
+
+    def images(self, atoms: Floats) -> Floats:
+        """Return φ of a dictionary."""
+        return self.space.features(atoms)
+
+    def rule(self, update: str, block_size: int | None, X: FloatArray) -> LandmarkRule:
+        """Return how atoms move, so that they are SPD in the precision of X, too."""
+        return LandmarkRule(self.space, update == "gradient", block_size, _least_eigenvalue(X))
+
+    def passes(
+        self, X: Any, n_atoms: int, update: str, block_size: int | None, n_jobs: int | None
+    ) -> tuple[Any, LandmarkRule]:
+        """Return the samples X, in memory or in a stream, and how atoms move."""
+        rule = self.rule(update, block_size, X)
+        if isinstance(X, np.ndarray):
+            return FeatureData(X, self.space, n_atoms, n_jobs), rule
+        return StreamedFeatureData(X, self.space, n_atoms), rule
+
+    def iterated(self, data: Any, rule: LandmarkRule, state: State) -> State:
+        """Return the state after one more iteration: coding, then the update of the atoms."""
+        coded = data.code(state.images, self.alpha)
+        update = LandmarkUpdate(rule, data.statistics, state.atoms, state.images)
+        update.run(data)
+        objective = (*state.objective, coded, coded + update.change)
+        return State(update.atoms, update.features, data.codes(), objective)
+
+    def kernel(self, metric: str | Divergence, n_jobs: int | None) -> Kernel:
+        """Return the kernel that codes other matrices over the atoms."""
+        return LandmarkKernel(self.space, n_jobs)
+
+
+AnyProblem: TypeAlias = Problem | LandmarkProblem
+
+
+def _least_eigenvalue(X: FloatArray) -> float:
+    eps = float(np.finfo(X.dtype).eps)
+    return max(_LEAST_EIGENVALUE, 4.0 * int(X.shape[-1]) * eps)
 
 
 def fix_problem(
-    X: FloatArray,
+    X: Any,
     atoms: Floats,
     divergence: Divergence,
     beta: float | str,
     alpha: float | str,
-) -> Problem:
-    """Choose β, α and the ridge from a subsample of X and the first atoms.
+    landmarks: str | int | ArrayLike | None = None,
+) -> AnyProblem:
+    """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
-    The ridge is μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of both. On
-    them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where it does not,
-    so the least eigenvalue of K + μI may fall to ν, half of what it is for the first atoms, or half
-    of μ if that is less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
+    With landmarks, or automatically where the kernel is indefinite on the subsample, the problem is
+    that in the span of landmarks. Else the kernel gets a ridge μ = max(0, 0.001 − λ_min) with the
+    least eigenvalue of the Gram matrix of samples and atoms, unless it is guaranteed to be positive
+    definite. On them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where
+    it does not, so the least eigenvalue of K + μI may fall to ν, half of what it is for the first
+    atoms, or half of μ if that is less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = np.asarray(X[evenly_spaced(len(X), _SUBSAMPLE)], np.float64)
     divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
     beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
-    ridge, margin, indefinite = 0.0, None, False
-    if not divergence.kernel_is_guaranteed(beta, X.shape[-1]):
-        gram = kernel_values(divergences, beta)
-        eigenvalues = np.linalg.eigvalsh(gram)
-        indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
-        ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
-        least = float(np.linalg.eigvalsh(gram[len(samples) :, len(samples) :])[0])
-        margin = 0.5 * min(max(ridge, _MARGIN), least + ridge)
-        if indefinite:
-            _warn_of_ridge(divergence, beta, eigenvalues, ridge)
+    gram = kernel_values(divergences, beta)
+    guaranteed = divergence.kernel_is_guaranteed(beta, X.shape[-1])
+    eigenvalues = np.ones(2) if guaranteed else np.linalg.eigvalsh(gram)
+    indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
     chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
+    automatic = isinstance(landmarks, str)
+    if indefinite if automatic else landmarks is not None:
+        space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
+        if indefinite:
+            _warn(divergence, beta, eigenvalues, _in_the_span(space))
+        return LandmarkProblem(space, chosen)
+    if guaranteed:
+        return Problem(divergence, beta, chosen, 0.0, None)
+    ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
+    least = float(np.linalg.eigvalsh(gram[len(samples) :, len(samples) :])[0])
+    margin = 0.5 * min(max(ridge, _MARGIN), least + ridge)
+    if indefinite:
+        told = (
+            f"a ridge of {ridge:.3g} times the squared norm of the codes is added to the objective"
+        )
+        _warn(divergence, beta, eigenvalues, told)
     return Problem(divergence, beta, chosen, ridge, margin)
 
 
-def _warn_of_ridge(divergence: Divergence, beta: float, eigenvalues: Floats, ridge: float) -> None:
+def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> LandmarkSpace:
+    """Return the span of given landmarks, or of this number of samples, evenly taken."""
+    if np.ndim(landmarks) == 0:
+        Z = np.asarray(X[evenly_spaced(len(X), int(landmarks))], np.float64)
+    else:
+        Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
+    return LandmarkSpace.of(divergence, Z, beta, _SHARE)
+
+
+def _in_the_span(space: LandmarkSpace) -> str:
+    return (
+        f"the dictionary is learned in the span of {len(space.landmarks)} landmarks, where it is "
+        "positive definite"
+    )
+
+
+def _warn(divergence: Divergence, beta: float, eigenvalues: Floats, remedy: str) -> None:
     warnings.warn(
         f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
-        f"eigenvalue {eigenvalues[0]:.3g}, greatest {eigenvalues[-1]:.3g}): a ridge of {ridge:.3g} "
-        "times the squared norm of the codes is added to the objective.",
+        f"eigenvalue {eigenvalues[0]:.3g}, greatest {eigenvalues[-1]:.3g}): {remedy}.",
         IndefiniteKernelWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

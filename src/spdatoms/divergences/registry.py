@@ -62,7 +62,9 @@ def register_divergence(divergence: Registered) -> Registered:
         raise ValueError(
             f"{divergence.__name__}.name must be a name that is not taken, got {name!r}."
         )
-    others = [c for c in divergence_classes() if c.__qualname__ != divergence.__qualname__]
+    # The same class again, as a notebook defines it anew, takes the place of the old one.
+    same = (divergence.__module__, divergence.__qualname__)
+    others = [c for c in divergence_classes() if (c.__module__, c.__qualname__) != same]
     if any(name == c.name or divergence.__name__ == c.__name__ for c in others):
         raise ValueError(
             f"There is a divergence with the name {name!r}, or a class {divergence.__name__}."

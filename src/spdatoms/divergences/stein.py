@@ -183,9 +183,9 @@ class SteinGeodesics(Geodesics):
     D: Floats
     P: Floats
 
-    def points(self, t: float) -> Floats:
+    def points(self, t: float | Floats) -> Floats:
         """Return D(t)."""
-        if t not in (0.5, 1.0):
+        if np.ndim(t) or t not in (0.5, 1.0):
             return self._by_eigenvalues(t)
         definite = well_conditioned(self.P, FLOOR)
         out = np.empty_like(self.D)
@@ -195,7 +195,7 @@ class SteinGeodesics(Geodesics):
             out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
         return out
 
-    def _by_eigenvalues(self, t: float) -> Floats:
+    def _by_eigenvalues(self, t: float | Floats) -> Floats:
         L = cholesky(self.D)
         π, U = np.linalg.eigh(congruence(L, self.P))
         return AffineGeodesics.of_spectrum(L, -2.0 * np.log(floored(π)), U).points(t)

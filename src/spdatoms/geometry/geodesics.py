@@ -21,8 +21,11 @@ class Geodesics(ABC):
     """Curves D_r(t), r = 1 … B, with D_r(0) = D_r."""
 
     @abstractmethod
-    def points(self, t: float) -> Floats:
-        """Return D_r(t), shape (B, n, n)."""
+    def points(self, t: float | Floats) -> Floats:
+        """Return D_r(t), shape (B, n, n), for one t or one for every curve.
+
+        However long the step is, no matrix changes by more than a factor of 100 in any direction.
+        """
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,11 @@ class AffineGeodesics(Geodesics):
         limit = np.log(_GREATEST_RATIO)
         return cls(L @ U, np.clip(u, -limit, limit))
 
-    def points(self, t: float) -> Floats:
+    def points(self, t: float | Floats) -> Floats:
         """Return F exp(t·u) Fᵀ."""
-        return gram(self.frames * np.exp(0.5 * t * self.speeds)[:, None, :])
+        limit = np.log(_GREATEST_RATIO)
+        u = np.clip(np.reshape(t, (-1, 1)) * self.speeds, -limit, limit)
+        return gram(self.frames * np.exp(0.5 * u)[:, None, :])
 
 
 @dataclass(frozen=True)
@@ -55,17 +60,20 @@ class LogGeodesics(Geodesics):
 
     logarithms: Floats
     directions: Floats
+    lengths: Floats
 
     @classmethod
     def bounded(cls, logarithms: Floats, V: Floats) -> LogGeodesics:
         """Return exp(log D + t·V) with V shortened where it is too long."""
         length = np.abs(np.linalg.eigvalsh(V)).max(axis=-1)
         shortened = np.minimum(1.0, np.log(_GREATEST_RATIO) / np.maximum(length, 1e-300))
-        return cls(logarithms, V * shortened[:, None, None])
+        return cls(logarithms, V * shortened[:, None, None], length * shortened)
 
-    def points(self, t: float) -> Floats:
+    def points(self, t: float | Floats) -> Floats:
         """Return exp(log D + t·V)."""
-        return np.asarray(expm(self.logarithms + t * self.directions))
+        longest = np.log(_GREATEST_RATIO) / np.maximum(self.lengths, 1e-300)
+        steps = np.minimum(t, np.maximum(longest, 1.0))
+        return np.asarray(expm(self.logarithms + steps[:, None, None] * self.directions))
 
 
 def whiten(L: Floats, A: Floats) -> Floats:

@@ -70,3 +70,7 @@ class Kernel(BaseEstimator, ABC):
     @abstractmethod
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
+
+    def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+        """Return `cross_checked` of X, and k(X_i, X_i): one by default."""
+        return self.cross_checked(X), 1.0

@@ -118,10 +118,15 @@ class DaskPasses(StreamPasses):
         return self._added(self._results(term, states, shared, read)).compute()
 
     def run(
-        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
+        self,
+        work: Work,
+        states: list[Any] | None,
+        *shared: Any,
+        keep: bool = True,
+        read: bool = True,
     ) -> tuple[list[Any], Any]:
         """Return the new states of the spans, and the sum of the terms."""
-        new_states, total = self._submit(work, states, shared)
+        new_states, total = self._submit(work, states, shared, read)
         if states is not None and not keep:
             # Not before the scheduler knows the new tasks: it might drop what they need.
             _wait_for_one(new_states)
@@ -129,10 +134,10 @@ class DaskPasses(StreamPasses):
         return new_states, total.compute()
 
     def _submit(
-        self, work: Work, states: list[Any] | None, shared: tuple[Any, ...]
+        self, work: Work, states: list[Any] | None, shared: tuple[Any, ...], read: bool
     ) -> tuple[list[Any], Any]:
         """Start the work; return the new states of the spans, and the sum of the terms, delayed."""
-        results = self._results(work, states, shared, True)
+        results = self._results(work, states, shared, read)
         total = self._added([result[1] for result in results])
         *new_states, total = self.dask.persist(*(result[0] for result in results), total)
         return list(new_states), total

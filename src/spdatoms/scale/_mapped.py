@@ -52,10 +52,15 @@ class ThreadedPasses(StreamPasses):
         return added(self._results(term, states, shared, read, keep=True))
 
     def run(
-        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
+        self,
+        work: Work,
+        states: list[Any] | None,
+        *shared: Any,
+        keep: bool = True,
+        read: bool = True,
     ) -> tuple[list[Any], Any]:
         """Return the new states of the spans, and the sum of the terms."""
-        results = self._results(work, states, shared, True, keep)
+        results = self._results(work, states, shared, read, keep)
         return [state for state, _ in results], added([term for _, term in results])
 
     def _results(

@@ -71,11 +71,17 @@ class StreamPasses(ABC):
 
     @abstractmethod
     def run(
-        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
+        self,
+        work: Work,
+        states: list[Any] | None,
+        *shared: Any,
+        keep: bool = True,
+        read: bool = True,
     ) -> tuple[list[Any], Any]:
         """Return the new states of the spans, and the sum of the terms.
 
-        Unless ``keep``, each of the old states is dropped as soon as it has been used.
+        Unless ``keep``, each of the old states is dropped as soon as it has been used. Without
+        ``read`` no matrices are read.
         """
 
     @abstractmethod

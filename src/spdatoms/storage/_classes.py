@@ -11,12 +11,14 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
+from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.online import PastSums
-from spdatoms.dictionary.problem import Problem
+from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
+from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.storage._checks import check_sizes
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
@@ -24,9 +26,13 @@ _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
 #: What they are made of besides divergences, by the names that files call them.
 _PARTS: dict[str, type] = {
     "CorrectedGram": CorrectedGram,
+    "LandmarkKernel": LandmarkKernel,
+    "LandmarkSpace": LandmarkSpace,
     "LogCosineKernel": LogCosineKernel,
     "Memory": PastSums,
+    "LandmarkProblem": LandmarkProblem,
     "Problem": Problem,
+    "Statistics": Statistics,
     "RidgeKernel": RidgeKernel,
 }
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.

@@ -1,13 +1,35 @@
-"""The first centres of k-means."""
+"""Matrices that represent others: drawn at random, or far apart from each other (k-means++)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.typing import Indices
-from spdatoms.clustering._labelled import Sample
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms.divergences.base import Divergence
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Weighted matrices, prepared once for the divergences to any centres."""
+
+    divergence: Divergence
+    matrices: Floats
+    weights: Floats
+    n_jobs: int | None = None
+    prepared: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prepared", self.divergence.prepare(self.matrices))
+
+    def __len__(self) -> int:
+        return len(self.matrices)
+
+    def divergences(self, centres: Floats) -> Floats:
+        """Return d(X_i, C_j) at [j, i]: one row per centre, so that a centre is quickly replaced."""
+        return self.divergence.to_centres(self.prepared, centres, self.n_jobs)
 
 
 def random_seeds(sample: Sample, count: int, rng: Any) -> Indices:

@@ -1,0 +1,318 @@
+"""Samples as vectors φ(X_i) in the span of landmarks, with their codes.
+
+Matrices are read once, for their features. After that an iteration needs the features alone: coding
+takes them, and of the codes the atoms want to know A = YᵀY and B = YᵀΦ, which are sums over samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse
+
+from spdatoms._utils.threads import map_in_threads
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.dictionary._coded_data import code_products, sparse_rows
+from spdatoms.dictionary._streamed import StreamedCodes
+from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
+from spdatoms.lasso.solve import sparse_code
+from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.largest import Largest
+from spdatoms.scale.parts import added, part_slices
+from spdatoms.scale.passes import Span, StreamPasses, SumTuple
+from spdatoms.scale.stream import Stream
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that the update of the atoms wants to know about samples and their codes.
+
+    Attributes
+    ----------
+    code_gram : ndarray of shape (N, N)
+        A = YᵀY.
+    products : ndarray of shape (N, r)
+        B = YᵀΦ.
+    """
+
+    code_gram: Floats
+    products: Floats
+
+    def joined(self, batch: Statistics, forgetting: float) -> Statistics:
+        """Return ρ·past + batch."""
+        return Statistics(
+            forgetting * self.code_gram + batch.code_gram,
+            forgetting * self.products + batch.products,
+        )
+
+
+@dataclass(frozen=True)
+class FeaturePart:
+    """Consecutive samples: their features, codes and losses.
+
+    Attributes
+    ----------
+    features : ndarray of shape (m, r)
+        Φ.
+    codes : csr_array of shape (m, N)
+        Y.
+    losses : ndarray of shape (m,)
+        f(y_i) of every sample.
+    """
+
+    features: Floats
+    codes: scipy.sparse.csr_array
+    losses: Floats
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the arrays: by them Dask knows what its workers hold."""
+        codes = self.codes
+        arrays = self.features, self.losses, codes.data, codes.indices, codes.indptr
+        return sum(array.nbytes for array in arrays)
+
+    @classmethod
+    def uncoded(cls, features: Floats, codes: scipy.sparse.csr_array) -> FeaturePart:
+        """Samples whose coding is to start from these codes."""
+        return cls(features, codes, np.full(len(features), np.inf))
+
+    def coded(self, P: Floats, gram: Floats, alpha: float) -> FeaturePart:
+        """Code every sample over atoms with features P, each from its last code."""
+        codes, certificate = sparse_code(
+            gram,
+            self.features @ P.T,
+            alpha,
+            query_norm=np.einsum("ij,ij->i", self.features, self.features),
+            init=self.codes.toarray(),
+            check_gram=False,
+            return_certificate=True,
+        )
+        return FeaturePart(self.features, sparse_rows(codes), certificate.objective)
+
+    def terms(self) -> SumTuple:
+        """Return Σ f(y_i), the number of non-zeros, A and B."""
+        Y = self.codes
+        return SumTuple(
+            (
+                float(self.losses.sum()),
+                Y.nnz,
+                code_products(Y),
+                np.asarray(Y.T @ self.features),
+            )
+        )
+
+
+class FeatureData:
+    """Samples in memory, as features with codes, cut into parts.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n, n)
+        The samples.
+    space : LandmarkSpace
+        The map φ.
+    n_atoms : int
+        The length of a code.
+    n_jobs : int, optional
+        The number of threads.
+    """
+
+    def __init__(
+        self, X: FloatArray, space: LandmarkSpace, n_atoms: int, n_jobs: int | None
+    ) -> None:
+        self.X, self.n_jobs = X, n_jobs
+        self.slices = part_slices(len(X), X.shape[-1], n_atoms)
+        empty = scipy.sparse.csr_array((len(X), n_atoms))
+        self.parts = self._over_parts(
+            lambda i: FeaturePart.uncoded(space.features(X[self.slices[i]]), empty[self.slices[i]])
+        )
+
+    def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
+        return map_in_threads(function, len(self.slices), self.n_jobs)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def code(self, P: Floats, alpha: float) -> float:
+        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
+        gram = landmark_gram(P)
+        self.parts = self._over_parts(lambda i: self.parts[i].coded(P, gram, alpha))
+        objective, _, *sums = added([part.terms() for part in self.parts])
+        self.statistics = Statistics(*sums)
+        return float(objective)
+
+    def worst_represented(self, count: int) -> Indices:
+        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
+        losses = np.concatenate([part.losses for part in self.parts])
+        return Largest.of(count, losses, np.arange(len(losses))).indices
+
+    def samples(self, chosen: Indices) -> Floats:
+        """Return some samples."""
+        return np.asarray(self.X[chosen], np.float64)
+
+    def codes(self) -> scipy.sparse.csr_array:
+        """Return all codes, (m, N)."""
+        return scipy.sparse.vstack([part.codes for part in self.parts], "csr")
+
+    def start_from(self, codes: scipy.sparse.csr_array) -> None:
+        """Let the next coding start from these codes."""
+        self.parts = [
+            FeaturePart.uncoded(part.features, codes[rows])
+            for part, rows in zip(self.parts, self.slices, strict=True)
+        ]
+
+
+class StreamedFeatureData:
+    """Samples of a stream, as features with codes that stay where they are computed.
+
+    The methods are those of `FeatureData`. What workers hold of a sample are the r numbers of its
+    features and its code; the matrices are read once, and again only if workers die.
+
+    Parameters
+    ----------
+    stream : Stream
+        The samples.
+    space : LandmarkSpace
+        The map φ.
+    n_atoms : int
+        The length of a code.
+    """
+
+    def __init__(self, stream: Stream, space: LandmarkSpace, n_atoms: int) -> None:
+        self.stream, self.space, self.n_atoms = stream, space, n_atoms
+        self.slices = part_slices(len(stream), stream.shape[-1], n_atoms)
+        self.passes = stream.passes(self.slices)
+        self.states: list[Any] | None = None
+        self.start = scipy.sparse.csr_array((len(stream), n_atoms))
+        self.codings: list[tuple[Floats, Floats, float]] = []
+        self.version, self.nnz = 0, 0
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+    def start_from(self, codes: Any) -> None:
+        """Let the next coding start from these codes."""
+        self.start = codes.here if isinstance(codes, StreamedCodes) else codes
+        self.codings, self.version = [], self.version + 1
+        if self.states is not None:
+            self.states, _ = self.passes.run(
+                _restarted, self.states, self._start_of_parts(), keep=False, read=False
+            )
+
+    def _start_of_parts(self) -> dict[int, scipy.sparse.csr_array]:
+        return {rows.start: self.start[rows] for rows in self.slices}
+
+    def _attempt(self, one_pass: Callable[[], Result]) -> Result:
+        """Return the result of a pass; if workers die of it, from smaller spans."""
+
+        def computation(passes: StreamPasses) -> Result:
+            if self.states is None:
+                self._compute_states()
+            return one_pass()
+
+        return with_smaller_spans(self.passes, self._cut, computation)
+
+    def _cut(self, most: int) -> StreamPasses:
+        """Return passes with at most this many parts per span; their states are yet to be computed."""
+        self.passes, self.states = self.stream.passes(self.slices, most), None
+        return self.passes
+
+    def _compute_states(self) -> None:
+        """Read the matrices for their features, and code them as they were coded before."""
+        states, _ = self.passes.run(_features, None, self.space, self._start_of_parts())
+        for coding in self.codings:
+            states, _ = self.passes.run(_coded, states, *coding, keep=False, read=False)
+        self.states = states
+
+    def code(self, P: Floats, alpha: float) -> float:
+        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
+        coding = P, landmark_gram(P), alpha
+        self.version += 1
+        self.states, terms = self._attempt(lambda: self._code(coding))
+        self.codings.append(coding)
+        objective, nnz, *sums = terms
+        self.nnz, self.statistics = int(nnz), Statistics(*sums)
+        return float(objective)
+
+    def _code(self, coding: tuple[Floats, Floats, float]) -> tuple[list[Any], Any]:
+        before, self.states = self.states, None
+        return self.passes.run(_coded, before, *coding, keep=False, read=False)
+
+    def worst_represented(self, count: int) -> Indices:
+        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
+        worst: Largest = self._attempt(
+            lambda: self.passes.total(_greatest_losses, self.states, count, read=False)
+        )
+        return worst.indices
+
+    def samples(self, chosen: Indices) -> Floats:
+        """Return some samples."""
+        return np.asarray(self.stream[chosen], np.float64)
+
+    def codes(self) -> StreamedCodes:
+        """Return all codes, (m, N), which stay where they are until they are needed."""
+        return StreamedCodes(self, self.nnz)
+
+    def collected(self) -> scipy.sparse.csr_array:
+        """Return all codes, in the memory of this process."""
+        found = self._attempt(lambda: self.passes.total(_codes_of, self.states, read=False))
+        return scipy.sparse.vstack(list(found), "csr")
+
+
+def _features(
+    matrices: FloatArray,
+    span: Span,
+    state: None,
+    space: LandmarkSpace,
+    start: dict[int, scipy.sparse.csr_array],
+) -> tuple[tuple[FeaturePart, ...], int]:
+    """Return the samples of a span as features."""
+    parts = tuple(
+        FeaturePart.uncoded(space.features(X), start[rows.start])
+        for X, rows in zip(span.split(matrices), span.parts, strict=True)
+    )
+    return parts, 0
+
+
+def _restarted(
+    matrices: None,
+    span: Span,
+    state: Sequence[FeaturePart],
+    start: dict[int, scipy.sparse.csr_array],
+) -> tuple[tuple[FeaturePart, ...], int]:
+    """Return the samples of a span with other codes to start from."""
+    parts = tuple(
+        FeaturePart.uncoded(part.features, start[rows.start])
+        for part, rows in zip(state, span.parts, strict=True)
+    )
+    return parts, 0
+
+
+def _coded(
+    matrices: None,
+    span: Span,
+    state: Sequence[FeaturePart],
+    P: Floats,
+    gram: Floats,
+    alpha: float,
+) -> tuple[tuple[FeaturePart, ...], SumTuple]:
+    """Code the samples of a span."""
+    parts = tuple(part.coded(P, gram, alpha) for part in state)
+    return parts, added([part.terms() for part in parts])
+
+
+def _greatest_losses(
+    matrices: None, span: Span, state: Sequence[FeaturePart], count: int
+) -> Largest:
+    """Return the samples of a span with the greatest losses."""
+    losses = np.concatenate([part.losses for part in state])
+    return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))
+
+
+def _codes_of(matrices: None, span: Span, state: Sequence[FeaturePart]) -> list[Any]:
+    """Return the codes of a span, in a list: the sum of lists is all of them in order."""
+    return [part.codes for part in state]

@@ -1,0 +1,314 @@
+"""φ(X) = Λ₊^-½ U₊ᵀ κ(X): SPD matrices as vectors, by their kernel values κ(X) with landmarks.
+
+κ(X)_l = k(Z_l, X) for landmarks Z_1 … Z_L, and U Λ Uᵀ is their Gram matrix. Only eigenvalues above a
+share of the greatest are kept (Λ₊, U₊). Then k̃(X, Y) = φ(X)ᵀφ(Y) is positive definite on the whole
+cone, whatever k is. On the landmarks it is the clip correction of their Gram matrix, and it continues
+that to every other matrix; for a positive definite k it is the Nyström approximation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from spdatoms._utils.checks import check_beta, check_integer, check_size
+from spdatoms._utils.sampling import evenly_spaced, generator
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import SPDEstimator, check_streamable, per_matrix
+from spdatoms.divergences import Divergence, PreparedSet
+from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.base import Kernel
+from spdatoms.kernels.correction import eigenvalue_tolerance
+from spdatoms.kernels.kernel import kernel_values
+
+_CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
+#: Landmarks are drawn from this many matrices per landmark at most, evenly taken.
+_SAMPLES_PER_LANDMARK = 20
+
+
+@dataclass(frozen=True)
+class LandmarkSpace:
+    """The map φ, fixed by its landmarks.
+
+    Attributes
+    ----------
+    divergence : Divergence
+        The d of the kernel exp(−β·d).
+    beta : float
+        Its β.
+    landmarks : ndarray of shape (L, n, n)
+        Z, in double precision.
+    roots : ndarray of shape (L, r)
+        R = U₊ Λ₊^-½, so that φ(X) = Rᵀ κ(X).
+    eigenvalues : ndarray of shape (r,)
+        Λ₊, the greatest first.
+    discarded : ndarray of shape (L − r,)
+        The other eigenvalues, the greatest first: those that are negative show how far the kernel is
+        from being positive definite.
+    """
+
+    divergence: Divergence
+    beta: float
+    landmarks: Floats
+    roots: Floats
+    eigenvalues: Floats
+    discarded: Floats
+    prepared: PreparedSet = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prepared", self.divergence.prepare(self.landmarks))
+
+    @classmethod
+    def of(
+        cls, divergence: Divergence, landmarks: Floats, beta: float | str, tol: float
+    ) -> LandmarkSpace:
+        """Keep the directions whose eigenvalues exceed ``tol`` times the greatest."""
+        divergences = divergence.pairwise(divergence.prepare(landmarks))
+        beta = choose_beta(beta, divergences)
+        eigenvalues, U = np.linalg.eigh(kernel_values(divergences, beta))
+        eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
+        kept = eigenvalues > tol * eigenvalues[0]
+        roots = np.ascontiguousarray(U[:, kept] / np.sqrt(eigenvalues[kept]))
+        return cls(divergence, beta, landmarks, roots, eigenvalues[kept], eigenvalues[~kept])
+
+    @property
+    def size(self) -> int:
+        """The length r of a vector φ(X)."""
+        return int(self.roots.shape[1])
+
+    def kernel(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
+        """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""
+        prepared = self.divergence.prepare(np.asarray(X, np.float64))
+        divergences = self.divergence.pairwise(prepared, self.prepared, n_jobs=n_jobs)
+        return kernel_values(divergences, self.beta)
+
+    def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
+        """Return φ(X_i) for matrices X (m, n, n), shape (m, r)."""
+        return np.asarray(self.kernel(X, n_jobs) @ self.roots)
+
+
+class LandmarkKernel(Kernel):
+    """k̃(X, Y) = φ(X)ᵀφ(Y) over a dictionary.
+
+    Parameters
+    ----------
+    space : LandmarkSpace
+        The map φ.
+    n_jobs : int, default=None
+        The number of threads.
+
+    Attributes
+    ----------
+    features_ : ndarray of shape (N, r)
+        φ of the atoms.
+    beta_ : float
+        The β of the kernel that k̃ approximates.
+    """
+
+    def __init__(self, space: LandmarkSpace, n_jobs: int | None = None) -> None:
+        self.space = space
+        self.n_jobs = n_jobs
+
+    def fit_checked(self, D: FloatArray) -> Self:
+        """Compute φ of atoms that `check_spd` has seen already."""
+        self.features_ = self.space.features(D, self.n_jobs)
+        self.gram_ = landmark_gram(self.features_)
+        self.beta_, self.corrected_ = self.space.beta, False
+        self.n_features_in_ = D.shape[-1]
+        return self
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return k̃(X_i, D_j) for matrices that `check_spd` has seen already."""
+        return self.cross_and_norms(X)[0]
+
+    def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
+        """Return k̃(X_i, D_j), and k̃(X_i, X_i)."""
+        features = self.space.features(X, self.n_jobs)
+        return features @ self.features_.T, np.einsum("ij,ij->i", features, features)
+
+
+def landmark_gram(features: Floats) -> Floats:
+    """Return φ(D_i)ᵀφ(D_j), with a diagonal that rounding cannot make it indefinite by."""
+    gram = np.asarray(features @ features.T)
+    gram.flat[:: len(gram) + 1] += eigenvalue_tolerance(gram) * gram.diagonal().max()
+    return gram
+
+
+class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+    """φ(X) = Λ₊^-½ U₊ᵀ κ(X), with ⟨φ(X), φ(Y)⟩ ≈ exp(−β·d(X, Y)): SPD matrices as vectors.
+
+    κ(X) holds the kernel values of X with landmarks, U Λ Uᵀ is the Gram matrix of the landmarks, and
+    small or negative eigenvalues are left out. The inner products of these vectors are a positive
+    definite kernel on the cone, whatever the divergence is, and approximate its own kernel. So a
+    linear classifier behind this transformer is a kernel machine on SPD matrices.
+
+    Parameters
+    ----------
+    metric : str or Divergence, default="stein"
+        A symmetric divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
+        ``"euclid"``.
+    beta : float or "auto", default="auto"
+        ``"auto"`` is the reciprocal of the median divergence between two landmarks.
+    n_landmarks : int, default=300
+        The number of landmarks; no more than there are training matrices.
+    landmarks : {"k-means++", "random"} or array-like of shape (L, n, n), default="k-means++"
+        Training matrices that are far apart from each other (greedy k-means++), or drawn at random;
+        or given matrices, whose number takes the place of ``n_landmarks``.
+    tol : float, default=1e-3
+        Directions with eigenvalues up to this share of the greatest are left out.
+    random_state : int, Generator, RandomState or None, default=None
+        The source of randomness for the landmarks.
+    n_jobs : int, default=None
+        The number of threads, one if not given, all processors for -1. It does not change the
+        result.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray of shape (L, n, n)
+        The landmarks.
+    landmark_indices_ : ndarray of shape (L,) or None
+        Which training matrices they are; None if they were given.
+    beta_ : float
+        The β in use.
+    eigenvalues_ : ndarray of shape (r,)
+        The eigenvalues of the directions that are kept, the greatest first.
+    discarded_ : ndarray of shape (L − r,)
+        The other eigenvalues, the greatest first. Negative ones show how far the kernel is from
+        being positive definite.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    See Also
+    --------
+    DivergenceKernel : The kernel itself, over all atoms of a dictionary.
+
+    References
+    ----------
+    .. [1] C. Williams and M. Seeger, Using the Nyström method to speed up kernel machines, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from spdatoms import SPDNystroem
+    >>> G = np.random.default_rng(0).standard_normal((80, 3, 20))
+    >>> G[40:, 2] *= 3.0
+    >>> X, y = G @ G.swapaxes(1, 2) / 20, np.repeat(["round", "long"], 40)
+    >>> machine = make_pipeline(SPDNystroem("jeffrey", n_landmarks=20, random_state=0), LinearSVC())
+    >>> machine.fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+    1.0
+    """
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        beta: float | str = "auto",
+        n_landmarks: int = 300,
+        landmarks: str | ArrayLike = "k-means++",
+        tol: float = 1e-3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.beta = beta
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Choose the landmarks, and decompose their Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, of which only some matrices are kept.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        SPDNystroem
+            The estimator itself.
+        """
+        check_beta(self.beta)
+        check_share("tol", self.tol)
+        divergence = symmetric_divergence(self.metric)
+        matrices: Any = check_streamable(X, self.n_jobs)
+        Z, chosen = choose_landmarks(
+            matrices, self.landmarks, self.n_landmarks, divergence, self.random_state, self.n_jobs
+        )
+        self.n_features_in_ = matrices.shape[-1]
+        self.landmark_indices_ = chosen
+        self._space = LandmarkSpace.of(divergence, Z, self.beta, self.tol)
+        self._dtype = np.dtype(matrices.dtype)
+        self.landmarks_: FloatArray = Z.astype(matrices.dtype)
+        self.beta_ = self._space.beta
+        self.eigenvalues_, self.discarded_ = self._space.eigenvalues, self._space.discarded
+        return self
+
+    @per_matrix
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return the vectors φ(X_i).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. For a Dask array the result is a Dask array.
+
+        Returns
+        -------
+        ndarray of shape (m, r)
+            In single precision if both the training matrices and X are.
+        """
+        X = self.check_queries(X)
+        features = self._space.features(X, self.n_jobs)
+        return features.astype(np.result_type(X.dtype, self._dtype), copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.eigenvalues_)
+
+
+def check_share(name: str, value: Any) -> None:
+    """Refuse anything but a number in [0, 1)."""
+    if isinstance(value, str) or not 0 <= value < 1:
+        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}.")
+
+
+def choose_landmarks(
+    X: Any,
+    landmarks: str | ArrayLike,
+    n_landmarks: int,
+    divergence: Divergence,
+    random_state: Any,
+    n_jobs: int | None,
+) -> tuple[Floats, Indices | None]:
+    """Return the landmarks in double precision, and which of the matrices X they are.
+
+    X is an array or a `Stream`, of which some matrices, evenly taken, are looked at.
+    """
+    if not isinstance(landmarks, str):
+        Z = check_size(check_spd(landmarks, name="landmarks"), X.shape[-1], name="landmarks")
+        return Z.astype(np.float64), None
+    if landmarks not in _CHOICES:
+        choices = ", ".join(_CHOICES)
+        raise ValueError(
+            f"landmarks must be one of {choices} or an array of matrices; got {landmarks!r}."
+        )
+    check_integer("n_landmarks", n_landmarks, 1)
+    rows = np.arange(len(X))[evenly_spaced(len(X), _SAMPLES_PER_LANDMARK * n_landmarks)]
+    matrices = np.asarray(X[rows] if len(rows) < len(X) else X[:], np.float64)
+    sample = Sample(divergence, matrices, np.ones(len(rows)), n_jobs)
+    drawn = _CHOICES[landmarks](sample, min(n_landmarks, len(rows)), generator(random_state))
+    drawn = np.sort(drawn)
+    return matrices[drawn], rows[drawn]

@@ -59,6 +59,8 @@ class Learner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.problem: Any = fix_problem(X, atoms, divergence, "auto", ALPHA)
+        self.data: Any
+        self.rule: Any
         self.data, self.rule = self.problem.passes(X, n_atoms, update, None, None)
         self.state: State = State.first(atoms, self.problem.images(atoms), len(X))
 

@@ -14,6 +14,7 @@ from spdatoms import SPDDictionaryLearning, SPDKMeans, SPDKNeighborsClassifier
 from spdatoms.dictionary import _streamed as coding
 from spdatoms.scale import block_budget, open_stream
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module")
 def client():
     with (
+        # Else a cluster gives a worker up that takes long to come back, as on a loaded machine.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

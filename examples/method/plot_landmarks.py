@@ -72,7 +72,15 @@ curves = {
 }
 
 # %%
-# The objective falls with both remedies, as it must. But with the ridge, a lower objective means worse codes.
+# Thick lines are means of three draws of the data, thin lines the draws. (The objectives are different functions, so
+# each is shown relative to its first value.) The objective falls with both remedies, as it must. But with the ridge a lower objective
+# means worse codes: the atoms go where the kernel is indefinite, and the classes are mixed up. How
+# much differs from draw to draw, and with other classes the loss may be small. The ridge must be large, 4 to 6, where the
+# diagonal of the Gram matrix is 1. Such codes are hardly sparse: 14 of 16 entries are not zero.
+#
+# In the span of landmarks the accuracy stays where it was. (It does not grow either: the first atoms, centres of
+# k-means, are good for these classes already.) The codes have 8 to 10 non-zeros. This is what
+# :class:`~spdatoms.SPDDictionaryLearning` does by default where the kernel is indefinite.
 
 titles = "objective / first objective", "accuracy on left-out matrices", "non-zeros of a code"
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")

@@ -20,6 +20,7 @@ from matplotlib import pyplot as plt
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
 
 from spdatoms import SPDNystroem, SPDSparseClassifier
 from spdatoms.datasets import load_textures
@@ -35,13 +36,14 @@ print(f"{len(train)} matrices {X.shape[1:]} for training, {len(test)} queries")
 
 # %%
 # The penalty C of the support vector machine is chosen by cross-validation on the training matrices. The sparse
-# classifier has its default parameters. Time is that of the processor, so that other work of the machine does not count.
+# classifier has its default parameters. Time is that of the processor,
+# with one thread.
 
 
 def machine(n_landmarks):
     """Return landmarks and a linear support vector machine."""
     vectors = SPDNystroem("stein", n_landmarks=n_landmarks, random_state=0)
-    return make_pipeline(vectors, GridSearchCV(LinearSVC(), {"C": [1, 10, 100]}, cv=3))
+    return make_pipeline(vectors, GridSearchCV(LinearSVC(dual=False), {"C": [1, 10, 100]}, cv=3))
 
 
 def measure(model, size):
@@ -61,16 +63,25 @@ models = {
     "300 landmarks + SVM": (machine(300), "s--"),
 }
 sizes = (100, 200, 400, len(train))
-for model, _ in models.values():
-    measure(model, 100)  # compiles, or reads what was compiled
-measured = {
-    name: np.array([measure(model, size) for size in sizes]) for name, (model, _) in models.items()
-}
+with threadpool_limits(1):
+    for model, _ in models.values():
+        measure(model, 100)  # compiles, or reads what was compiled
+    measured = {
+        name: np.array([measure(model, size) for size in sizes])
+        for name, (model, _) in models.items()
+    }
 for name, (accuracy, seconds, milliseconds) in ((name, m[-1]) for name, m in measured.items()):
     print(f"{name:>20}: {accuracy:.1%}, fit {seconds:.1f} s, {milliseconds:.3f} ms per query")
 
 # %%
-# TEXT
+# With landmarks a query takes the same time whatever the number of training matrices. The sparse classifier needs time
+# in proportion to it, and more than ten times as much in the end. Fitting takes about as long: the landmarks cost
+# more to choose, but the sparse classifier decomposes the Gram matrix of all its atoms, and this time grows with the third power of
+# their number. On these textures, where each class is large, the machine with landmarks is also more accurate.
+# A hundred landmarks are nearly as good as three hundred.
+#
+# A sparse code has its advantages: it tells which training matrices a query resembles, it has no parameter that must be
+# chosen by cross-validation, and classes can be added without learning the others again.
 
 labels = "accuracy", "seconds to fit", "milliseconds per query"
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")
@@ -81,7 +92,6 @@ for i, (ax, label) in enumerate(zip(axes, labels, strict=True)):
     ax.set(xlabel="training matrices", title=label, xticks=sizes, xticklabels=sizes)
     ax.minorticks_off()
     ax.spines[["top", "right"]].set_visible(False)
-for ax in axes[1:]:
-    ax.set_yscale("log")
+    ax.set_ylim(bottom=None if i == 0 else 0)
 axes[0].legend(frameon=False)
 plt.show()

@@ -59,7 +59,10 @@ def learn(X, y, landmarks):
             nearest = KNeighborsClassifier(1).fit(learner.transform(X[train]), y[train])
             objective = learner.objective_[-1] / learner.objective_[0]
             curve.append((objective, nearest.score(codes, y[test]), (codes != 0).sum(1).mean()))
-    print(f"{landmarks!s:>4}: ridge {learner.ridge_:.1f}, accuracy", *[f"{a:.1%}" for _, a, _ in curve])
+    print(
+        f"{landmarks!s:>4}: ridge {learner.ridge_:.1f}, accuracy",
+        *[f"{a:.1%}" for _, a, _ in curve],
+    )
     return np.array(curve)
 
 

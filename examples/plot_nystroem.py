@@ -9,8 +9,8 @@ the number of training matrices. Here are accuracy and time of both, on textures
 """
 
 # %%
-# Six photographs, cut into blocks of 16×16 pixels. A block is described by the covariance of grey value and derivatives.
-# Every other row of blocks is for training, the others are queries.
+# Six photographs, cut into blocks of 16×16 pixels. A block is described by the covariance of grey value and
+# derivatives. Every other row of blocks is for training, the others are queries.
 
 import time
 import warnings
@@ -74,14 +74,13 @@ for name, (accuracy, seconds, milliseconds) in ((name, m[-1]) for name, m in mea
     print(f"{name:>20}: {accuracy:.1%}, fit {seconds:.1f} s, {milliseconds:.3f} ms per query")
 
 # %%
-# With landmarks a query takes the same time whatever the number of training matrices. The sparse classifier needs time
-# in proportion to it, and more than ten times as much in the end. Fitting takes about as long: the landmarks cost
-# more to choose, but the sparse classifier decomposes the Gram matrix of all its atoms, and this time grows with the third power of
-# their number. On these textures, where each class is large, the machine with landmarks is also more accurate.
-# A hundred landmarks are nearly as good as three hundred.
+# With landmarks a query takes the same time whatever the number of training matrices. With the sparse classifier
+# the time grows with every training matrix, and is more than ten times as long in the end. Its fit is fast for few
+# matrices, but it decomposes the Gram matrix of all of them, in time that grows with the third power of their number.
 #
-# A sparse code has its advantages: it tells which training matrices a query resembles, it has no parameter that must be
-# chosen by cross-validation, and classes can be added without learning the others again.
+# On these textures the machine with landmarks is also more accurate, by two or three points, and a hundred
+# landmarks are nearly as good as three hundred. That is not a law: on other data it may be the other way round, and the
+# support vector machine needs its C. The sparse classifier also tells which training matrices a query resembles.
 
 labels = "accuracy", "seconds to fit", "milliseconds per query"
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained")

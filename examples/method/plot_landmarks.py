@@ -37,8 +37,8 @@ def wishart_classes(seed):
 
 
 # %%
-# Sixteen atoms are learned without labels. After 1, 2, 5 … iterations the left-out matrices are coded, and each gets the
-# class of the training matrix with the nearest code. The checkpoint lets learning go on where it stopped.
+# Sixteen atoms are learned without labels. After 1, 2, 5 … iterations the left-out matrices are coded, and each gets
+# the class of the training matrix with the nearest code. The checkpoint lets learning go on where it stopped.
 
 
 def learn(X, y, landmarks):
@@ -76,10 +76,11 @@ curves = {
 
 # %%
 # Thick lines are means of three draws of the data, thin lines the draws. (The objectives are different functions, so
-# each is shown relative to its first value.) The objective falls with both remedies, as it must. But with the ridge a lower objective
-# means worse codes: the atoms go where the kernel is indefinite, and the classes are mixed up. How
-# much differs from draw to draw, and with other classes the loss may be small. The ridge must be large, 4 to 6, where the
-# diagonal of the Gram matrix is 1. Such codes are hardly sparse: 14 of 16 entries are not zero.
+# each is shown relative to its first value.) The objective falls with both remedies, as it must. But with the ridge
+# a lower objective means worse codes: the atoms go where the kernel is indefinite, and codes of different classes
+# become alike. How much is lost differs from draw to draw, and with other classes it may be little. The ridge has to
+# be large, 4 to 6, where the diagonal of the Gram matrix is 1. Such codes are hardly sparse: 14 of 16 entries are not
+# zero.
 #
 # In the span of landmarks the accuracy stays where it was. (It does not grow either: the first atoms, centres of
 # k-means, are good for these classes already.) The codes have 8 to 10 non-zeros. This is what

@@ -75,7 +75,7 @@ for name, (accuracy, seconds, milliseconds) in ((name, m[-1]) for name, m in mea
 
 # %%
 # With landmarks a query takes the same time whatever the number of training matrices. With the sparse classifier
-# the time grows with every training matrix, and is more than ten times as long in the end. Its fit is fast for few
+# the time grows with their number, and is about ten times as long in the end. Its fit is fast for few
 # matrices, but it decomposes the Gram matrix of all of them, in time that grows with the third power of their number.
 #
 # On these textures the machine with landmarks is also more accurate, by two or three points, and a hundred

@@ -178,21 +178,19 @@ HEADS = (
 )
 
 
-def problems(quick: bool) -> dict[str, Any]:
-    """Learn random dictionaries with Jeffrey's divergence."""
+def problems(quick: bool, seeds: range) -> dict[str, Any]:
+    """Learn random dictionaries with Jeffrey's divergence, the first of them without landmarks, too."""
     print("Random Jeffrey problems: violations, accuracy after 1 and 30 iterations, non-zeros")
     print(HEADS)
-    shrink = 10 if quick else 1
-    count, compared = PROBLEMS // shrink, COMPARED // shrink
-    rows = [figures_of(task(seed), "auto") for seed in range(count)]
-    exact = [figures_of(task(seed), None) for seed in range(compared)]
-    found = {
-        "landmarks": rows,
-        f"landmarks, first {compared}": rows[:compared],
-        f"exact form, first {compared}": exact,
-    }
-    for name in found:
-        summary(name, found[name])
+    seeds = seeds[: len(seeds) // 10] if quick else seeds
+    compared = [seed for seed in seeds if seed < COMPARED // (10 if quick else 1)]
+    found = {"landmarks": [figures_of(task(seed), "auto") for seed in seeds]}
+    summary("landmarks", found["landmarks"])
+    if compared:
+        found["landmarks, compared"] = found["landmarks"][: len(compared)]
+        found["exact form, compared"] = [figures_of(task(seed), None) for seed in compared]
+        summary("landmarks, compared", found["landmarks, compared"])
+        summary("exact form, compared", found["exact form, compared"])
     return found
 
 
@@ -350,6 +348,14 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=parts, help=f"some of {', '.join(parts)}")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        nargs=2,
+        default=(0, PROBLEMS),
+        metavar=("FIRST", "END"),
+        help="the random problems, for a run in parts",
+    )
     parser.add_argument("--metric", default="stein", help="the divergence of the speed part")
     parser.add_argument(
         "--iterations", type=int, default=10, help="iterations that are timed, at least 2"
@@ -363,7 +369,7 @@ def main() -> None:
     figures: dict[str, Any] = {"machine": machine()}
     with one_blas_thread():
         if "problems" in arguments.parts:
-            figures["problems"] = problems(arguments.quick)
+            figures["problems"] = problems(arguments.quick, range(*arguments.seeds))
         if "sparsity" in arguments.parts:
             figures["sparsity"] = sparsity(arguments.quick)
         if "speed" in arguments.parts:

@@ -202,7 +202,8 @@ def fix_problem(
     chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
     automatic = isinstance(landmarks, str)
     never_sound = not divergence.kernel_is_guaranteed(np.inf, X.shape[-1])
-    if indefinite or never_sound if automatic else landmarks is not None:
+    wanted = (indefinite or never_sound) if automatic else landmarks is not None
+    if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
         if indefinite:
             _warn(divergence, beta, eigenvalues, _in_the_span(space))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 from pathlib import Path
@@ -22,6 +23,13 @@ def save_image(path: Path, pixels: np.ndarray) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(pixels).save(path)
     return path
+
+
+def encode(pixels: np.ndarray, kind: str) -> bytes:
+    """Return the content of an image file, for many files that hold the same."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, kind)
+    return buffer.getvalue()
 
 
 def truncate(path: Path) -> None:

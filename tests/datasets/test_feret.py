@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from _folders import all_or_nothing, noise, save_image
+from _folders import all_or_nothing, encode, noise, save_image
 from _matrices import random_spd
 from spdatoms.datasets import load_feret
 from spdatoms.datasets.feret import POSES
@@ -82,9 +82,11 @@ def test_feret_image_files(tmp_path):
 
 
 def test_feret_folders_by_pose(tmp_path):
-    for person in range(1, 201):
-        for pose in POSES:
-            save_image(tmp_path / pose / f"{person:03d}.pgm", noise(2, 2, seed=person))
+    images = [encode(noise(2, 2, seed=person), "PPM") for person in range(200)]
+    for pose in POSES:
+        (tmp_path / pose).mkdir()
+        for person, image in enumerate(images, start=1):
+            (tmp_path / pose / f"{person:03d}.pgm").write_bytes(image)
     faces = load_feret(tmp_path)
     assert faces.data.shape == (1400, 2, 2)
     assert set(faces.groups[faces.labels == "200"]) == set(POSES)

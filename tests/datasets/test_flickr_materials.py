@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from _folders import noise, save_image, truncate
+from _folders import encode, noise, save_image, truncate
 from spdatoms.datasets import DatasetWarning, load_flickr_materials
 from spdatoms.datasets.flickr_materials import MATERIALS
 
@@ -15,12 +15,16 @@ from spdatoms.datasets.flickr_materials import MATERIALS
 def materials(folder: Path, count: int = 100) -> Path:
     mask = np.zeros((6, 8), np.uint8)
     mask[2:4, 3:6] = 255
+    masked = encode(mask, "JPEG")
+    images = [encode(noise(6, 8, 3, seed=i), "JPEG") for i in range(1, count + 1)]
     for material in MATERIALS:
-        for i in range(1, count + 1):
+        for kind in ("image", "mask"):
+            (folder / kind / material).mkdir(parents=True)
+        for i, image in enumerate(images, start=1):
             view = "final" if material == "foliage" else "moderate" if i <= count // 2 else "object"
             name = f"{material}/{material}_{view}_{i:03d}_new.jpg"
-            save_image(folder / "image" / name, noise(6, 8, 3, seed=i))
-            save_image(folder / "mask" / name, mask)
+            (folder / "image" / name).write_bytes(image)
+            (folder / "mask" / name).write_bytes(masked)
     (folder / "image" / "wood" / "Thumbs.db").write_text("not an image, and not meant to be one")
     return folder
 

@@ -73,7 +73,7 @@ def test_the_objective_never_increases(
         beta=10.0**log_beta / typical,
         alpha=10.0**log_alpha,
         init=init,
-        max_iter=6,
+        max_iter=4,
         tol=0.0,
         random_state=seed % 1000,
         update=update,

@@ -311,7 +311,7 @@ print(peak() - before, X.nbytes)
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux for the peak memory")
 def test_memory_is_bounded_by_the_budget_not_by_the_data(tmp_path) -> None:
-    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", float, (100_000, 20, 20))
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", float, (64_000, 20, 20))
     few = random_spd(500, 20, seed=2)
     for i in range(0, len(X), 500):
         X[i : i + 500] = few
@@ -323,5 +323,5 @@ def test_memory_is_bounded_by_the_budget_not_by_the_data(tmp_path) -> None:
         check=True,
     ).stdout
     more, size = map(int, output.split())
-    assert size == 320_000_000
+    assert size == 204_800_000
     assert more < 4.5 * (32 << 20)

@@ -178,19 +178,24 @@ HEADS = (
 )
 
 
-def problems(quick: bool, seeds: range) -> dict[str, Any]:
+def problems(quick: bool, seeds: range, minutes: float) -> dict[str, Any]:
     """Learn random dictionaries with Jeffrey's divergence, the first of them without landmarks, too."""
     print("Random Jeffrey problems: violations, accuracy after 1 and 30 iterations, non-zeros")
     print(HEADS)
     seeds = seeds[: len(seeds) // 10] if quick else seeds
-    compared = [seed for seed in seeds if seed < COMPARED // (10 if quick else 1)]
-    found = {"landmarks": [figures_of(task(seed), "auto") for seed in seeds]}
-    summary("landmarks", found["landmarks"])
-    if compared:
-        found["landmarks, compared"] = found["landmarks"][: len(compared)]
-        found["exact form, compared"] = [figures_of(task(seed), None) for seed in compared]
-        summary("landmarks, compared", found["landmarks, compared"])
-        summary("exact form, compared", found["exact form, compared"])
+    compared = COMPARED // (10 if quick else 1)
+    end = time.perf_counter() + 60.0 * minutes
+    found: dict[str, Any] = {"landmarks": [], "landmarks, compared": [], "exact, compared": []}
+    for seed in seeds:
+        if time.perf_counter() > end:
+            break
+        found["landmarks"].append(figures_of(task(seed), "auto"))
+        if seed < compared:
+            found["landmarks, compared"].append(found["landmarks"][-1])
+            found["exact, compared"].append(figures_of(task(seed), None))
+    for name, rows in found.items():
+        if rows:
+            summary(name, rows)
     return found
 
 
@@ -356,6 +361,9 @@ def main() -> None:
         metavar=("FIRST", "END"),
         help="the random problems, for a run in parts",
     )
+    parser.add_argument(
+        "--minutes", type=float, default=np.inf, help="after these no other random problem is begun"
+    )
     parser.add_argument("--metric", default="stein", help="the divergence of the speed part")
     parser.add_argument(
         "--iterations", type=int, default=10, help="iterations that are timed, at least 2"
@@ -369,7 +377,9 @@ def main() -> None:
     figures: dict[str, Any] = {"machine": machine()}
     with one_blas_thread():
         if "problems" in arguments.parts:
-            figures["problems"] = problems(arguments.quick, range(*arguments.seeds))
+            figures["problems"] = problems(
+                arguments.quick, range(*arguments.seeds), arguments.minutes
+            )
         if "sparsity" in arguments.parts:
             figures["sparsity"] = sparsity(arguments.quick)
         if "speed" in arguments.parts:

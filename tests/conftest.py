@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -31,3 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def labelled() -> tuple[np.ndarray, np.ndarray]:
     """Return 24 matrices of size 4 in three classes, and their labels."""
     return three_classes()
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector still: Ctrl-C during one of its callbacks is lost."""
+    gc.disable()
+    yield
+    gc.enable()

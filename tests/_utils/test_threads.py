@@ -90,7 +90,7 @@ def test_an_exception_stops_the_run(error, n_jobs):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupt_reaches_the_waiting_thread(n_jobs):
+def test_interrupt_reaches_the_waiting_thread(n_jobs, no_collection):
     """Ctrl-C while blocks run: those under way end, the rest is dropped."""
     begun = []
 

@@ -21,6 +21,7 @@ from spdatoms import (
     pairwise_divergence,
     save,
 )
+from spdatoms.dictionary.problem import LandmarkProblem
 from spdatoms.divergences import Divergence, Stein, get_divergence, register_divergence, registry
 from spdatoms.geometry import sqrtm
 from spdatoms.storage import StorageError
@@ -119,7 +120,7 @@ def test_dask_arrays(labelled):
     here = SPDDictionaryLearning(4, metric, alpha=0.05, init=X[:4], max_iter=3, tol=0.0)
     there = SPDDictionaryLearning(4, metric, alpha=0.05, init=X[:4], max_iter=3, tol=0.0)
     assert_array_equal(here.fit(X).atoms_, there.fit(chunked).atoms_)
-    assert_array_equal(there.transform(chunked).compute(), here.transform(X))
+    assert_allclose(there.transform(chunked).compute(), here.transform(X), rtol=1e-9, atol=1e-12)
     kmeans = [SPDKMeans(3, metric, init=X[:3]).fit(data) for data in (X, chunked)]
     assert_array_equal(kmeans[0].labels_, kmeans[1].labels_)
     assert_allclose(kmeans[0].inertia_, kmeans[1].inertia_, rtol=1e-6)
@@ -176,9 +177,12 @@ def test_registration_refuses_what_is_taken(registered):
 
 def test_an_unknown_kernel_is_not_guaranteed(labelled):
     X, _ = labelled
-    plain = SPDDictionaryLearning(5, PlainStein(), beta=3.0, init=X[:5], max_iter=1).fit(X)
-    stein = SPDDictionaryLearning(5, "stein", beta=3.0, init=X[:5], max_iter=1).fit(X)
-    assert plain._problem.margin is not None
+    options = {"beta": 3.0, "init": X[:5], "max_iter": 1}
+    exact = SPDDictionaryLearning(5, PlainStein(), landmarks=None, **options).fit(X)
+    assert exact._problem.margin is not None
+    plain = SPDDictionaryLearning(5, PlainStein(), **options).fit(X)
+    assert isinstance(plain._problem, LandmarkProblem)
+    stein = SPDDictionaryLearning(5, "stein", **options).fit(X)
     assert stein._problem.margin is None
 
 

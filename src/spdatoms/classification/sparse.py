@@ -148,6 +148,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             labels,
             self.n_atoms_per_class,
             metric=self.metric,
+            beta=self.beta,
+            alpha=self.alpha,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )

@@ -141,7 +141,7 @@ class FeatureData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         gram = landmark_gram(P)
         self.parts = self._over_parts(lambda i: self.parts[i].coded(P, gram, alpha))
-        objective, _, *sums = added([part.terms() for part in self.parts])
+        objective, _, *sums = added(self._over_parts(lambda i: self.parts[i].terms()))
         self.statistics = Statistics(*sums)
         return float(objective)
 

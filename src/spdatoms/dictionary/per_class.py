@@ -31,6 +31,7 @@ def class_dictionary(
     tol: float = 1e-4,
     random_state: Any = None,
     n_jobs: int | None = None,
+    landmarks: str | int | ArrayLike | None = "auto",
 ) -> tuple[FloatArray, Array]:
     """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
 
@@ -60,6 +61,8 @@ def class_dictionary(
         The source of randomness for the first atoms.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
+    landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
+        As in `SPDDictionaryLearning`; a number is that of the landmarks of each class.
 
     Returns
     -------
@@ -94,6 +97,7 @@ def class_dictionary(
         tol=tol,
         random_state=generator(random_state),
         n_jobs=n_jobs,
+        landmarks=landmarks,
     )
     atoms = []
     for c in range(len(classes)):

@@ -186,19 +186,21 @@ class SteinGeodesics(Geodesics):
     def points(self, t: float | Floats) -> Floats:
         """Return D(t)."""
         if np.ndim(t) or t not in (0.5, 1.0):
-            return self._by_eigenvalues(t)
+            return self._by_eigenvalues.points(t)
         definite = well_conditioned(self.P, FLOOR)
         out = np.empty_like(self.D)
-        out[~definite] = SteinGeodesics(self.D[~definite], self.P[~definite])._by_eigenvalues(t)
+        projected = SteinGeodesics(self.D[~definite], self.P[~definite])
+        out[~definite] = projected._by_eigenvalues.points(t)
         out[definite] = step = batched.inverse(self.P[definite])
         if t == 1.0:
             out[definite] = symmetric_part(step @ batched.inverse(self.D[definite]) @ step)
         return out
 
-    def _by_eigenvalues(self, t: float | Floats) -> Floats:
+    @cached_property
+    def _by_eigenvalues(self) -> AffineGeodesics:
         L = cholesky(self.D)
         π, U = np.linalg.eigh(congruence(L, self.P))
-        return AffineGeodesics.of_spectrum(L, -2.0 * np.log(floored(π)), U).points(t)
+        return AffineGeodesics.of_spectrum(L, -2.0 * np.log(floored(π)), U)
 
 
 class SteinSums(AtomSums):

@@ -142,8 +142,15 @@ class KernelDictionaryCodes(ChosenCodes):
         for choice in choices:
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
             if self.atoms == LEARNED:
+                # The table in the documentation is that of the kernel itself, with a ridge where it needs one.
                 learner = SPDDictionaryLearning(
-                    self.n_atoms, self.metric, beta, alpha, max_iter=self.max_iter, **common
+                    self.n_atoms,
+                    self.metric,
+                    beta,
+                    alpha,
+                    max_iter=self.max_iter,
+                    landmarks=None,
+                    **common,
                 )
                 atoms = learner.fit(X).atoms_
             coder = SPDSparseCoder(atoms, self.metric, beta, alpha, n_jobs=self.n_jobs)

@@ -17,12 +17,12 @@ import scipy.sparse
 
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.dictionary._samples import SamplesInMemory
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import column_sums, columns, columns_of_entries, with_values
 from spdatoms.kernels.kernel import kernel_in_place
 from spdatoms.lasso.solve import sparse_code
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added, part_slices
+from spdatoms.scale.parts import added
 
 #: Share of non-zeros above which YᵀY is faster as a dense product.
 _DENSE_CODES = 0.15
@@ -99,7 +99,7 @@ class Part:
         return np.array(correlations)
 
 
-class CodedData:
+class CodedData(SamplesInMemory):
     """Samples in memory, cut into parts.
 
     Parameters
@@ -119,8 +119,8 @@ class CodedData:
     def __init__(
         self, X: FloatArray, sums: AtomSums, beta: float, n_atoms: int, n_jobs: int | None
     ) -> None:
-        self.X, self.sums, self.beta, self.n_jobs = X, sums, beta, n_jobs
-        self.slices = part_slices(len(X), X.shape[-1], n_atoms)
+        super().__init__(X, n_atoms, n_jobs)
+        self.sums, self.beta = sums, beta
         empty = scipy.sparse.csr_array((len(X), n_atoms))
 
         def prepare(number: int) -> Part:
@@ -135,9 +135,6 @@ class CodedData:
         return added(
             map_in_threads(lambda i: function(self.parts[i]), len(self.parts), self.n_jobs)
         )
-
-    def __len__(self) -> int:
-        return len(self.X)
 
     def code(self, gram: Floats, D: Floats, alpha: float) -> float:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
@@ -169,15 +166,6 @@ class CodedData:
         return np.asarray(
             self._added(lambda part: part.correlations_of(self.sums, self.beta, block, prepared))
         )
-
-    def worst_represented(self, count: int) -> Indices:
-        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        losses = np.concatenate([part.losses for part in self.parts])
-        return Largest.of(count, losses, np.arange(len(losses))).indices
-
-    def samples(self, chosen: Indices) -> Floats:
-        """Return some samples."""
-        return np.asarray(self.X[chosen], np.float64)
 
     def codes(self) -> scipy.sparse.csr_array:
         """Return all codes, (m, N)."""

@@ -7,26 +7,22 @@ new atoms. The atoms themselves are moved in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.dictionary._coded_data import Part
+from spdatoms.dictionary._samples import StreamedCodes, StreamedSamples
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import columns_of_entries
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Span, StreamPasses, SumTuple
+from spdatoms.scale.parts import added
+from spdatoms.scale.passes import Span, SumTuple
 from spdatoms.scale.stream import Stream
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -87,40 +83,7 @@ class Coded:
         return Part(prepared, self.columns(), np.zeros(0), self.losses)
 
 
-class StreamedCodes:
-    """Sparse codes (m, N) that stay where they were computed, and are collected when first needed.
-
-    The next coding replaces them, so that workers never hold two sets of codes: collect them before it.
-    """
-
-    def __init__(self, data: Any, nnz: int) -> None:
-        self._data, self._version = data, data.version
-        self.shape, self.nnz = (len(data), data.n_atoms), nnz
-
-    @cached_property
-    def here(self) -> scipy.sparse.csr_array:
-        """All codes, in the memory of this process."""
-        if self._data.version != self._version:
-            raise RuntimeError("These codes have been replaced by later ones.")
-        return self._data.collected()
-
-    @property
-    def data(self) -> Floats:
-        """The values of `here`."""
-        return np.asarray(self.here.data)
-
-    @property
-    def indices(self) -> Array:
-        """The columns of `here`."""
-        return np.asarray(self.here.indices)
-
-    @property
-    def indptr(self) -> Array:
-        """The starts of the rows of `here`."""
-        return np.asarray(self.here.indptr)
-
-
-class StreamedCodedData:
+class StreamedCodedData(StreamedSamples):
     """Samples of a stream with their codes; the methods are those of `CodedData`.
 
     Parameters
@@ -136,16 +99,10 @@ class StreamedCodedData:
     """
 
     def __init__(self, stream: Stream, sums: AtomSums, beta: float, n_atoms: int) -> None:
-        self.stream, self.sums, self.beta, self.n_atoms = stream, sums, beta, n_atoms
-        self.parts = part_slices(len(stream), stream.shape[-1], n_atoms)
-        self.passes = stream.passes(self.parts)
-        self.states: list[Any] | None = None
+        super().__init__(stream, n_atoms)
+        self.sums, self.beta = sums, beta
         self.start: scipy.sparse.csr_array | None = None
         self.codings: list[Coding] = []
-        self.version = 0
-
-    def __len__(self) -> int:
-        return len(self.stream)
 
     def start_from(self, codes: scipy.sparse.csr_array | StreamedCodes) -> None:
         """Let the next coding start from these codes."""
@@ -164,22 +121,7 @@ class StreamedCodedData:
             ]
         )
 
-    def _attempt(self, one_pass: Callable[[], Result]) -> Result:
-        """Return the result of a pass; if workers die of it, from smaller spans."""
-
-        def computation(passes: StreamPasses) -> Result:
-            if self.states is None:
-                self._code_again()
-            return one_pass()
-
-        return with_smaller_spans(self.passes, self._cut, computation)
-
-    def _cut(self, most: int) -> StreamPasses:
-        """Return passes with at most this many parts per span; their states are yet to be computed."""
-        self.passes, self.states = self.stream.passes(self.parts, most), None
-        return self.passes
-
-    def _code_again(self) -> None:
+    def compute_states(self) -> None:
         """Compute the codes that were there before the data was cut anew."""
         states = self._put(self.start)
         for coding in self.codings:
@@ -193,7 +135,7 @@ class StreamedCodedData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         coding = Coding(gram, D, alpha)
         self.version += 1
-        self.states, terms = self._attempt(lambda: self._coded(coding))
+        self.states, terms = self.attempt(lambda: self._coded(coding))
         self.codings.append(coding)
         objective, nnz, self._code_gram, self._correlations, self._sums = terms
         self.nnz = int(nnz)
@@ -222,27 +164,12 @@ class StreamedCodedData:
         """Return Σ_i Y_ir k(X_i, C_r) for the atoms of a block at every candidate, (candidates, B)."""
         shared = self.sums, self.beta, block, candidates
         return np.asarray(
-            self._attempt(lambda: self.passes.total(_correlations_of, self.states, *shared))
+            self.attempt(lambda: self.passes.total(_correlations_of, self.states, *shared))
         )
-
-    def worst_represented(self, count: int) -> Indices:
-        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        worst: Largest = self._attempt(
-            lambda: self.passes.total(_greatest_losses, self.states, count, read=False)
-        )
-        return worst.indices
-
-    def samples(self, chosen: Indices) -> Floats:
-        """Return some samples."""
-        return np.asarray(self.stream[chosen], np.float64)
-
-    def codes(self) -> StreamedCodes:
-        """Return all codes, (m, N), which stay where they are until they are needed."""
-        return StreamedCodes(self, self.nnz)
 
     def collected(self) -> scipy.sparse.csr_array:
         """Return all codes, in the memory of this process."""
-        spans = self._attempt(lambda: self.passes.collect(self.states or []))
+        spans = self.attempt(lambda: self.passes.collect(self.states or []))
         parts = [coded for span in spans for coded in span]
         return scipy.sparse.vstack([coded.columns().tocsr() for coded in parts], "csr")
 
@@ -304,9 +231,3 @@ def _correlations_of(
     prepared = [sums.divergence.prepare(C) for C in candidates]
     parts = _parts(matrices, span, state, sums, state[0].n_atoms)
     return np.asarray(added([part.correlations_of(sums, beta, block, prepared) for part in parts]))
-
-
-def _greatest_losses(matrices: None, span: Span, state: Sequence[Coded], count: int) -> Largest:
-    """Find the samples of a span with the greatest losses."""
-    losses = np.concatenate([part.losses for part in state])
-    return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))

@@ -14,15 +14,13 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.threads import map_in_threads
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary._coded_data import code_products, sparse_rows
-from spdatoms.dictionary._streamed import StreamedCodes
+from spdatoms.dictionary._samples import SamplesInMemory, StreamedCodes, StreamedSamples
 from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
 from spdatoms.lasso.solve import sparse_code
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Span, StreamPasses, SumTuple
+from spdatoms.scale.parts import added
+from spdatoms.scale.passes import Span, SumTuple
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
@@ -106,7 +104,7 @@ class FeaturePart:
         )
 
 
-class FeatureData:
+class FeatureData(SamplesInMemory):
     """Samples in memory, as features with codes, cut into parts.
 
     Parameters
@@ -124,8 +122,7 @@ class FeatureData:
     def __init__(
         self, X: FloatArray, space: LandmarkSpace, n_atoms: int, n_jobs: int | None
     ) -> None:
-        self.X, self.n_jobs = X, n_jobs
-        self.slices = part_slices(len(X), X.shape[-1], n_atoms)
+        super().__init__(X, n_atoms, n_jobs)
         empty = scipy.sparse.csr_array((len(X), n_atoms))
         self.parts = self._over_parts(
             lambda i: FeaturePart.uncoded(space.features(X[self.slices[i]]), empty[self.slices[i]])
@@ -134,9 +131,6 @@ class FeatureData:
     def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
         return map_in_threads(function, len(self.slices), self.n_jobs)
 
-    def __len__(self) -> int:
-        return len(self.X)
-
     def code(self, P: Floats, alpha: float) -> float:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         gram = landmark_gram(P)
@@ -144,15 +138,6 @@ class FeatureData:
         objective, _, *sums = added(self._over_parts(lambda i: self.parts[i].terms()))
         self.statistics = Statistics(*sums)
         return float(objective)
-
-    def worst_represented(self, count: int) -> Indices:
-        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        losses = np.concatenate([part.losses for part in self.parts])
-        return Largest.of(count, losses, np.arange(len(losses))).indices
-
-    def samples(self, chosen: Indices) -> Floats:
-        """Return some samples."""
-        return np.asarray(self.X[chosen], np.float64)
 
     def codes(self) -> scipy.sparse.csr_array:
         """Return all codes, (m, N)."""
@@ -166,7 +151,7 @@ class FeatureData:
         ]
 
 
-class StreamedFeatureData:
+class StreamedFeatureData(StreamedSamples):
     """Samples of a stream, as features with codes that stay where they are computed.
 
     The methods are those of `FeatureData`. What workers hold of a sample are the r numbers of its
@@ -183,16 +168,10 @@ class StreamedFeatureData:
     """
 
     def __init__(self, stream: Stream, space: LandmarkSpace, n_atoms: int) -> None:
-        self.stream, self.space, self.n_atoms = stream, space, n_atoms
-        self.slices = part_slices(len(stream), stream.shape[-1], n_atoms)
-        self.passes = stream.passes(self.slices)
-        self.states: list[Any] | None = None
+        super().__init__(stream, n_atoms)
+        self.space = space
         self.start = scipy.sparse.csr_array((len(stream), n_atoms))
         self.codings: list[tuple[Floats, Floats, float]] = []
-        self.version, self.nnz = 0, 0
-
-    def __len__(self) -> int:
-        return len(self.stream)
 
     def start_from(self, codes: Any) -> None:
         """Let the next coding start from these codes."""
@@ -206,22 +185,7 @@ class StreamedFeatureData:
     def _start_of_parts(self) -> dict[int, scipy.sparse.csr_array]:
         return {rows.start: self.start[rows] for rows in self.slices}
 
-    def _attempt(self, one_pass: Callable[[], Result]) -> Result:
-        """Return the result of a pass; if workers die of it, from smaller spans."""
-
-        def computation(passes: StreamPasses) -> Result:
-            if self.states is None:
-                self._compute_states()
-            return one_pass()
-
-        return with_smaller_spans(self.passes, self._cut, computation)
-
-    def _cut(self, most: int) -> StreamPasses:
-        """Return passes with at most this many parts per span; their states are yet to be computed."""
-        self.passes, self.states = self.stream.passes(self.slices, most), None
-        return self.passes
-
-    def _compute_states(self) -> None:
+    def compute_states(self) -> None:
         """Read the matrices for their features, and code them as they were coded before."""
         states, _ = self.passes.run(_features, None, self.space, self._start_of_parts())
         for coding in self.codings:
@@ -232,7 +196,7 @@ class StreamedFeatureData:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
         coding = P, landmark_gram(P), alpha
         self.version += 1
-        self.states, terms = self._attempt(lambda: self._code(coding))
+        self.states, terms = self.attempt(lambda: self._code(coding))
         self.codings.append(coding)
         objective, nnz, *sums = terms
         self.nnz, self.statistics = int(nnz), Statistics(*sums)
@@ -242,24 +206,9 @@ class StreamedFeatureData:
         before, self.states = self.states, None
         return self.passes.run(_coded, before, *coding, keep=False, read=False)
 
-    def worst_represented(self, count: int) -> Indices:
-        """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""
-        worst: Largest = self._attempt(
-            lambda: self.passes.total(_greatest_losses, self.states, count, read=False)
-        )
-        return worst.indices
-
-    def samples(self, chosen: Indices) -> Floats:
-        """Return some samples."""
-        return np.asarray(self.stream[chosen], np.float64)
-
-    def codes(self) -> StreamedCodes:
-        """Return all codes, (m, N), which stay where they are until they are needed."""
-        return StreamedCodes(self, self.nnz)
-
     def collected(self) -> scipy.sparse.csr_array:
         """Return all codes, in the memory of this process."""
-        found = self._attempt(lambda: self.passes.total(_codes_of, self.states, read=False))
+        found = self.attempt(lambda: self.passes.total(_codes_of, self.states, read=False))
         return scipy.sparse.vstack(list(found), "csr")
 
 
@@ -303,14 +252,6 @@ def _coded(
     """Code the samples of a span."""
     parts = tuple(part.coded(P, gram, alpha) for part in state)
     return parts, added([part.terms() for part in parts])
-
-
-def _greatest_losses(
-    matrices: None, span: Span, state: Sequence[FeaturePart], count: int
-) -> Largest:
-    """Return the samples of a span with the greatest losses."""
-    losses = np.concatenate([part.losses for part in state])
-    return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))
 
 
 def _codes_of(matrices: None, span: Span, state: Sequence[FeaturePart]) -> list[Any]:

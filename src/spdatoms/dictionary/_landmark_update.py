@@ -1,14 +1,15 @@
 """The atoms' half-step in the span of landmarks: F(D) falls, or D stays, with the codes Y fixed.
 
-With A = YᵀY, B = YᵀΦ and the features p_r = φ(D_r) of the atoms, the terms of F that contain D_r are
+With A = YᵀY, B = YᵀΦ, the features p_r = φ(D_r) of the atoms and E = B − AP, a move of φ(D_r) by δ
+changes F by
 
-    F_r = q_r ‖φ(D_r)‖² − 2 t_rᵀφ(D_r),     q_r = A_rr,     t_r = B_r − Σ_{j≠r} A_rj p_j,
+    q_r ‖δ‖² − 2 E_rᵀδ,     q_r = A_rr,
 
-that is q_r ‖φ(D_r) − t_r/q_r‖² up to a constant. The derivative of F_r with respect to the divergence
-d(D_r, Z_l) to a landmark is c_l = −2β κ_l(D_r) [R (q_r p_r − t_r)]_l, so F_r is stationary where
-Σ_l c_l ∇d(D_r, Z_l) = 0: at the weighted centre of the landmarks. The sums of the divergence give the
-geodesics that lead there, and those downhill. Along each of them the step is that of Gauss and Newton
-for the curve φ(D_r(t)), shortened until F_r falls. No sample is looked at.
+so E pulls at the atoms. The derivative of F with respect to the divergence d(D_r, Z_l) to a landmark is
+c_l = 2β κ_l(D_r) [R E_r]_l, so F is stationary in D_r where Σ_l c_l ∇d(D_r, Z_l) = 0: at the weighted
+centre of the landmarks. The sums of the divergence give the geodesics that lead there, and those
+downhill. Along each of them the step is that of Gauss and Newton for the curve φ(D_r(t)); the better
+one is taken, shortened until F falls. No sample is looked at.
 """
 
 from __future__ import annotations
@@ -26,14 +27,13 @@ from spdatoms.dictionary.features import Statistics
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
 from spdatoms.kernels.landmarks import LandmarkSpace
 
-#: How often the atoms move between two codings: that costs N·L divergences, whatever the data.
-_ROUNDS = 3
 #: Where along a geodesic its velocity is measured.
 _PROBE = 1e-3
 #: Shares of the step that are tried, longest first.
 _SHARES = (1.0, 0.25, 0.03)
 #: A change of F below this fraction of the terms it is the difference of is rounding.
 _ROUNDING = 1e-14
+_TINY = float(np.finfo(np.float64).tiny)
 #: A re-seeded atom must differ from the others: no cosine with them is above this.
 _LARGEST_LIKENESS = 0.99
 
@@ -102,70 +102,68 @@ class LandmarkUpdate:
         self.atoms, self.features = self.atoms.copy(), self.features.copy()
 
     def run(self, data: Samples) -> None:
-        """Re-seed the unused atoms, then move the others block by block, some times."""
-        weights = self.statistics.code_gram.diagonal()
-        self._reseed(np.flatnonzero(weights == 0), data)
-        used = np.flatnonzero(weights > 0)
-        for _ in range(_ROUNDS):
-            for part in block_slices(len(used), self.rule.block_size or max(1, len(used))):
-                self._move(used[part])
-
-    def _goals(self, block: Indices) -> tuple[Floats, Floats]:
-        """Return t_r/q_r, where φ(D_r) should be, and q_r."""
-        A, B, P = self.statistics.code_gram, self.statistics.products, self.features
-        q = A[block, block]
-        return P[block] + (B[block] - A[block] @ P) / q[:, None], q
+        """Re-seed the unused atoms, then move the others block by block."""
+        A, B = self.statistics.code_gram, self.statistics.products
+        self._reseed(np.flatnonzero(A.diagonal() == 0), data)
+        used = np.flatnonzero(A.diagonal() > 0)
+        self._kernel = self.rule.space.kernel(self.atoms)
+        self._pull = B - A @ self.features
+        for part in block_slices(len(used), self.rule.block_size or max(1, len(used))):
+            self._move(used[part])
 
     def _move(self, block: Indices) -> None:
-        space, D, P = self.rule.space, self.atoms[block], self.features[block]
-        goals, q = self._goals(block)
-        pull = (q[:, None] * (P - goals)) @ space.roots.T
-        slopes = -2.0 * space.beta * space.kernel(D) * pull
-        waiting = np.arange(len(block))
-        candidates = [
-            (geodesics, self._step_lengths(geodesics, goals - P, P))
-            for geodesics in self.rule.geodesics(D, slopes)
-        ]
+        """Move atoms along the geodesic on which F is expected to fall most."""
+        space = self.rule.space
+        slopes = 2.0 * space.beta * self._kernel[block] * (self._pull[block] @ space.roots.T)
+        curves = self.rule.geodesics(self.atoms[block], slopes)
+        lengths, falls = zip(*(self._steps(curve, block) for curve in curves), strict=True)
+        best = np.argmax(falls, axis=0)
+        waiting = np.flatnonzero(np.max(falls, axis=0) > 0)
         for share in _SHARES:
             if len(waiting) == 0:
                 return
-            trials = [self._at(geodesics, share * t, D)[waiting] for geodesics, t in candidates]
-            taken = self._accept(block[waiting], trials)
-            waiting = waiting[~taken]
+            points = np.choose(
+                best[:, None, None],
+                [curve.points(share * t) for curve, t in zip(curves, lengths, strict=True)],
+            )
+            fit = waiting[well_conditioned(points[waiting], self.rule.least_eigenvalue)]
+            taken = self._accept(block[fit], points[fit])
+            waiting = np.setdiff1d(waiting, fit[taken])
 
-    def _step_lengths(self, geodesics: Geodesics, residuals: Floats, P: Floats) -> Floats:
-        """Return the t that minimises ‖φ(D) + t·φ' − goal‖² along every geodesic, with φ' its velocity."""
-        velocity = (self.rule.space.features(geodesics.points(_PROBE)) - P) / _PROBE
-        squares = np.einsum("ij,ij->i", velocity, velocity)
-        t = np.einsum("ij,ij->i", residuals, velocity) / np.maximum(squares, 1e-300)
-        return np.asarray(np.maximum(t, 0.0))
+    def _steps(self, curves: Geodesics, block: Indices) -> tuple[Floats, Floats]:
+        """Return the t that minimises F_r for φ(D_r) + t·φ', with φ' the velocity, and its fall."""
+        ahead = self.rule.space.features(curves.points(_PROBE))
+        velocity = (ahead - self.features[block]) / _PROBE
+        descent = np.maximum(np.einsum("ij,ij->i", self._pull[block], velocity), 0.0)
+        curvature = np.einsum("ij,ij->i", velocity, velocity) * self._weights(block)
+        t = descent / np.maximum(curvature, _TINY)
+        return t, t * descent
 
-    def _at(self, geodesics: Geodesics, t: Floats, D: Floats) -> Floats:
-        """Return D(t), but D itself in place of what is at the edge of the cone."""
-        C = geodesics.points(t)
-        unfit = ~well_conditioned(C, self.rule.least_eigenvalue)
-        C[unfit] = D[unfit]
-        return C
+    def _weights(self, block: Indices) -> Floats:
+        """Return q_r."""
+        return np.asarray(self.statistics.code_gram[block, block])
 
-    def _accept(self, block: Indices, trials: list[Floats]) -> NDArray[np.bool_]:
-        """Let each atom in turn become the best of its candidates if F falls; return which did."""
-        features = [self.rule.space.features(C) for C in trials]
+    def _accept(self, block: Indices, atoms: Floats) -> NDArray[np.bool_]:
+        """Let each atom in turn become the one given for it if F falls; return which did."""
+        if len(block) == 0:
+            return np.zeros(0, dtype=bool)
+        kernel = self.rule.space.kernel(atoms)
+        features = kernel @ self.rule.space.roots
+        moves = features - self.features[block]
+        q = self._weights(block)
+        risen = q * np.einsum("ij,ij->i", moves, moves)
+        least = _ROUNDING * q * np.einsum("ij,ij->i", features, features)
         taken = np.zeros(len(block), dtype=bool)
         for i, r in enumerate(block):
-            (goal,), (q,) = self._goals(np.array([r]))
-            before = self._distance(self.features[r], goal)
-            distances = [self._distance(P[i], goal) for P in features]
-            best = int(np.argmin(distances))
-            change = q * (distances[best] - before)
-            if change < -_ROUNDING * q * (before + goal @ goal):
-                self.atoms[r], self.features[r] = trials[best][i], features[best][i]
+            change = risen[i] - 2.0 * moves[i] @ self._pull[r]
+            if change < -least[i]:
+                self._pull -= np.outer(self.statistics.code_gram[:, r], moves[i])
                 self.change += float(change)
                 taken[i] = True
+        moved = block[taken]
+        self.atoms[moved], self.features[moved] = atoms[taken], features[taken]
+        self._kernel[moved] = kernel[taken]
         return taken
-
-    @staticmethod
-    def _distance(p: Floats, goal: Floats) -> float:
-        return float((p - goal) @ (p - goal))
 
     def _reseed(self, unused: Indices, data: Samples) -> None:
         """Replace atoms that no code uses by the worst represented samples: F stays what it is."""

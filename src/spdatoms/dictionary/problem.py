@@ -227,7 +227,7 @@ def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> Landm
         Z = np.asarray(X[evenly_spaced(len(X), int(landmarks))], np.float64)
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
-    return LandmarkSpace.of(divergence, Z, beta, _SHARE)
+    return LandmarkSpace.of(divergence, Z, beta, _SHARE).condensed()
 
 
 def _in_the_span(space: LandmarkSpace) -> str:

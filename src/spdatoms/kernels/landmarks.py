@@ -90,8 +90,9 @@ class LandmarkSpace:
     @property
     def indefinite(self) -> bool:
         """Whether exp(−β·d) is indefinite on the landmarks, by more than rounding."""
-        least = self.discarded.min(initial=0.0)
-        return bool(least < -eigenvalue_tolerance(self.landmarks[:, 0]) * self.eigenvalues[0])
+        # The roots have as many rows as the Gram matrix, and it is by these that rounding grows.
+        rounding = eigenvalue_tolerance(self.roots) * self.eigenvalues[0]
+        return bool(self.discarded.min(initial=0.0) < -rounding)
 
     def kernel(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""

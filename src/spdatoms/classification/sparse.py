@@ -68,7 +68,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         For many training matrices, from several thousand on: compute with the kernel φ(X)ᵀφ(Y) of
         `SPDNystroem`, for which a query is compared with the landmarks only, and each atom is a
         vector of at most L numbers. A number takes that many training matrices, evenly from each
-        class; 300 to 400 are usually enough. None computes with exp(−β·d) itself.
+        class; a few hundred are usually enough. None computes with exp(−β·d) itself.
 
     Attributes
     ----------

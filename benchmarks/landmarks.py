@@ -366,31 +366,30 @@ def similar_classes(
 
 
 def classifier(
-    quick: bool, training: int, landmarks: int, jobs: int, folder: str
+    quick: bool, metric: str, training: int, landmarks: int, jobs: int, folder: str
 ) -> list[dict[str, Any]]:
     """Classify with many training matrices from a file, and with some of them in memory."""
     n, freedom = (12, 24) if quick else (SIZE, 2 * SIZE)
     rng = np.random.default_rng(0)
     common, own = rng.standard_normal((1, n, n + 2)), rng.standard_normal((CLASSES, n, n + 2))
     roots = (common + DIFFERENCE * own) / np.sqrt(n + 2)
-    X = np.lib.format.open_memmap(Path(folder, "X.npy"), "w+", np.float64, (training, n, n))
     y = np.empty(training, np.int64)
-    for start in range(0, training, 500):
-        part = slice(start, min(start + 500, training))
-        X[part], y[part] = similar_classes(rng, roots, part.stop - part.start, freedom)
-    X.flush()
-    del X
-    X = np.load(Path(folder, "X.npy"), mmap_mode="r")
+    with Path(folder, "X").open("wb") as file:
+        for start in range(0, training, 500):
+            part = slice(start, min(start + 500, training))
+            block, y[part] = similar_classes(rng, roots, part.stop - part.start, freedom)
+            block.tofile(file)
+    X = np.memmap(Path(folder, "X"), np.float64, "r", shape=(training, n, n))
     queries, truth = similar_classes(rng, roots, QUERIES, freedom)
     some, some_labels = np.array(X[:SOME]), y[:SOME]
-    print(f"\nClassifier: Stein, n = {n}, {CLASSES} classes, {QUERIES} queries, {jobs} threads")
+    print(f"\nClassifier: {metric}, n = {n}, {CLASSES} classes, {QUERIES} queries, {jobs} threads")
     print(f"{'training':>9} {'landmarks':>9} {'r':>4} {'fit s':>8} {'predict s':>9} {'accuracy':>8} "
           f"{'peak MB':>8}")  # fmt: skip
     rows = []
     for matrices_, labels, number in (
         (X, y, landmarks), (some, some_labels, landmarks), (some, some_labels, None),
     ):  # fmt: skip
-        model = SPDSparseClassifier("stein", n_jobs=jobs, landmarks=number)
+        model = SPDSparseClassifier(metric, n_jobs=jobs, landmarks=number)
         start_time = time.perf_counter()
         model.fit(matrices_, labels)
         fitted = time.perf_counter()
@@ -428,7 +427,9 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=np.inf, help="after these no other random problem is begun"
     )
-    parser.add_argument("--metric", default="stein", help="the divergence of the speed part")
+    parser.add_argument(
+        "--metric", default="stein", help="the divergence of the speed and classifier parts"
+    )
     parser.add_argument(
         "--iterations", type=int, default=10, help="iterations that are timed, at least 2"
     )
@@ -462,7 +463,12 @@ def main() -> None:
         if "classifier" in arguments.parts:
             with tempfile.TemporaryDirectory() as folder:
                 figures["classifier"] = classifier(
-                    arguments.quick, arguments.training, arguments.landmarks, arguments.jobs, folder
+                    arguments.quick,
+                    arguments.metric,
+                    arguments.training,
+                    arguments.landmarks,
+                    arguments.jobs,
+                    folder,
                 )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1))

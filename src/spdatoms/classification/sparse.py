@@ -68,7 +68,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         For many training matrices, from several thousand on: compute with the kernel φ(X)ᵀφ(Y) of
         `SPDNystroem`, for which a query is compared with the landmarks only, and each atom is a
         vector of at most L numbers. A number takes that many training matrices, evenly from each
-        class; a few hundred are usually enough. None computes with exp(−β·d) itself.
+        class. There are too few if the vectors, ``kernel_.features_``, are about as long as L. None
+        computes with exp(−β·d) itself.
 
     Attributes
     ----------

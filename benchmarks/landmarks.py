@@ -63,8 +63,8 @@ ALPHA = 0.1
 BATCH = 256
 #: The classifier: training matrices, those of them without landmarks, queries, their size and classes.
 TRAINING, SOME, QUERIES, SIZE, CLASSES = 100_000, 2000, 1000, 93, 40
-#: The classes have much in common: their roots differ by this share of a common one.
-DIFFERENCE = 0.01
+#: The classes have much in common: their roots differ by this share of a common one, more for small matrices.
+DIFFERENCE, QUICK_DIFFERENCE = 0.01, 0.1
 
 
 @dataclass(frozen=True)
@@ -369,10 +369,11 @@ def classifier(
     quick: bool, metric: str, training: int, landmarks: int, jobs: int, folder: str
 ) -> list[dict[str, Any]]:
     """Classify with many training matrices from a file, and with some of them in memory."""
-    n, freedom = (12, 24) if quick else (SIZE, 2 * SIZE)
+    n, difference = (12, QUICK_DIFFERENCE) if quick else (SIZE, DIFFERENCE)
+    freedom = 2 * n
     rng = np.random.default_rng(0)
     common, own = rng.standard_normal((1, n, n + 2)), rng.standard_normal((CLASSES, n, n + 2))
-    roots = (common + DIFFERENCE * own) / np.sqrt(n + 2)
+    roots = (common + difference * own) / np.sqrt(n + 2)
     y = np.empty(training, np.int64)
     with Path(folder, "X").open("wb") as file:
         for start in range(0, training, 500):

@@ -1,7 +1,7 @@
 """Dictionary learning in the span of landmarks: is it sound, how fast is it, does it learn online?
 
-Run with ``python benchmarks/landmarks.py [problems] [sparsity] [speed] [online] [--json FILE]
-[--quick]``. Everything runs on one thread.
+Run with ``python benchmarks/landmarks.py [problems] [sparsity] [speed] [online] [classifier]
+[--json FILE] [--quick]``. Everything runs on one thread, but the classifier with ``--jobs``.
 
 problems
     Random Jeffrey problems. F must be non-negative and never rise. The codes of left-out matrices are
@@ -12,12 +12,17 @@ speed
     Seconds per iteration with landmarks and in the exact form; the two forms take turns.
 online
     The loss of left-out matrices after one epoch of batches, divided by that of the batch learner.
+classifier
+    `SPDSparseClassifier` with landmarks on a memory map of many training matrices, and with and
+    without landmarks on some of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -31,7 +36,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from dictionary import matrices
-from spdatoms import SPDDictionaryLearning
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms.dictionary._state import State
@@ -56,6 +61,10 @@ QUICK_SAMPLES = 4000
 LANDMARKS = 400
 ALPHA = 0.1
 BATCH = 256
+#: The classifier: training matrices, those of them without landmarks, queries, their size and classes.
+TRAINING, SOME, QUERIES, SIZE, CLASSES = 100_000, 2000, 1000, 93, 40
+#: The classes have much in common: their roots differ by this share of a common one, more for small matrices.
+DIFFERENCE, QUICK_DIFFERENCE = 0.01, 0.1
 
 
 @dataclass(frozen=True)
@@ -347,8 +356,63 @@ def online(quick: bool) -> list[dict[str, Any]]:
     return rows
 
 
+def similar_classes(
+    rng: np.random.Generator, roots: Floats, m: int, freedom: int
+) -> tuple[Floats, Labels]:
+    """Return covariances of samples from Gaussians with these roots, and their classes."""
+    labels = rng.integers(len(roots), size=m)
+    G = roots[labels] @ rng.standard_normal((m, roots.shape[-1], freedom))
+    return G @ G.swapaxes(1, 2) / freedom, labels
+
+
+def classifier(
+    quick: bool, metric: str, training: int, landmarks: int, jobs: int, folder: str
+) -> list[dict[str, Any]]:
+    """Classify with many training matrices from a file, and with some of them in memory."""
+    n, difference = (12, QUICK_DIFFERENCE) if quick else (SIZE, DIFFERENCE)
+    freedom = 2 * n
+    rng = np.random.default_rng(0)
+    common, own = rng.standard_normal((1, n, n + 2)), rng.standard_normal((CLASSES, n, n + 2))
+    roots = (common + difference * own) / np.sqrt(n + 2)
+    y = np.empty(training, np.int64)
+    with Path(folder, "X").open("wb") as file:
+        for start in range(0, training, 500):
+            part = slice(start, min(start + 500, training))
+            block, y[part] = similar_classes(rng, roots, part.stop - part.start, freedom)
+            block.tofile(file)
+    X = np.memmap(Path(folder, "X"), np.float64, "r", shape=(training, n, n))
+    queries, truth = similar_classes(rng, roots, QUERIES, freedom)
+    some, some_labels = np.array(X[:SOME]), y[:SOME]
+    print(f"\nClassifier: {metric}, n = {n}, {CLASSES} classes, {QUERIES} queries, {jobs} threads")
+    print(f"{'training':>9} {'landmarks':>9} {'r':>4} {'fit s':>8} {'predict s':>9} {'accuracy':>8} "
+          f"{'peak MB':>8}")  # fmt: skip
+    rows = []
+    for matrices_, labels, number in (
+        (X, y, landmarks), (some, some_labels, landmarks), (some, some_labels, None),
+    ):  # fmt: skip
+        model = SPDSparseClassifier(metric, n_jobs=jobs, landmarks=number)
+        start_time = time.perf_counter()
+        model.fit(matrices_, labels)
+        fitted = time.perf_counter()
+        accuracy = float(np.mean(model.predict(queries) == truth))
+        row = {
+            "training": len(labels), "landmarks": number,
+            "r": None if number is None else model.kernel_.features_.shape[1],
+            "fit": fitted - start_time, "predict": time.perf_counter() - fitted,
+            "accuracy": accuracy,
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }  # fmt: skip
+        rows.append(row)
+        print(
+            f"{row['training']:9} {number or '-':>9} {row['r'] or '-':>4} {row['fit']:8.1f} "
+            f"{row['predict']:9.1f} {accuracy:8.3f} {row['peak_mb']:8.0f}",
+            flush=True,
+        )
+    return rows
+
+
 def main() -> None:
-    parts = ("problems", "sparsity", "speed", "online")
+    parts = ("problems", "sparsity", "speed", "online", "classifier")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("parts", nargs="*", default=parts, help=f"some of {', '.join(parts)}")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
@@ -364,12 +428,21 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=np.inf, help="after these no other random problem is begun"
     )
-    parser.add_argument("--metric", default="stein", help="the divergence of the speed part")
+    parser.add_argument(
+        "--metric", default="stein", help="the divergence of the speed and classifier parts"
+    )
     parser.add_argument(
         "--iterations", type=int, default=10, help="iterations that are timed, at least 2"
     )
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[0, 1, 2], help="which sizes are timed"
+    )
+    parser.add_argument(
+        "--training", type=int, default=TRAINING, help="training matrices of the classifier"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="threads of the classifier")
+    parser.add_argument(
+        "--landmarks", type=int, default=LANDMARKS, help="landmarks of the classifier"
     )
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(parts):
@@ -388,6 +461,16 @@ def main() -> None:
             )
         if "online" in arguments.parts:
             figures["online"] = online(arguments.quick)
+        if "classifier" in arguments.parts:
+            with tempfile.TemporaryDirectory() as folder:
+                figures["classifier"] = classifier(
+                    arguments.quick,
+                    arguments.metric,
+                    arguments.training,
+                    arguments.landmarks,
+                    arguments.jobs,
+                    folder,
+                )
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1))
 

@@ -29,6 +29,7 @@ def fitted(X):
     yield SPDSparseCoder(metric="logeuclid", positive=True).fit(X[:20])
     yield SPDSparseClassifier().fit(X[:20], y)
     yield SPDSparseClassifier(rule="max").fit(X[:20], y)
+    yield SPDSparseClassifier(landmarks=8).fit(X[:20], y)
     yield SPDDictionaryLearning(6, init="random", random_state=0, max_iter=2).fit(X)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -16,8 +17,10 @@ from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
+from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.working_sets import code_features
 
 __all__ = ["SPDSparseCoder"]
 
@@ -56,7 +59,7 @@ def coded_blocks(
     n_jobs: int | None = None,
 ) -> Iterator[CodedBlock]:
     """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block."""
-    for rows in block_slices(len(X), max(1, _BLOCK_BYTES // (X.itemsize * X.shape[-1] ** 2))):
+    for rows in _query_blocks(X):
         cross, norms = kernel.cross_and_norms(X[rows])
         codes, certificate = sparse_code(
             kernel.gram_,
@@ -69,6 +72,34 @@ def coded_blocks(
             n_jobs=n_jobs,
         )
         yield CodedBlock(rows, cross, codes, certificate.objective)
+
+
+def coded_feature_blocks(
+    X: FloatArray, kernel: LandmarkKernel, alpha: float, *, n_jobs: int | None = None
+) -> Iterator[tuple[slice, Floats, scipy.sparse.csr_array]]:
+    """Yield rows, features (m, r) and codes (m, N) of checked matrices X, block by block.
+
+    The codes are found with the Gram matrix of the atoms, or by working sets if the kernel has none.
+    """
+    for rows in _query_blocks(X):
+        features = kernel.space.features(X[rows], n_jobs)
+        if not hasattr(kernel, "gram_"):
+            yield rows, features, code_features(kernel.features_, features, alpha, n_jobs=n_jobs)[0]
+            continue
+        codes = sparse_code(
+            kernel.gram_,
+            features @ kernel.features_.T,
+            alpha,
+            query_norm=np.einsum("ij,ij->i", features, features),
+            sparse=True,
+            check_gram=False,
+            n_jobs=n_jobs,
+        )
+        yield rows, features, codes
+
+
+def _query_blocks(X: FloatArray) -> Iterator[slice]:
+    return block_slices(len(X), max(1, _BLOCK_BYTES // (X.itemsize * X.shape[-1] ** 2)))
 
 
 def code_matrices(

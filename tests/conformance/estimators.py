@@ -25,6 +25,8 @@ ESTIMATORS = [
     SPDSparseClassifier(),
     SPDSparseClassifier(metric="jeffrey", rule="sum"),
     SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
+    SPDSparseClassifier(landmarks=8),
+    SPDSparseClassifier("jeffrey", n_atoms_per_class=2, random_state=0, landmarks=12),
     SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
     SPDKNeighborsClassifier(n_neighbors=3),
     SPDNystroem(n_landmarks=8, random_state=0),

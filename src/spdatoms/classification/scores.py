@@ -6,12 +6,16 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.exceptions import ZeroCodeWarning
 
 RULES = ("residual", "sum", "max")
+#: Queries whose distances to all atoms are computed at a time.
+_DISTANCE_BLOCK = 64
 
 
 def scores_of_codes(
@@ -80,6 +84,91 @@ def class_scores(
         else:
             scores[:, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
     return scores
+
+
+def scores_of_feature_codes(
+    codes: scipy.sparse.csr_array,
+    features: Floats,
+    atoms: Floats,
+    atom_classes: Indices,
+    n_classes: int,
+    rule: str,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return what `scores_of_codes` does, for queries and atoms that are vectors.
+
+    Where a code is zero, the distances ‖x − p_j‖² take the place of divergences.
+
+    Parameters
+    ----------
+    codes : csr_array of shape (m, N)
+        The codes of the queries.
+    features, atoms : ndarray of shape (m, r) and (N, r)
+        The queries x, and the atoms p_j.
+    atom_classes : ndarray of shape (N,)
+        The class of every atom.
+    n_classes : int
+        The number of classes.
+    rule : {"residual", "sum", "max"}
+        As in `class_scores`.
+
+    Returns
+    -------
+    scores : ndarray of shape (m, n_classes)
+        The greatest is the best.
+    zero : ndarray of bool of shape (m,)
+        Which queries have an all-zero code.
+    """
+    scores = feature_class_scores(codes, features, atoms, atom_classes, n_classes, rule)
+    zero: NDArray[np.bool_] = np.diff(codes.indptr) == 0
+    unexplained = np.flatnonzero(zero)
+    for part in block_slices(len(unexplained), _DISTANCE_BLOCK):
+        some = unexplained[part]
+        scores[some] = nearest_atom_scores(
+            squared_distances(features[some], atoms), atom_classes, n_classes
+        )
+    return scores, zero
+
+
+def feature_class_scores(
+    codes: scipy.sparse.csr_array,
+    features: Floats,
+    atoms: Floats,
+    atom_classes: Indices,
+    n_classes: int,
+    rule: str,
+) -> Floats:
+    """Return `class_scores` for queries x and atoms p_j that are vectors.
+
+    With v_c = Σ_{j∈c} y_j p_j the residual rule gives 2⟨v_c, x⟩ − ‖v_c‖². A class without non-zeros
+    has the score zero.
+    """
+    queries = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
+    pairs, of = np.unique(queries * n_classes + atom_classes[codes.indices], return_inverse=True)
+    query, of_class = np.divmod(pairs, n_classes)
+    if rule == "residual":
+        parts = scipy.sparse.csr_array(
+            (codes.data, (of, codes.indices)), shape=(len(pairs), len(atoms))
+        )
+        explained = np.asarray(parts @ atoms)
+        values = np.einsum("ij,ij->i", explained, 2.0 * features[query] - explained)
+    elif rule == "sum":
+        values = np.bincount(of, codes.data, len(pairs))
+    else:
+        values = np.full(len(pairs), -np.inf)
+        np.maximum.at(values, of, codes.data)
+        # The atoms of a class that are not in the code have zeros.
+        some_are_zero = np.bincount(of, minlength=len(pairs)) < np.bincount(atom_classes)[of_class]
+        values[some_are_zero] = np.maximum(values[some_are_zero], 0.0)
+    scores = np.zeros((codes.shape[0], n_classes))
+    scores[query, of_class] = values
+    return scores
+
+
+def squared_distances(features: Floats, atoms: Floats) -> Floats:
+    """Return ‖x_i − p_j‖², shape (m, N)."""
+    norms = np.einsum("ij,ij->i", features, features)[:, None]
+    distances = norms + np.einsum("ij,ij->i", atoms, atoms) - 2.0 * features @ atoms.T
+    return np.asarray(np.maximum(distances, 0.0))
 
 
 def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classes: int) -> Floats:

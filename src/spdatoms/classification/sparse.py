@@ -6,6 +6,7 @@ them at once, and each class is judged by the part of the code that falls on its
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,13 +15,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
-from spdatoms._utils.checks import check_alpha, check_choice
+from spdatoms._utils.checks import check_alpha, check_beta, check_choice
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels, per_matrix
-from spdatoms.classification.scores import RULES, scores_of_codes, warn_of_zero_codes
-from spdatoms.coding import coded_blocks
+from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
+from spdatoms.classification._landmarks import check_landmarks, features_of, landmark_space
+from spdatoms.classification.scores import (
+    RULES,
+    scores_of_codes,
+    scores_of_feature_codes,
+    warn_of_zero_codes,
+)
+from spdatoms.coding import coded_blocks, coded_feature_blocks
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
+from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.lasso.alpha import choose_alpha
 
 
@@ -37,12 +47,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between
-        two atoms; `SPDSparseClassifierCV` chooses it by cross-validation.
+        two atoms, or two landmarks; `SPDSparseClassifierCV` chooses it by cross-validation.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
-        indefinite and had to be corrected.
+        indefinite and had to be corrected, or is indefinite for the landmarks.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`. With landmarks the kernel is
+        positive definite, and nothing is corrected.
     rule : {"residual", "sum", "max"}, default="residual"
         Judge a class by how much of the query its part of the code explains (the paper's choice), or
         by the sum or the maximum of that part.
@@ -53,17 +64,25 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         The source of randomness when atoms are learned.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
+    landmarks : int or array-like of shape (L, n, n), default=None
+        For many training matrices, from several thousand on: compute with the kernel φ(X)ᵀφ(Y) of
+        `SPDNystroem`, for which a query is compared with the landmarks only, and each atom is a
+        vector of at most L numbers. A number takes that many training matrices, evenly from each
+        class. There are too few if the vectors, ``kernel_.features_``, are about as long as L. None
+        computes with exp(−β·d) itself.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    atoms_ : ndarray of shape (N, n, n)
-        The labelled atoms.
+    atoms_ : ndarray of shape (N, n, n) or None
+        The labelled atoms. None if they were read from a Dask array or a long memory map, with
+        landmarks: they are then kept as vectors only, ``kernel_.features_``.
     atom_labels_ : ndarray of shape (N,)
         Their labels.
-    kernel_ : DivergenceKernel
-        The kernel over the atoms.
+    kernel_ : Kernel
+        The kernel over the atoms: a `DivergenceKernel`, or one in the span of landmarks, with
+        ``features_`` of shape (N, r).
     alpha_ : float
         The α in use.
     n_features_in_ : int
@@ -92,6 +111,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         n_atoms_per_class: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        *,
+        landmarks: int | ArrayLike | None = None,
     ) -> None:
         self.metric = metric
         self.beta = beta
@@ -101,6 +122,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.n_atoms_per_class = n_atoms_per_class
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.landmarks = landmarks
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
         """Make labelled atoms of labelled matrices.
@@ -108,7 +130,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. A Dask array is collected in memory.
+            SPD matrices. A Dask array or a long memory map is read into memory, but with landmarks and
+            without ``n_atoms_per_class`` it is read part by part: once to check it, and once more.
         y : array-like of shape (m,)
             Their labels.
 
@@ -119,41 +142,69 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """
         check_alpha(self.alpha)
         check_choice("rule", self.rule, RULES)
+        landmarks = self._landmarks()
+        if landmarks is not None:
+            return self._fit_landmarks(X, y, landmarks)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
+        self.atoms_: FloatArray | None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
         self.kernel_ = self._kernel().fit_checked(self.atoms_)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
+    def _fit_landmarks(self, X: ArrayLike, y: ArrayLike, landmarks: Any) -> SPDSparseClassifier:
+        """Make labelled vectors of labelled matrices."""
+        check_beta(self.beta)
+        divergence = symmetric_divergence(self.metric)
+        streamed = self.n_atoms_per_class is None
+        matrices: Any = check_streamable(X, self.n_jobs) if streamed else check_spd(X)
+        self.n_features_in_ = matrices.shape[-1]
+        self.classes_, labels = check_labels(y, len(matrices))
+        space = landmark_space(matrices, labels, landmarks, divergence, self.beta)
+        self.alpha_ = choose_alpha(self.alpha, space.indefinite)
+        atoms, self._atom_classes = self._labelled_atoms(
+            matrices, labels, beta=space.beta, alpha=self.alpha_, landmarks=space.landmarks
+        )
+        self.atom_labels_ = self.classes_[self._atom_classes]
+        self.atoms_ = atoms if isinstance(atoms, np.ndarray) else None
+        features = features_of(atoms, space, self.n_jobs)
+        self.kernel_ = LandmarkKernel(space, self.n_jobs).fit_features(features)
+        return self
+
+    def _landmarks(self) -> Any:
+        check_landmarks(self.landmarks)
+        return self.landmarks
+
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
     def _distance_scale(self) -> float:
         """Return what divergences are multiplied by before their softmax: that of the kernel."""
+        if isinstance(self.kernel_, LandmarkKernel):
+            return 0.5  # ‖φ(X) − φ(Y)‖² ≈ 2 − 2 exp(−β·d) ≈ 2β·d
         return float(self.kernel_.beta_)
 
     def _divergence(self) -> Divergence:
         """Return what finds the nearest atom where a code is zero."""
         return get_divergence(self.metric)
 
-    def _labelled_atoms(self, X: FloatArray, labels: Indices) -> tuple[FloatArray, Indices]:
+    def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
+        """Return the atoms and their classes; ``learning`` is what to learn them with."""
         if self.n_atoms_per_class is None:
             return X, labels
         from spdatoms.dictionary.per_class import class_dictionary
 
-        atoms, classes = class_dictionary(
+        return class_dictionary(
             X,
             labels,
             self.n_atoms_per_class,
             metric=self.metric,
-            beta=self.beta,
-            alpha=self.alpha,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
+            **({"beta": self.beta, "alpha": self.alpha} | learning),
         )
-        return atoms, classes
 
     @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -218,24 +269,33 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _scores(self, X: FloatArray) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the scores of the classes, and which queries have an all-zero code."""
-        n_classes, gram = len(self.classes_), self.kernel_.gram_
-        scores, zero = np.empty((len(X), n_classes)), np.empty(len(X), dtype=bool)
-        for block in coded_blocks(X, self.kernel_, self.alpha_, n_jobs=self.n_jobs):
-            scores[block.rows], zero[block.rows] = scores_of_codes(
-                block.codes,
-                gram,
-                block.cross,
-                self._atom_classes,
-                n_classes,
-                self.rule,
-                partial(self._divergences_to_atoms, X[block.rows]),
-            )
+        scores = np.empty((len(X), len(self.classes_)))
+        zero = np.empty(len(X), dtype=bool)
+        for rows, found, none in self._scored_blocks(X):
+            scores[rows], zero[rows] = found, none
         if zero.any():
             warn_of_zero_codes(int(zero.sum()), len(X), stacklevel=5)
         return scores, zero
 
+    def _scored_blocks(self, X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
+        """Yield rows, scores, and which of their codes are all zero."""
+        classes = self._atom_classes, len(self.classes_), self.rule
+        kernel, alpha, n_jobs = self.kernel_, self.alpha_, self.n_jobs
+        if isinstance(kernel, LandmarkKernel):
+            for rows, features, codes in coded_feature_blocks(X, kernel, alpha, n_jobs=n_jobs):
+                atoms = kernel.features_
+                yield rows, *scores_of_feature_codes(codes, features, atoms, *classes)
+            return
+        for block in coded_blocks(X, kernel, alpha, n_jobs=n_jobs):
+            to_atoms = partial(self._divergences_to_atoms, X[block.rows])
+            yield (
+                block.rows,
+                *scores_of_codes(block.codes, kernel.gram_, block.cross, *classes, to_atoms),
+            )
+
     def _divergences_to_atoms(self, X: FloatArray, some: NDArray[np.bool_]) -> FloatArray:
         """Return the divergences of some of the matrices X to the atoms."""
+        assert self.atoms_ is not None  # it is None with landmarks only
         divergence = self._divergence()
         queries = divergence.prepare(X[some].astype(self.atoms_.dtype, copy=False))
         return divergence.pairwise(queries, divergence.prepare(self.atoms_), n_jobs=self.n_jobs)

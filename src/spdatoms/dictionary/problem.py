@@ -27,7 +27,7 @@ from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import RidgeKernel, kernel_values
-from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace, choose_landmarks
+from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
 from spdatoms.lasso.alpha import automatic_alpha
 
 #: β and the ridge are found from this many samples at most.
@@ -38,8 +38,8 @@ _MARGIN = 1e-3
 _LEAST_SCHUR = 1e-5
 #: The least eigenvalue of an atom in its unit-diagonal scaling.
 _LEAST_EIGENVALUE = 1e-10
-#: The automatic number of landmarks, and the share of the greatest eigenvalue that a direction must exceed.
-_LANDMARKS, _SHARE = 400, 1e-3
+#: The automatic number of landmarks.
+_LANDMARKS = 400
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> Landm
         Z = np.asarray(X[evenly_spaced(len(X), int(landmarks))], np.float64)
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
-    return LandmarkSpace.of(divergence, Z, beta, _SHARE).condensed()
+    return LandmarkSpace.of(divergence, Z, beta, SHARE).condensed()
 
 
 def _in_the_span(space: LandmarkSpace) -> str:

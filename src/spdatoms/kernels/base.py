@@ -64,7 +64,7 @@ class Kernel(BaseEstimator, ABC):
         -------
         ndarray of shape (m, N)
         """
-        check_is_fitted(self, "gram_")
+        check_is_fitted(self)
         return self.cross_checked(check_size(check_spd(X), self.n_features_in_))
 
     @abstractmethod

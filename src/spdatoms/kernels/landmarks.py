@@ -32,6 +32,10 @@ from spdatoms.kernels.kernel import kernel_values
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
 #: Landmarks are drawn from this many matrices per landmark at most, evenly taken.
 _SAMPLES_PER_LANDMARK = 20
+#: Directions up to this share of the greatest eigenvalue are left out by default.
+SHARE = 1e-3
+#: Up to this many atoms (128 MiB) coding with their Gram matrix is faster than with their features.
+LARGEST_GRAM = 4096
 #: Landmarks that a condensed map keeps.
 _LANDMARKS_PER_DIRECTION = 1.5
 #: The ridge of a least squares fit, relative to its mean square.
@@ -109,6 +113,13 @@ class LandmarkSpace:
         """The length r of a vector φ(X)."""
         return int(self.roots.shape[1])
 
+    @property
+    def indefinite(self) -> bool:
+        """Whether exp(−β·d) is indefinite on the landmarks, by more than rounding."""
+        # The roots have as many rows as the Gram matrix, and it is by these that rounding grows.
+        rounding = eigenvalue_tolerance(self.roots) * self.eigenvalues[0]
+        return bool(self.discarded.min(initial=0.0) < -rounding)
+
     def kernel(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""
         prepared = self.divergence.prepare(np.asarray(X, np.float64))
@@ -134,6 +145,8 @@ class LandmarkKernel(Kernel):
     ----------
     features_ : ndarray of shape (N, r)
         φ of the atoms.
+    gram_ : ndarray of shape (N, N)
+        φ(D_i)ᵀφ(D_j); `fit_features` leaves it out if there are too many atoms.
     beta_ : float
         The β of the kernel that k̃ approximates.
     """
@@ -146,9 +159,20 @@ class LandmarkKernel(Kernel):
         """Compute φ of atoms that `check_spd` has seen already."""
         self.features_ = self.space.features(D, self.n_jobs)
         self.gram_ = landmark_gram(self.features_)
-        self.beta_, self.corrected_ = self.space.beta, False
-        self.n_features_in_ = D.shape[-1]
+        self._keep_space()
         return self
+
+    def fit_features(self, features: Floats) -> Self:
+        """Take φ of the atoms, and compute their Gram matrix if there are few of them."""
+        self.features_ = features
+        if len(features) <= LARGEST_GRAM:
+            self.gram_ = landmark_gram(features)
+        self._keep_space()
+        return self
+
+    def _keep_space(self) -> None:
+        self.beta_, self.corrected_ = self.space.beta, False
+        self.n_features_in_ = self.space.landmarks.shape[-1]
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k̃(X_i, D_j) for matrices that `check_spd` has seen already."""

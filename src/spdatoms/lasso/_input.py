@@ -86,14 +86,21 @@ class CodingProblem:
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
             dtype=code_dtype(np.asarray(gram), queries),
-            limits=(
-                _DEPENDENT * rounding * largest,
-                -np.inf if surely_definite else -_INDEFINITE * largest,
-            ),
+            limits=pivot_limits(largest, rounding, surely_definite),
             positive=bool(positive),
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
         )
+
+
+def pivot_limits(
+    largest: float, rounding: float = float(np.finfo(np.float64).eps), surely_definite: bool = False
+) -> tuple[float, float]:
+    """Return the squared pivots below which an atom depends on others, and a block is indefinite.
+
+    ``largest`` is the greatest diagonal entry of K, and ``rounding`` the relative error of its entries.
+    """
+    return _DEPENDENT * rounding * largest, -np.inf if surely_definite else -_INDEFINITE * largest
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> Array:

@@ -4,7 +4,7 @@ Every estimator accepts them. For a Dask array, ``transform`` and ``predict`` re
 nothing is computed before it is needed. `SPDDictionaryLearning` and `SPDKMeans` learn from a stream: each
 pass reads all matrices again, part by part, and adds up a term for each part. Estimators that keep their
 training matrices (`SPDSparseCoder`, `SPDSparseClassifier`, `SPDKNeighborsClassifier`) read them all into
-memory in `fit`.
+memory in `fit`; with landmarks `SPDSparseClassifier` reads them part by part, and keeps vectors.
 
 If there is a ``dask.distributed.Client``, its workers compute; otherwise Dask's threads do.
 """

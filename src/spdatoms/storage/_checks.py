@@ -19,7 +19,8 @@ def check_sizes(value: Any) -> None:
     if isinstance(value, SPDEstimator | Kernel) and hasattr(value, "n_features_in_"):
         n = value.n_features_in_
         for name, part in vars(value).items():
-            size = _size(check_stack(part) if name in _STACKS else part)
+            is_stack = name in _STACKS and part is not None
+            size = _size(check_stack(part) if is_stack else part)
             if size not in (None, n):
                 raise ValueError(f"{name} is for {size}×{size} matrices, not {n}×{n}")
 

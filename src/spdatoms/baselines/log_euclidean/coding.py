@@ -221,7 +221,10 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     def _distance_scale(self) -> float:
         return 1.0
 
-    def _labelled_atoms(self, X: FloatArray, labels: Indices) -> tuple[FloatArray, Indices]:
+    def _landmarks(self) -> None:
+        return None
+
+    def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
         return X, labels
 
 

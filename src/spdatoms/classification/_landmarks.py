@@ -1,0 +1,64 @@
+"""Labelled matrices as vectors φ(X) in the span of landmarks; see `spdatoms.kernels.landmarks`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.checks import check_integer
+from spdatoms._utils.threads import map_in_threads
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences import Divergence
+from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
+from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.parts import part_slices
+from spdatoms.scale.passes import Span, StreamPasses
+
+
+def check_landmarks(landmarks: Any) -> None:
+    """Refuse anything but None, an integer ≥ 1 and what may be an array of matrices."""
+    if isinstance(landmarks, str) or (landmarks is not None and np.ndim(landmarks) == 0):
+        check_integer("landmarks", landmarks, 1, ", an array of matrices or None")
+
+
+def landmark_space(
+    X: Any, labels: Indices, landmarks: int | ArrayLike, divergence: Divergence, beta: float | str
+) -> LandmarkSpace:
+    """Return the span of given landmarks, or of this number of the matrices X."""
+    if np.ndim(landmarks) == 0:
+        Z = np.asarray(X[spread_over_classes(labels, int(landmarks))], np.float64)  # type: ignore[arg-type]
+    else:
+        Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
+    return LandmarkSpace.of(divergence, Z, beta, SHARE)
+
+
+def spread_over_classes(labels: Indices, count: int) -> Indices:
+    """Return at most ``count`` rows, evenly taken from the rows sorted by their class.
+
+    So each class has its share of them, whatever the order of the rows is.
+    """
+    order = np.argsort(labels, kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(count, len(order)))
+    return np.sort(order[steps.round().astype(np.intp)])
+
+
+def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:
+    """Return φ of matrices in memory or in a stream, which is read once, part by part."""
+    parts = part_slices(len(X), X.shape[-1], len(space.landmarks))
+    if isinstance(X, np.ndarray):
+        found = map_in_threads(lambda i: space.features(X[parts[i]]), len(parts), n_jobs)
+        return np.concatenate(found)
+
+    def one_pass(passes: StreamPasses) -> Any:
+        return passes.total(_features, None, space)
+
+    return np.concatenate(
+        with_smaller_spans(X.passes(parts), lambda most: X.passes(parts, most), one_pass)
+    )
+
+
+def _features(matrices: FloatArray, span: Span, state: None, space: LandmarkSpace) -> list[Floats]:
+    """Return φ of a span, in a list: the sum of lists is all of them in order."""
+    return [space.features(X) for X in span.split(matrices)]

@@ -141,13 +141,15 @@ def report(name: str, seconds: float, count: int, note: str = "") -> None:
     )
 
 
-def on_workers(X: Any, count: int, processes: bool, limit: str, expected: Any) -> float:
+def on_workers(
+    X: Any, count: int, processes: bool, limit: str, expected: Any, **options: Any
+) -> float:
     """Learn on this many workers; print what it took."""
     with workers(count, processes, limit) as client:
         client.run(warm_up)
-        learner().set_params(max_iter=1).fit(X[: 4 * CHUNK])
+        learner(**options).set_params(max_iter=1).fit(X[: 4 * CHUNK])
         before = client.run(moved)
-        seconds, fitted = timed(lambda: learner().fit(X))
+        seconds, fitted = timed(lambda: learner(**options).fit(X))
         after = client.run(moved)
         sent = sum(after[w][0] - before[w][0] for w in after) / ITERATIONS
         peak = max(value[2] for value in after.values())
@@ -160,6 +162,8 @@ def on_workers(X: Any, count: int, processes: bool, limit: str, expected: Any) -
         if expected is not None:
             error = np.abs(fitted.objective_ / expected.objective_ - 1).max()
             note += f", objective differs by {error:.0e}"
+        if options:
+            note += f", r = {fitted._problem.space.size}"
         name = f"{count} {'process' if processes else 'thread'} worker(s), {limit}"
         report(name, seconds, len(X), note)
     return seconds
@@ -170,8 +174,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--matrices", type=int, default=300_000)
     parser.add_argument("--limit", default="600MB", help="memory of a worker")
+    parser.add_argument("--landmarks", type=int, default=300)
     parser.add_argument(
-        "--only", default="memory,two,one,threads,transform,constant,weak,scheduling"
+        "--only", default="memory,two,landmarks,one,threads,transform,constant,weak,scheduling"
     )
     options = parser.parse_args()
     runs = set(options.only.split(","))
@@ -184,12 +189,12 @@ def main() -> None:
         print(
             f"{m} matrices {SIZE}x{SIZE}, {X.nbytes / 1e9:.2f} GB, N={N_ATOMS}, {ITERATIONS} iterations"
         )
-        run_all(X, m, options.limit, runs)
+        run_all(X, m, options.limit, runs, options.landmarks)
     finally:
         shutil.rmtree(folder)
 
 
-def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
+def run_all(X: Any, m: int, limit: str, runs: set[str], landmarks: int) -> None:
     """Run the chosen measurements."""
     expected, here = None, float("nan")
     if "memory" in runs:
@@ -203,6 +208,9 @@ def run_all(X: Any, m: int, limit: str, runs: set[str]) -> None:
     if "two" in runs:
         two = on_workers(X, 2, True, limit, expected)
         print(f"  overhead against memory: {100 * (two / here - 1):.0f} %")
+        if "landmarks" in runs:
+            spanned = on_workers(X, 2, True, limit, None, landmarks=landmarks)
+            print(f"  {landmarks} landmarks are {two / spanned:.2f} times as fast")
         if "one" in runs:
             one = on_workers(X, 1, True, limit, expected)
             print(f"  two workers are {one / two:.2f} times as fast as one")

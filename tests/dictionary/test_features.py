@@ -46,6 +46,27 @@ def test_memory_maps_and_dask_arrays_give_the_same_bits(X, metric, small_parts, 
     np.testing.assert_array_equal(streamed.atoms_, whole.atoms_)
 
 
+def test_features_of_a_long_file_lie_in_another_file(X, tmp_path, monkeypatch) -> None:
+    np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    shapes = []
+    original = features.scratch_array
+
+    def counted(shape, dtype):
+        shapes.append(shape)
+        return original(shape, dtype)
+
+    monkeypatch.setattr(features, "scratch_array", counted)
+    with block_budget(1_000_000):
+        in_memory = learner(X).fit(mapped)
+        assert shapes == []
+        monkeypatch.setattr(features, "_SCRATCH_BYTES", 0)
+        in_a_file = learner(X).fit(mapped)
+    assert shapes == [(len(mapped), in_memory._problem.space.size)]
+    np.testing.assert_array_equal(in_a_file.atoms_, in_memory.atoms_)
+    np.testing.assert_array_equal(in_a_file.objective_, in_memory.objective_)
+
+
 def test_matrices_are_read_once(X, tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
     reads = []

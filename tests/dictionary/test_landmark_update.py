@@ -25,7 +25,7 @@ class Setting:
         self.data = FeatureData(X, self.space, 6, None)
         self.coded = self.data.code(self.features, 0.05)
         self.codes = self.data.codes().toarray()
-        self.samples = self.space.features(X)
+        self.samples = self.space.features(X).astype(np.float32).astype(np.float64)
 
     def update(self, **options) -> LandmarkUpdate:
         rule = LandmarkRule(self.space, **options)

@@ -1,13 +1,17 @@
-"""Files that are replaced all at once, and digests of arrays."""
+"""Files that are replaced all at once, arrays in temporary files, and digests of arrays."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import DTypeLike
 
 from spdatoms._utils.typing import FloatArray
 
@@ -20,6 +24,12 @@ def block_digest(X: FloatArray) -> bytes:
 def quoted(path: str | os.PathLike[str]) -> str:
     """Return a path as an error shows it."""
     return repr(os.fspath(path))
+
+
+def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
+    """Return an array that lies in a temporary file, which goes when the array does."""
+    with tempfile.TemporaryFile(prefix="spdatoms-") as file:
+        return np.memmap(file, dtype, "w+", shape=shape)
 
 
 @contextmanager

@@ -2,17 +2,20 @@
 
 Matrices are read once, for their features. After that an iteration needs the features alone: coding
 takes them, and of the codes the atoms want to know A = YᵀY and B = YᵀΦ, which are sums over samples.
+Features are kept in single precision, and a long file's in another file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
+from spdatoms._utils.files import scratch_array
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary._coded_data import code_products, sparse_rows
@@ -24,6 +27,9 @@ from spdatoms.scale.passes import Span, SumTuple
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
+Singles: TypeAlias = NDArray[np.float32]
+#: More bytes of features than this lie in a file, where matrices do.
+_SCRATCH_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class FeaturePart:
 
     Attributes
     ----------
-    features : ndarray of shape (m, r)
+    features : ndarray of float32 of shape (m, r)
         Φ.
     codes : csr_array of shape (m, N)
         Y.
@@ -63,7 +69,7 @@ class FeaturePart:
         f(y_i) of every sample.
     """
 
-    features: Floats
+    features: Singles
     codes: scipy.sparse.csr_array
     losses: Floats
 
@@ -74,17 +80,18 @@ class FeaturePart:
         return sum(array.nbytes for array in arrays)
 
     @classmethod
-    def uncoded(cls, features: Floats, codes: scipy.sparse.csr_array) -> FeaturePart:
+    def uncoded(cls, features: FloatArray, codes: scipy.sparse.csr_array) -> FeaturePart:
         """Samples whose coding is to start from these codes."""
-        return cls(features, codes, np.full(len(features), np.inf))
+        return cls(features.astype(np.float32, copy=False), codes, np.full(len(features), np.inf))
 
     def coded(self, P: Floats, gram: Floats, alpha: float) -> FeaturePart:
         """Code every sample over atoms with features P, each from its last code."""
+        features = self.features.astype(np.float64)
         codes, certificate = sparse_code(
             gram,
-            self.features @ P.T,
+            features @ P.T,
             alpha,
-            query_norm=np.einsum("ij,ij->i", self.features, self.features),
+            query_norm=np.einsum("ij,ij->i", features, features),
             init=self.codes.toarray(),
             check_gram=False,
             return_certificate=True,
@@ -99,7 +106,7 @@ class FeaturePart:
                 float(self.losses.sum()),
                 Y.nnz,
                 code_products(Y),
-                np.asarray(Y.T @ self.features),
+                np.asarray(Y.T @ self.features.astype(np.float64)),
             )
         )
 
@@ -187,10 +194,18 @@ class StreamedFeatureData(StreamedSamples):
 
     def compute_states(self) -> None:
         """Read the matrices for their features, and code them as they were coded before."""
-        states, _ = self.passes.run(_features, None, self.space, self._start_of_parts())
+        scratch = self._scratch()
+        states, _ = self.passes.run(_features, None, self.space, self._start_of_parts(), scratch)
         for coding in self.codings:
             states, _ = self.passes.run(_coded, states, *coding, keep=False, read=False)
         self.states = states
+
+    def _scratch(self) -> Singles | None:
+        """Return room in a file for many features of this process; Dask's workers have their own."""
+        shape = len(self.stream), self.space.size
+        if not self.passes.in_this_process or 4 * shape[0] * shape[1] <= _SCRATCH_BYTES:
+            return None
+        return np.asarray(scratch_array(shape, np.float32))
 
     def code(self, P: Floats, alpha: float) -> float:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
@@ -218,13 +233,17 @@ def _features(
     state: None,
     space: LandmarkSpace,
     start: dict[int, scipy.sparse.csr_array],
+    scratch: Singles | None,
 ) -> tuple[tuple[FeaturePart, ...], int]:
-    """Return the samples of a span as features."""
-    parts = tuple(
-        FeaturePart.uncoded(space.features(X), start[rows.start])
-        for X, rows in zip(span.split(matrices), span.parts, strict=True)
-    )
-    return parts, 0
+    """Return the samples of a span as features, which lie in the scratch array if there is one."""
+    parts = []
+    for X, rows in zip(span.split(matrices), span.parts, strict=True):
+        part = FeaturePart.uncoded(space.features(X), start[rows.start])
+        if scratch is not None:
+            scratch[rows] = part.features
+            part = replace(part, features=scratch[rows])
+        parts.append(part)
+    return tuple(parts), 0
 
 
 def _restarted(

@@ -183,10 +183,10 @@ def fix_problem(
 ) -> AnyProblem:
     """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
-    With landmarks, or automatically where the kernel is indefinite on the subsample or guaranteed to be
-    positive definite for no β, the problem is that in the span of landmarks. For such a kernel it is
-    not enough that the subsample shows nothing: atoms move to where it is indefinite, and F below
-    zero. Else the kernel gets a ridge μ = max(0, 0.001 − λ_min) with the
+    With landmarks, or automatically where the kernel is guaranteed to be positive definite for no β,
+    the problem is that in the span of landmarks. For such a kernel it is not enough that the
+    subsample shows nothing: atoms move to where it is indefinite, and F below zero. Else the kernel
+    gets a ridge μ = max(0, 0.001 − λ_min) with the
     least eigenvalue of the Gram matrix of samples and atoms, unless it is guaranteed to be positive
     definite. On them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where
     it does not, so the least eigenvalue of K + μI may fall to ν, half of what it is for the first
@@ -202,7 +202,7 @@ def fix_problem(
     chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
     automatic = isinstance(landmarks, str)
     never_sound = not divergence.kernel_is_guaranteed(np.inf, X.shape[-1])
-    wanted = (indefinite or never_sound) if automatic else landmarks is not None
+    wanted = never_sound if automatic else landmarks is not None
     if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
         if indefinite:

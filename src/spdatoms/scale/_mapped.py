@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class MappedStream(Stream):
 
 class ThreadedPasses(StreamPasses):
     """Passes by threads of this process."""
+
+    in_this_process: ClassVar[bool] = True
 
     def __init__(self, stream: Stream, spans: list[Span], n_jobs: int | None) -> None:
         self.stream, self.spans, self.n_jobs = stream, spans, n_jobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,9 +56,12 @@ class StreamPasses(ABC):
     ----------
     spans : list of Span
         What the tasks of a pass read.
+    in_this_process : bool
+        Whether states are held in the memory of this process.
     """
 
     spans: list[Span]
+    in_this_process: ClassVar[bool] = False
 
     @property
     def parts_per_span(self) -> int:

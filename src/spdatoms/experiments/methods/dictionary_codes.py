@@ -119,9 +119,9 @@ class KernelDictionaryCodes(ChosenCodes):
         The divergence of the kernel.
     n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
         The β to try, as multiples of the automatic one.
-    alphas : tuple of float, default=(0.0003, 0.001, 0.003, 0.01)
+    alphas : tuple of float, default=(0.0003, 0.001, 0.003)
         The α to try.
     max_iter : int, default=30
         The greatest number of iterations of learning.
@@ -138,8 +138,8 @@ class KernelDictionaryCodes(ChosenCodes):
         atoms: str = LEARNED,
         metric: str = "stein",
         n_atoms: int = 24,
-        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0),
-        alphas: tuple[float, ...] = (0.0003, 0.001, 0.003, 0.01),
+        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
+        alphas: tuple[float, ...] = (0.0003, 0.001, 0.003),
         max_iter: int = 30,
         trial_iter: int = 10,
         random_state: int = 0,

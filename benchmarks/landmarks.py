@@ -363,9 +363,9 @@ class Gallery:
 
     learn: Floats
     train: Floats
-    train_labels: Labels
+    train_labels: NDArray[Any]
     test: Floats
-    test_labels: Labels
+    test_labels: NDArray[Any]
     n_atoms: int
 
 
@@ -442,17 +442,24 @@ def compared(gallery: Gallery, metric: str, beta_factor: float) -> dict[str, Any
     return found
 
 
-def compare(folder: Path, quick: bool) -> list[dict[str, Any]]:
+#: Of `compare`: what learns how many atoms.
+SETS = (
+    ("textures", textures, 24),
+    ("textures", textures, 104),
+    ("faces", faces, 64),
+    ("actions", actions, 32),
+)
+
+
+def compare(folder: Path, names: list[str]) -> list[dict[str, Any]]:
     """Compare the two forms where the exact one is sound."""
     print(
         f"\nα = {COMPARED_ALPHA}, {COMPARED_ITERATIONS} iterations, {LANDMARKS} landmarks: accuracy of codes (%), "
         "mean loss of the kernel itself, seconds; exact / landmarks"
     )
     print(f"{'':12} {'N':>4} {'':9} {'β/auto':>6} {'accuracy':>11} {'loss':>15} {'seconds':>13}")
-    sets = [("textures", textures, 24), ("textures", textures, 104)]
-    sets += [("faces", faces, 128), ("actions", actions, 64)]
     rows = []
-    for name, load, n_atoms in sets[:1] if quick else sets:
+    for name, load, n_atoms in (row for row in SETS if row[0] in names):
         gallery = load(folder, n_atoms)
         for metric in ("stein", "logeuclid"):
             for factor in BETA_FACTORS:
@@ -497,6 +504,10 @@ def main() -> None:
     parser.add_argument(
         "--sizes", type=int, nargs="*", default=[0, 1, 2], help="which sizes are timed"
     )
+    sets = list(dict.fromkeys(name for name, *_ in SETS))
+    parser.add_argument(
+        "--sets", nargs="*", default=sets, choices=sets, help="what the two forms are compared on"
+    )
     arguments = parser.parse_args()
     if unknown := set(arguments.parts) - set(parts):
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}")
@@ -517,7 +528,7 @@ def main() -> None:
         if "online" in arguments.parts:
             figures["online"] = online(arguments.quick)
         if "compare" in arguments.parts and arguments.data:
-            figures["compare"] = compare(arguments.data, arguments.quick)
+            figures["compare"] = compare(arguments.data, arguments.sets)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures, indent=1))
 

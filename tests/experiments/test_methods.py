@@ -55,7 +55,7 @@ def test_matches_against_a_loop():
 def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    grid = {"beta_factors": (0.3, 1.0), "alphas": (0.01, 0.3), "max_iter": 3, "trial_iter": 2}
+    grid = {"beta_factors": (0.3, 1.0), "alphas": (0.01, 0.3), "max_iter": 3}
     coder = KernelDictionaryCodes(atoms, metric, 4, **grid).fit(X, data.y)
     assert coder.chosen_["beta_factor"] in grid["beta_factors"]
     assert coder.chosen_["alpha"] in grid["alphas"]

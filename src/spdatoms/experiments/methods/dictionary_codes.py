@@ -37,14 +37,13 @@ LANDMARKS: dict[str, str | None] = {"stein": None, "jeffrey": "auto"}
 class ChosenCodes(BaseEstimator, ABC):
     """Codes of norm one, with the parameters for which the nearest is most often of the same class.
 
-    Every choice of parameters makes a dictionary of one half of the training matrices, in ``trial_iter``
-    iterations, and codes the other half. The choice with the most nearest neighbours of the same
-    class among these codes wins; with it the dictionary is made of all the training matrices.
+    Every choice of parameters makes a dictionary of one half of the training matrices and codes the
+    other half. The choice with the most nearest neighbours of the same class among these codes wins;
+    with it the dictionary is made of all the training matrices.
     """
 
     random_state: int
     max_iter: int
-    trial_iter: int
 
     def fit(self, X: FloatArray, y: Array) -> ChosenCodes:
         """Choose the parameters and make the dictionary.
@@ -63,10 +62,10 @@ class ChosenCodes(BaseEstimator, ABC):
         """
         first, second = halves(y, np.random.default_rng(self.random_state))
         choices = self._choices()
-        coders = self._coders(X[first], choices, self.trial_iter)
+        coders = self._coders(X[first], choices)
         hits = [matches(of_norm_one(coder.transform(X[second])), y[second]) for coder in coders]
         self.chosen_ = choices[int(np.argmax(hits))]
-        (self.coder_,) = self._coders(X, [self.chosen_], self.max_iter)
+        (self.coder_,) = self._coders(X, [self.chosen_])
         return self
 
     def transform(self, X: FloatArray) -> Codes:
@@ -89,7 +88,7 @@ class ChosenCodes(BaseEstimator, ABC):
         """Return the parameters to choose from."""
 
     @abstractmethod
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         """Return a coder over a dictionary of X for each of the choices."""
 
 
@@ -123,10 +122,8 @@ class KernelDictionaryCodes(ChosenCodes):
         The β to try, as multiples of the automatic one.
     alphas : tuple of float, default=(0.0003, 0.001, 0.003)
         The α to try.
-    max_iter : int, default=30
+    max_iter : int, default=15
         The greatest number of iterations of learning.
-    trial_iter : int, default=10
-        The same while β and α are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -140,8 +137,7 @@ class KernelDictionaryCodes(ChosenCodes):
         n_atoms: int = 24,
         beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
         alphas: tuple[float, ...] = (0.0003, 0.001, 0.003),
-        max_iter: int = 30,
-        trial_iter: int = 10,
+        max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -151,7 +147,6 @@ class KernelDictionaryCodes(ChosenCodes):
         self.beta_factors = beta_factors
         self.alphas = alphas
         self.max_iter = max_iter
-        self.trial_iter = trial_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -159,13 +154,13 @@ class KernelDictionaryCodes(ChosenCodes):
         grid = product(self.beta_factors, self.alphas)
         return [{"beta_factor": factor, "alpha": alpha} for factor, alpha in grid]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
         atoms = self._first_atoms(X)
         coders = []
         for choice in choices:
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
-            kernel = self._kernel(X, atoms, beta, alpha, max_iter)
+            kernel = self._kernel(X, atoms, beta, alpha)
             coders.append(KernelCodes(kernel, alpha, self.n_jobs))
         return coders
 
@@ -178,9 +173,7 @@ class KernelDictionaryCodes(ChosenCodes):
         kmeans = SPDKMeans(self.n_atoms, metric, random_state=self.random_state, n_jobs=self.n_jobs)
         return kmeans.fit(X).cluster_centers_
 
-    def _kernel(
-        self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float, max_iter: int
-    ) -> Kernel:
+    def _kernel(self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float) -> Kernel:
         """Return the kernel over the atoms, after learning if they are to be learned."""
         landmarks = LANDMARKS[self.metric]
         if self.atoms == LEARNED:
@@ -190,7 +183,7 @@ class KernelDictionaryCodes(ChosenCodes):
                 beta,
                 alpha,
                 init=atoms,
-                max_iter=max_iter,
+                max_iter=self.max_iter,
                 landmarks=landmarks,
                 n_jobs=self.n_jobs,
             )
@@ -209,10 +202,8 @@ class KSVDCodes(ChosenCodes):
         The size of the dictionary.
     nonzeros : tuple of int, default=(2, 4, 8, 12)
         The numbers of non-zeros per code to try.
-    max_iter : int, default=30
+    max_iter : int, default=15
         The greatest number of iterations of learning.
-    trial_iter : int, default=10
-        The same while the number of non-zeros is chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -223,27 +214,25 @@ class KSVDCodes(ChosenCodes):
         self,
         n_atoms: int = 24,
         nonzeros: tuple[int, ...] = (2, 4, 8, 12),
-        max_iter: int = 30,
-        trial_iter: int = 10,
+        max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_atoms = n_atoms
         self.nonzeros = nonzeros
         self.max_iter = max_iter
-        self.trial_iter = trial_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _choices(self) -> list[Choice]:
         return [{"n_nonzero": count} for count in self.nonzeros if count <= self.n_atoms]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         from spdatoms.baselines import LogEuclideanKSVD
 
         common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
         return [
-            LogEuclideanKSVD(self.n_atoms, max_iter=max_iter, **choice, **common).fit(X)
+            LogEuclideanKSVD(self.n_atoms, max_iter=self.max_iter, **choice, **common).fit(X)
             for choice in choices
         ]
 

@@ -69,7 +69,7 @@ class TextureDictionaries(Experiment):
         "The plates at hand have 300×300 pixels, less than those of the paper, so that random blocks "
         "overlap more and everything is easier to recognise. The paper gives numbers for the best size of "
         "each method only, the others can only be read from a figure. The grid of β and α, the angle "
-        "between codes, the iterations of learning (10 while β and α are chosen, then 30) and the kernels "
+        "between codes, the 15 iterations of learning and the kernels "
         "(Jeffrey's in the span of landmarks, Stein's itself) were settled after looking at test accuracies of another "
         "division of the same plates."
     )

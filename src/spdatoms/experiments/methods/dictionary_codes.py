@@ -38,7 +38,7 @@ class ChosenCodes(BaseEstimator, ABC):
     """Codes of norm one, with the parameters for which the nearest is most often of the same class.
 
     Every choice of parameters makes a dictionary of one half of the training matrices and codes the
-    other half. The choice with the most nearest neighbours of the same class among these codes wins;
+    other half, each half in turn. The choice with the most nearest neighbours of the same class among these codes wins;
     with it the dictionary is made of all the training matrices.
     """
 
@@ -62,8 +62,11 @@ class ChosenCodes(BaseEstimator, ABC):
         """
         first, second = halves(y, np.random.default_rng(self.random_state))
         choices = self._choices()
-        coders = self._coders(X[first], choices)
-        hits = [matches(of_norm_one(coder.transform(X[second])), y[second]) for coder in coders]
+        hits = np.zeros(len(choices))
+        for made_of, coded in ((first, second), (second, first)):
+            coders = self._coders(X[made_of], choices)
+            codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
+            hits += [matches(Y, y[coded]) for Y in codes]
         self.chosen_ = choices[int(np.argmax(hits))]
         (self.coder_,) = self._coders(X, [self.chosen_])
         return self
@@ -118,7 +121,7 @@ class KernelDictionaryCodes(ChosenCodes):
         The divergence of the kernel.
     n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+    beta_factors : tuple of float, default=(0.1, 0.2, 0.4, 0.8, 1.6)
         The β to try, as multiples of the automatic one.
     alphas : tuple of float, default=(0.0003, 0.001, 0.003)
         The α to try.
@@ -135,7 +138,7 @@ class KernelDictionaryCodes(ChosenCodes):
         atoms: str = LEARNED,
         metric: str = "stein",
         n_atoms: int = 24,
-        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
+        beta_factors: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6),
         alphas: tuple[float, ...] = (0.0003, 0.001, 0.003),
         max_iter: int = 15,
         random_state: int = 0,

@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 
 from _toy_experiment import two_kinds
-from spdatoms import SPDSparseCoder
+from spdatoms import SPDDictionaryLearning, SPDKMeans
+from spdatoms.divergences import get_divergence
 from spdatoms.experiments import get_experiment
 from spdatoms.experiments.division import halves
 from spdatoms.experiments.methods.dictionary_codes import (
+    LANDMARKS,
     KernelDictionaryCodes,
     KSVDCodes,
     matches,
+    of_norm_one,
 )
 from spdatoms.experiments.methods.nearest_class import NearestClass
 from spdatoms.experiments.methods.pooled_codes import PooledCodes
+from spdatoms.kernels.bandwidth import subsample_beta
 
 
 def test_nearest_class_scores_agree_with_the_nearest_matrix():
@@ -46,20 +50,58 @@ def test_matches_against_a_loop():
     assert matches(codes, y) == pytest.approx(hits / 25)
 
 
-@pytest.mark.parametrize("atoms", ["learned", "k-means"])
-def test_dictionary_codes_choose_on_what_they_learn_from(atoms):
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+@pytest.mark.parametrize("atoms", ["learned", "k-means", "random"])
+def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
     grid = {"beta_factors": (0.3, 1.0), "alphas": (0.01, 0.3), "max_iter": 3}
-    coder = KernelDictionaryCodes(atoms, "stein", 4, **grid).fit(X, data.y)
+    coder = KernelDictionaryCodes(atoms, metric, 4, **grid).fit(X, data.y)
     assert coder.chosen_["beta_factor"] in grid["beta_factors"]
     assert coder.chosen_["alpha"] in grid["alphas"]
-    # The codes are those of the public coder over the atoms, with what was chosen.
-    direct = SPDSparseCoder(
-        coder.coder_.atoms_, "stein", coder.coder_.beta, coder.chosen_["alpha"]
-    ).fit(X)
-    np.testing.assert_allclose(coder.transform(X), direct.transform(X))
-    assert coder.transform(X).shape == (48, 4)
+    codes = coder.transform(X)
+    assert codes.shape == (48, 4)
+    np.testing.assert_allclose(np.linalg.norm(codes, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_learned_codes_are_those_of_the_learner(metric):
+    data = two_kinds(count=24)
+    X = data.views["covariances"]
+    coder = KernelDictionaryCodes("learned", metric, 4, (0.3,), (0.01,), max_iter=3)
+    coder.fit(X, data.y)
+    first = SPDKMeans(4, metric, random_state=0).fit(X).cluster_centers_
+    beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
+    learner = SPDDictionaryLearning(
+        4, metric, beta, 0.01, init=first, max_iter=3, landmarks=LANDMARKS[metric]
+    )
+    expected = of_norm_one(learner.fit(X).transform(X))
+    np.testing.assert_allclose(coder.transform(X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_random_atoms_are_training_matrices_and_coded_like_learned_ones(metric):
+    data = two_kinds(count=24)
+    X = data.views["covariances"]
+    coder = KernelDictionaryCodes("random", metric, 4, (0.3,), (0.01,)).fit(X, data.y)
+    atoms = X[np.random.default_rng(0).choice(len(X), 4, replace=False)]
+    beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
+    learner = SPDDictionaryLearning(
+        4, metric, beta, 0.01, init=atoms, max_iter=1, landmarks=LANDMARKS[metric]
+    )
+    learner.fit(X)
+    learned, given = learner.kernel_, coder.coder_.kernel
+    assert type(given) is type(learned)
+    # The same kernel, so its values for other matrices over the same atoms agree.
+    np.testing.assert_allclose(given.gram_, learned.fit_checked(atoms).gram_, rtol=1e-9)
+    np.testing.assert_allclose(given.cross_checked(X), learned.cross_checked(X), rtol=1e-9)
+
+
+def test_codes_of_norm_one_keep_zeros():
+    codes = np.array([[3.0, -4.0], [0.0, 0.0], [0.0, 1e-200]])
+    expected = [[0.6, -0.8], [0.0, 0.0], [0.0, 1.0]]
+    np.testing.assert_allclose(of_norm_one(codes[:2]), expected[:2])
+    np.testing.assert_allclose(of_norm_one(codes[2:] * 1e100), expected[2:])
 
 
 def test_ksvd_codes():
@@ -81,8 +123,6 @@ def test_pooled_codes_tell_bags_apart():
     y = np.arange(24) % 2
     bags = np.empty(24, dtype=object)
     bags[:] = [bag(kind) for kind in y]
-    from spdatoms import SPDDictionaryLearning
-
     learner = SPDDictionaryLearning(256, alpha=0.05, max_iter=3, random_state=0)
     model = PooledCodes(learner).fit(bags[:16], y[:16])
     assert model.learner_.n_atoms == sum(map(len, bags[:16]))

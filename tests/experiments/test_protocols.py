@@ -113,6 +113,24 @@ def test_texture_dictionaries_follow_their_protocol(monkeypatch):
     assert outcome.extra["chosen"] == {"beta_factor": 0.3, "alpha": 0.01}
 
 
+def test_every_learned_dictionary_of_textures_has_its_controls():
+    names = list(get_experiment("texture-dictionaries").methods())
+    for name in (name for name in names if name.endswith(" learned")):
+        at, stem = names.index(name), name.removesuffix(" learned")
+        assert names[at + 1 : at + 3] == [f"{stem} k-means", f"{stem} random"]
+
+
+@pytest.mark.parametrize("name", ["1-NN Stein", "RSR-S gallery"])
+def test_texture_dictionaries_without_dictionary(name):
+    experiment = get_experiment("texture-dictionaries")
+    task = experiment.task(experiment.load(None)["8"], 0, np.random.default_rng(0))
+    method, setting = experiment.methods()[name], Setting(seed=3)
+    X, probes = task.train.views["covariances"], task.tests["accuracy"]
+    model = method.make(setting).fit(X, task.train.y)
+    expected = 100 * np.mean(model.predict(probes.views["covariances"]) == probes.y)
+    assert experiment.evaluate(method, task, setting).scores["accuracy"] == pytest.approx(expected)
+
+
 # --- reports -----------------------------------------------------------------------------------------
 
 

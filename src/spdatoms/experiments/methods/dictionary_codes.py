@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -13,23 +14,31 @@ from sklearn.neighbors import NearestNeighbors
 
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
-from spdatoms.coding import SPDSparseCoder
+from spdatoms.coding import code_matrices
 from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.experiments.division import halves
+from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
+from spdatoms.kernels.base import Kernel
 
 Codes = Floats
 Choice = dict[str, Any]
 
-LEARNED, KMEANS = "learned", "k-means"
+LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
+
+#: The kernel of a divergence, as the ``landmarks`` of `SPDDictionaryLearning`: Jeffrey's in the span of
+#: landmarks, where it is positive definite; Stein's itself, which codes these textures better than its
+#: approximation does.
+LANDMARKS: dict[str, str | None] = {"stein": None, "jeffrey": "auto"}
 
 
 class ChosenCodes(BaseEstimator, ABC):
-    """Codes with the parameters for which the nearest code is most often of the same class.
+    """Codes of norm one, with the parameters for which the nearest is most often of the same class.
 
     Every choice of parameters makes a dictionary of one half of the training matrices and codes the
-    other half. The choice with the most nearest neighbours of the same class among these codes wins;
+    other half, each half in turn. The choice with the most nearest neighbours of the same class among these codes wins;
     with it the dictionary is made of all the training matrices.
     """
 
@@ -53,14 +62,17 @@ class ChosenCodes(BaseEstimator, ABC):
         """
         first, second = halves(y, np.random.default_rng(self.random_state))
         choices = self._choices()
-        coders = self._coders(X[first], choices)
-        hits = [matches(coder.transform(X[second]), y[second]) for coder in coders]
+        hits = np.zeros(len(choices))
+        for made_of, coded in ((first, second), (second, first)):
+            coders = self._coders(X[made_of], choices)
+            codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
+            hits += [matches(Y, y[coded]) for Y in codes]
         self.chosen_ = choices[int(np.argmax(hits))]
         (self.coder_,) = self._coders(X, [self.chosen_])
         return self
 
     def transform(self, X: FloatArray) -> Codes:
-        """Return codes.
+        """Return codes of norm one, so that near codes are those at a small angle.
 
         Parameters
         ----------
@@ -72,8 +84,7 @@ class ChosenCodes(BaseEstimator, ABC):
         ndarray of shape (m, n_atoms)
             The codes, one per row.
         """
-        codes: Codes = self.coder_.transform(X)
-        return codes
+        return of_norm_one(self.coder_.transform(X))
 
     @abstractmethod
     def _choices(self) -> list[Choice]:
@@ -84,24 +95,37 @@ class ChosenCodes(BaseEstimator, ABC):
         """Return a coder over a dictionary of X for each of the choices."""
 
 
-class KernelDictionaryCodes(ChosenCodes):
-    """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, or centres of k-means.
+@dataclass(frozen=True)
+class KernelCodes:
+    """Codes over the atoms of a kernel."""
 
-    For both kinds of atoms the codes are those of `SPDSparseCoder`; β and α are chosen.
+    kernel: Kernel
+    alpha: float
+    n_jobs: int | None
+
+    def transform(self, X: FloatArray) -> Codes:
+        """Return the code of every matrix."""
+        return code_matrices(check_spd(X), self.kernel, self.alpha, n_jobs=self.n_jobs)
+
+
+class KernelDictionaryCodes(ChosenCodes):
+    """min_y k(X, X) − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, centres of k-means, or random.
+
+    All kinds of atoms are coded alike, with the kernel of the learner (`LANDMARKS`); β and α are chosen.
 
     Parameters
     ----------
-    atoms : {"learned", "k-means"}, default="learned"
-        `SPDDictionaryLearning`, or the affine-invariant centres of `SPDKMeans`.
-    metric : str, default="stein"
+    atoms : {"learned", "k-means", "random"}, default="learned"
+        `SPDDictionaryLearning`, the affine-invariant centres of `SPDKMeans`, or training matrices.
+    metric : {"stein", "jeffrey"}, default="stein"
         The divergence of the kernel.
     n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float, default=(0.1, 0.3, 1.0, 3.0)
+    beta_factors : tuple of float, default=(0.1, 0.2, 0.4, 0.8, 1.6)
         The β to try, as multiples of the automatic one.
-    alphas : tuple of float, default=(0.001, 0.003, 0.01, 0.03)
+    alphas : tuple of float, default=(0.0003, 0.001, 0.003)
         The α to try.
-    max_iter : int, default=30
+    max_iter : int, default=15
         The greatest number of iterations of learning.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
@@ -114,9 +138,9 @@ class KernelDictionaryCodes(ChosenCodes):
         atoms: str = LEARNED,
         metric: str = "stein",
         n_atoms: int = 24,
-        beta_factors: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0),
-        alphas: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03),
-        max_iter: int = 30,
+        beta_factors: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6),
+        alphas: tuple[float, ...] = (0.0003, 0.001, 0.003),
+        max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -135,27 +159,41 @@ class KernelDictionaryCodes(ChosenCodes):
 
     def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
-        common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        if self.atoms == KMEANS:
-            atoms = SPDKMeans(self.n_atoms, **common).fit(X).cluster_centers_
+        atoms = self._first_atoms(X)
         coders = []
         for choice in choices:
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
-            if self.atoms == LEARNED:
-                # The table in the documentation is that of the kernel itself, with a ridge where it needs one.
-                learner = SPDDictionaryLearning(
-                    self.n_atoms,
-                    self.metric,
-                    beta,
-                    alpha,
-                    max_iter=self.max_iter,
-                    landmarks=None,
-                    **common,
-                )
-                atoms = learner.fit(X).atoms_
-            coder = SPDSparseCoder(atoms, self.metric, beta, alpha, n_jobs=self.n_jobs)
-            coders.append(coder.fit(X))
+            kernel = self._kernel(X, atoms, beta, alpha)
+            coders.append(KernelCodes(kernel, alpha, self.n_jobs))
         return coders
+
+    def _first_atoms(self, X: FloatArray) -> FloatArray:
+        """Return the atoms, or what learning starts from."""
+        if self.atoms == RANDOM:
+            rng = np.random.default_rng(self.random_state)
+            return np.asarray(X[rng.choice(len(X), self.n_atoms, replace=False)])
+        metric = self.metric if self.atoms == LEARNED else "riemann"
+        kmeans = SPDKMeans(self.n_atoms, metric, random_state=self.random_state, n_jobs=self.n_jobs)
+        return kmeans.fit(X).cluster_centers_
+
+    def _kernel(self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float) -> Kernel:
+        """Return the kernel over the atoms, after learning if they are to be learned."""
+        landmarks = LANDMARKS[self.metric]
+        if self.atoms == LEARNED:
+            learner = SPDDictionaryLearning(
+                self.n_atoms,
+                self.metric,
+                beta,
+                alpha,
+                init=atoms,
+                max_iter=self.max_iter,
+                landmarks=landmarks,
+                n_jobs=self.n_jobs,
+            )
+            return learner.fit(X).kernel_
+        divergence = symmetric_divergence(self.metric)
+        problem = fix_problem(X, atoms, divergence, beta, alpha, landmarks)
+        return problem.kernel(self.metric, self.n_jobs).fit_checked(atoms)
 
 
 class KSVDCodes(ChosenCodes):
@@ -167,7 +205,7 @@ class KSVDCodes(ChosenCodes):
         The size of the dictionary.
     nonzeros : tuple of int, default=(2, 4, 8, 12)
         The numbers of non-zeros per code to try.
-    max_iter : int, default=30
+    max_iter : int, default=15
         The greatest number of iterations of learning.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
@@ -179,7 +217,7 @@ class KSVDCodes(ChosenCodes):
         self,
         n_atoms: int = 24,
         nonzeros: tuple[int, ...] = (2, 4, 8, 12),
-        max_iter: int = 30,
+        max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -200,6 +238,12 @@ class KSVDCodes(ChosenCodes):
             LogEuclideanKSVD(self.n_atoms, max_iter=self.max_iter, **choice, **common).fit(X)
             for choice in choices
         ]
+
+
+def of_norm_one(codes: Codes) -> Codes:
+    """Return every code divided by its norm; zeros stay zeros."""
+    norms = np.linalg.norm(codes, axis=1, keepdims=True)
+    return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
 def matches(codes: Codes, y: Array) -> float:

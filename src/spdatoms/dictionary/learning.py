@@ -91,8 +91,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
         definite whatever the divergence is. A number takes that many training matrices, evenly; None
         computes with exp(−β·d) itself, with a ridge if need be. ``"auto"`` takes 400 landmarks where
-        exp(−β·d) is indefinite on the training matrices, or not known to be positive definite for any
-        β, as for Jeffrey's divergence, and else none.
+        exp(−β·d) is not known to be positive definite for any β, as for Jeffrey's divergence, and else
+        none.
 
     Attributes
     ----------

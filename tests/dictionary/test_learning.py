@@ -23,7 +23,7 @@ METRICS = ["stein", "jeffrey", "logeuclid"]
 
 
 def objective_of(learner: SPDDictionaryLearning, X: np.ndarray, Y: np.ndarray) -> float:
-    """F by its definition, with the kernel itself or with κᵀC⁺κ, C clipped, in the span of landmarks."""
+    """F by its definition, with the kernel itself or with κᵀRRᵀκ in the span of landmarks."""
     D, alpha = learner.atoms_, learner.alpha_
 
     def kernel(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -32,10 +32,8 @@ def objective_of(learner: SPDDictionaryLearning, X: np.ndarray, Y: np.ndarray) -
     if isinstance(learner._problem, Problem):
         K, k, norms = kernel(D, D) + learner.ridge_ * np.eye(len(D)), kernel(X, D), np.ones(len(X))
     else:
-        Z = learner._problem.space.landmarks
-        w, U = np.linalg.eigh(kernel(Z, Z))
-        kept = w > 1e-3 * w[-1]
-        inverse = (U[:, kept] / w[kept]) @ U[:, kept].T
+        Z, R = learner._problem.space.landmarks, learner._problem.space.roots
+        inverse = R @ R.T
         K = kernel(D, Z) @ inverse @ kernel(Z, D)
         k = kernel(X, Z) @ inverse @ kernel(Z, D)
         norms = np.einsum("ij,jl,il->i", kernel(X, Z), inverse, kernel(X, Z))
@@ -89,7 +87,7 @@ def test_the_objective_never_increases(
     check_spd(learner.atoms_)
     # The value after the last update is that of the atoms with the codes before: coding again
     # cannot be worse.
-    assert objective_of(learner, X, learner.transform(X)) <= objective[-1] + 1e-8 * len(X)
+    assert objective_of(learner, X, learner.transform(X)) <= objective[-1] + 1e-7 * len(X)
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -40,6 +40,7 @@ _HOME = {
     "materials": ("materials", "Materials"),
     "reidentification": ("reidentification", "Reidentification"),
     "sports": ("sports", "Sports"),
+    "classifiers": ("classifiers", "Classifiers"),
 }
 EXPERIMENTS = tuple(_HOME)
 

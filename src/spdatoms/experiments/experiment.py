@@ -208,6 +208,8 @@ class Experiment(ABC):
     caveat: ClassVar[str] = ""
     #: The kind of figure: "bars", "sizes", "cmc" or "confusion".
     figure: ClassVar[str] = "bars"
+    #: The kind of tables: "scores" beside published ones, or "comparison" with the best of the others.
+    table: ClassVar[str] = "scores"
 
     @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:

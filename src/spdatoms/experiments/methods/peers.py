@@ -2,16 +2,80 @@
 
 from __future__ import annotations
 
-from spdatoms.experiments.experiment import Method
-from spdatoms.experiments.methods.classifiers import made
+from typing import Any
+
+from spdatoms.experiments.experiment import Method, Setting
+from spdatoms.experiments.methods.classifiers import Make, made
 
 #: The classifier that chooses its parameters by cross-validation.
 CHOSEN = "SPDSparseClassifierCV"
+_PEERS_FOLDS = "C chosen by cross-validation"
 
 
 def compared_classifiers() -> dict[str, Method]:
     """Return the classifiers of this library and their peers, by name."""
     return {method.name: method for method in _COMPARED}
+
+
+def _in_tangent_space(model: str) -> Make:
+    """Return what makes a classifier of tangent vectors."""
+
+    def make(setting: Setting) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        from spdatoms.experiments.methods.tangent_vectors import TangentVectors
+
+        return make_pipeline(TangentVectors(), _vector_classifier(model))
+
+    return make
+
+
+def _behind_landmarks(model: str) -> Make:
+    """Return what makes a classifier of the vectors of `SPDNystroem`."""
+
+    def make(setting: Setting) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        from spdatoms.kernels import SPDNystroem
+
+        landmarks = SPDNystroem(random_state=setting.seed, n_jobs=setting.n_jobs)
+        return make_pipeline(landmarks, _vector_classifier(model))
+
+    return make
+
+
+def _vector_classifier(model: str) -> Any:
+    from sklearn.covariance import LedoitWolf
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import SVC, LinearSVC
+
+    from spdatoms.experiments.methods.kernel_machines import choose_C
+    from spdatoms.experiments.methods.tangent_vectors import PooledDiscriminant
+
+    if model == "LDA":
+        return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    if model == "LDA LW":
+        return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=LedoitWolf())
+    if model == "LDA pooled":
+        return PooledDiscriminant()
+    machines = {"LR": LogisticRegression(max_iter=500), "LinearSVC": LinearSVC(), "SVC": SVC()}
+    return choose_C(machines[model])
+
+
+def _tangent(model: str, note: str) -> Method:
+    return Method(
+        f"tangent space + {model}",
+        _in_tangent_space(model),
+        note=f"tangent vectors at the mean (pyRiemann), {note}",
+        kind="external",
+    )
+
+
+def _machine(name: str, metric: str, note: str, kind: Any = "usual") -> Method:
+    make = made("experiments.methods.kernel_machines", "KernelSVM", metric=metric)
+    note = f"SVM with the kernel exp(−β·d), {note}; C and β chosen by cross-validation"
+    return Method(f"kernel SVM {name}", make, note=note, kind=kind)
 
 
 _COMPARED = (
@@ -37,5 +101,53 @@ _COMPARED = (
     ),
     Method(
         "MDM", made("baselines", "MinimumDistanceToMean"), note="nearest mean, affine-invariant"
+    ),
+    Method(
+        "FgMDM",
+        made("experiments.methods.tangent_vectors", "FilteredMeans"),
+        note="nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
+        kind="external",
+    ),
+    _tangent("LR", f"logistic regression, {_PEERS_FOLDS}"),
+    _tangent("LinearSVC", f"linear SVM, {_PEERS_FOLDS}"),
+    _tangent(
+        "LDA",
+        "linear discriminant, scikit-learn's shrinkage='auto' (of the covariance of each class)",
+    ),
+    _tangent(
+        "LDA LW", "linear discriminant, Ledoit and Wolf's shrinkage of the covariance of each class"
+    ),
+    _tangent(
+        "LDA pooled",
+        "linear discriminant, Ledoit and Wolf's shrinkage of one covariance of all classes",
+    ),
+    _tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {_PEERS_FOLDS}"),
+    _machine("Stein", "stein", "Stein divergence"),
+    _machine("logEuc", "logeuclid", "log-Euclidean"),
+    _machine("tangent", "tangent", "squared distances of tangent vectors (pyRiemann)", "external"),
+    Method(
+        "1-NN AIRM",
+        made("classification", "SPDKNeighborsClassifier", metric="riemann"),
+        note="nearest neighbour, affine-invariant",
+    ),
+    Method(
+        "1-NN Stein",
+        made("classification", "SPDKNeighborsClassifier", metric="stein"),
+        note="nearest neighbour, Stein divergence",
+    ),
+    Method(
+        "SPDNystroem + LinearSVC",
+        _behind_landmarks("LinearSVC"),
+        note=f"landmark vectors of the Stein kernel, linear SVM, {_PEERS_FOLDS}",
+    ),
+    Method(
+        "SPDNystroem + LR",
+        _behind_landmarks("LR"),
+        note=f"landmark vectors of the Stein kernel, logistic regression, {_PEERS_FOLDS}",
+    ),
+    Method(
+        "DivergenceKernel + SVC",
+        made("experiments.methods.kernel_machines", "PrecomputedSVM"),
+        note=f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {_PEERS_FOLDS}",
     ),
 )

@@ -198,7 +198,7 @@ def _faces(folder: Path, on_error: str) -> dict[str, Column]:
     from spdatoms.datasets import load_feret
 
     ready = load_feret(folder / "feret_b", kind="covariances", on_error=on_error)
-    views = {COVARIANCES: ready.data, _GROUPS: ready.groups, UNITS: ready.labels}
+    views = {COVARIANCES: np.asarray(ready.data), _GROUPS: ready.groups, UNITS: ready.labels}
     return {"FERET": Column(LabelledViews(ready.labels, views), "poses")}
 
 
@@ -207,7 +207,9 @@ def _actions(folder: Path, on_error: str) -> dict[str, Column]:
     from spdatoms.descriptors import JointCovariance
 
     motions = load_hdm05(folder / "hdm05", actions="paper", on_error=on_error)
-    views = {COVARIANCES: JointCovariance().fit_transform(motions.data), _GROUPS: motions.groups}
+    # In double precision: covariances of short takes are nearly singular.
+    positions = [motion.astype(np.float64) for motion in motions.data]
+    views = {COVARIANCES: JointCovariance().fit_transform(positions), _GROUPS: motions.groups}
     return {"HDM05": Column(LabelledViews(motions.labels, views), "three subjects")}
 
 
@@ -219,7 +221,7 @@ def _ready(folder: Path, on_error: str) -> dict[str, Column]:
     for file, (column, rule) in _READY.items():
         if file in files:
             data = files[file]
-            views = {COVARIANCES: data.data, _GROUPS: data.groups}
+            views = {COVARIANCES: np.asarray(data.data), _GROUPS: data.groups}
             if rule == "within subjects":
                 views[UNITS] = data.groups
             found[column] = Column(LabelledViews(data.labels, views), rule)

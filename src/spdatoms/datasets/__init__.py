@@ -16,8 +16,9 @@ function                   what a sample is                                     
 =========================  ==========================================================  ================
 
 Each returns a `Dataset`; `load_brodatz_mosaics` and `load_randen` return a dictionary with a `Dataset` for
-every mosaic, `load_covariances` for every file. All functions look at every file before they return: files that are missing or cannot be read
-lead to an error that names them, or with ``on_error="warn"`` to a warning that names what was left out.
+every mosaic, `load_covariances` for every file. All functions look at every file before they return: files
+that are missing or cannot be read lead to an error that names them, or with ``on_error="warn"`` to a warning
+that names what was left out.
 """
 
 from __future__ import annotations

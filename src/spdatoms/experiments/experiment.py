@@ -210,6 +210,9 @@ class Experiment(ABC):
     figure: ClassVar[str] = "bars"
     #: The kind of tables: "scores" beside published ones, or "comparison" with the best of the others.
     table: ClassVar[str] = "scores"
+    #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
+    reference: ClassVar[str] = ""
+    own: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:

@@ -40,7 +40,7 @@ class FewFolds(BaseEstimator):
         yield from splitter.split(X, y)
 
 
-def choose_C(model: Any) -> GridSearchCV:
+def with_chosen_c(model: Any) -> GridSearchCV:
     """Return a search for the C of a linear model or an SVM, by accuracy in `FewFolds`."""
     values = _C_OF_KERNELS if isinstance(model, SVC) else _C_OF_LINEAR_MODELS
     return GridSearchCV(model, {"C": list(values)}, cv=FewFolds())
@@ -76,7 +76,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         divergences = self._divergences(self._X)
         automatic = choose_beta("auto", divergences)
         searches = {
-            beta: choose_C(SVC(kernel="precomputed")).fit(kernel_values(divergences, beta), y)
+            beta: with_chosen_c(SVC(kernel="precomputed")).fit(kernel_values(divergences, beta), y)
             for beta in automatic * np.array(self.beta_factors)
         }
         self.beta_ = float(max(searches, key=lambda beta: searches[beta].best_score_))
@@ -116,7 +116,7 @@ class PrecomputedSVM(ClassifierMixin, BaseEstimator):
     def fit(self, X: FloatArray, y: Array) -> PrecomputedSVM:
         """Choose C, and fit a machine with it to the Gram matrix."""
         self.kernel_ = DivergenceKernel(self.metric, n_jobs=self.n_jobs).fit(X)
-        self.search_ = choose_C(SVC(kernel="precomputed")).fit(self.kernel_.gram_, y)
+        self.search_ = with_chosen_c(SVC(kernel="precomputed")).fit(self.kernel_.gram_, y)
         self.classes_ = self.search_.classes_
         return self
 

@@ -9,7 +9,7 @@ from spdatoms.experiments.methods.classifiers import Make, made
 
 #: The classifier that chooses its parameters by cross-validation.
 CHOSEN = "SPDSparseClassifierCV"
-_PEERS_FOLDS = "C chosen by cross-validation"
+_C_CHOSEN = "C chosen by cross-validation"
 
 
 def compared_classifiers() -> dict[str, Method]:
@@ -50,7 +50,7 @@ def _vector_classifier(model: str) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import SVC, LinearSVC
 
-    from spdatoms.experiments.methods.kernel_machines import choose_C
+    from spdatoms.experiments.methods.kernel_machines import with_chosen_c
     from spdatoms.experiments.methods.tangent_vectors import PooledDiscriminant
 
     if model == "LDA":
@@ -60,7 +60,7 @@ def _vector_classifier(model: str) -> Any:
     if model == "LDA pooled":
         return PooledDiscriminant()
     machines = {"LR": LogisticRegression(max_iter=500), "LinearSVC": LinearSVC(), "SVC": SVC()}
-    return choose_C(machines[model])
+    return with_chosen_c(machines[model])
 
 
 def _tangent(model: str, note: str) -> Method:
@@ -108,8 +108,8 @@ _COMPARED = (
         note="nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
         kind="external",
     ),
-    _tangent("LR", f"logistic regression, {_PEERS_FOLDS}"),
-    _tangent("LinearSVC", f"linear SVM, {_PEERS_FOLDS}"),
+    _tangent("LR", f"logistic regression, {_C_CHOSEN}"),
+    _tangent("LinearSVC", f"linear SVM, {_C_CHOSEN}"),
     _tangent(
         "LDA",
         "linear discriminant, scikit-learn's shrinkage='auto' (of the covariance of each class)",
@@ -121,7 +121,7 @@ _COMPARED = (
         "LDA pooled",
         "linear discriminant, Ledoit and Wolf's shrinkage of one covariance of all classes",
     ),
-    _tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {_PEERS_FOLDS}"),
+    _tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {_C_CHOSEN}"),
     _machine("Stein", "stein", "Stein divergence"),
     _machine("logEuc", "logeuclid", "log-Euclidean"),
     _machine("tangent", "tangent", "squared distances of tangent vectors (pyRiemann)", "external"),
@@ -138,16 +138,16 @@ _COMPARED = (
     Method(
         "SPDNystroem + LinearSVC",
         _behind_landmarks("LinearSVC"),
-        note=f"landmark vectors of the Stein kernel, linear SVM, {_PEERS_FOLDS}",
+        note=f"landmark vectors of the Stein kernel, linear SVM, {_C_CHOSEN}",
     ),
     Method(
         "SPDNystroem + LR",
         _behind_landmarks("LR"),
-        note=f"landmark vectors of the Stein kernel, logistic regression, {_PEERS_FOLDS}",
+        note=f"landmark vectors of the Stein kernel, logistic regression, {_C_CHOSEN}",
     ),
     Method(
         "DivergenceKernel + SVC",
         made("experiments.methods.kernel_machines", "PrecomputedSVM"),
-        note=f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {_PEERS_FOLDS}",
+        note=f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {_C_CHOSEN}",
     ),
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -35,30 +34,29 @@ class Classifiers(Experiment):
     name = "classifiers"
     title = "Classifiers side by side"
     protocol = (
-        "Ten data sets, the same divisions for all methods. Brodatz 10 and 16c, Randen 16 and 5v: 5×5 covariances "
-        "of texture blocks, five random ones of each texture train, ten repeats. FERET: 43×43 covariances of "
-        "200 people, three frontal images train, four turned poses are recognised together. HDM05: 93×93 covariances of "
-        "joints, the motions of three subjects train, those of two are recognised, all ten divisions. EEG left/right and "
-        "hands/feet: 45 covariances 64×64 of executed movements of one subject, 5×5 stratified folds. SSVEP: "
-        "24×24, four stratified folds within each of twelve subjects. Vowels: 12×12, nine speakers, the published division "
-        "and nine random ones with 30 per speaker. Standard errors are over the repeats; for "
-        "FERET over people, for SSVEP over subjects. Repeats share matrices, so that they are errors of the division, "
-        "less than those of a new data set. Parameters that a method chooses it chooses on training matrices alone."
+        "Ten data sets, the same divisions for all methods. Brodatz 10 and 16c, Randen 16 and 5v: 5×5 "
+        "covariances of texture blocks, five random ones of each texture train, ten repeats. FERET: 43×43 "
+        "covariances of 200 people, three frontal images train, four turned poses are recognised together. "
+        "HDM05: 93×93 covariances of joints, the motions of three subjects train, those of two are "
+        "recognised, all ten divisions. EEG left/right and hands/feet: 45 covariances 64×64 of executed "
+        "movements of one subject, 5×5 stratified folds. SSVEP: 24×24, four stratified folds within each of "
+        "twelve subjects. Vowels: 12×12, nine speakers, the published division and nine random ones with 30 "
+        "per speaker. Parameters that a method chooses it chooses on training matrices alone."
     )
     wants = (
-        "folders 'brodatz', 'randen', 'feret_b', 'hdm05', and 'covariances' with japanese_vowels.npz, ssvep.npz, "
-        "eeg_s001_left_right.npz and eeg_s001_hands_feet.npz (arrays X, y, g), or some of them"
+        "folders 'brodatz', 'randen', 'feret_b', 'hdm05', and 'covariances' with japanese_vowels.npz, "
+        "ssvep.npz, eeg_s001_left_right.npz and eeg_s001_hands_feet.npz (arrays X, y, g), or some of them"
     )
     subfolder = "covariances"
     caveat = (
-        "The best peer of a column is the one with the greatest accuracy on its test matrices: a choice that favours the "
-        "peers."
+        "Standard errors are over the repeats; for FERET over people, for SSVEP over subjects. Repeats share "
+        "matrices: these are errors of the division, less than those of a new data set. The best peer of a "
+        "column is the one with the greatest accuracy on its test matrices, a choice that favours the peers."
     )
     table = "comparison"
     repeats = 48
-    #: What the best of the other methods is compared with, and the methods that are no peers of it.
-    reference: ClassVar[str] = CHOSEN
-    own: ClassVar[tuple[str, ...]] = ("RSR-S", "RSR-J", "SPDSparseClassifier", CHOSEN)
+    reference = CHOSEN
+    own = ("RSR-S", "RSR-J", "SPDSparseClassifier", CHOSEN)
 
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Column]:
         """Return the columns that the folder has data of."""
@@ -93,19 +91,19 @@ class Classifiers(Experiment):
         return Outcome({ACCURACY: percentage(hits)}, fit_seconds, predict_seconds, extra)
 
 
-def _hits_of_units(hits: Array, test: LabelledViews) -> Mapping[str, tuple[int, int]]:
+def _hits_of_units(hits: Array, test: LabelledViews) -> dict[str, list[int]]:
     """Return how many matrices of every unit are right, and of how many; empty if a repeat is the unit."""
     if UNITS not in test.views:
         return {}
     units = test.views[UNITS]
     own = {str(unit): hits[units == unit] for unit in np.unique(units)}
-    return {unit: (int(of.sum()), len(of)) for unit, of in own.items()}
+    return {unit: [int(of.sum()), len(of)] for unit, of in own.items()}
 
 
-def calibration_bins(confidence: Array, hits: Array) -> list[tuple[int, float, int]]:
+def calibration_bins(confidence: Array, hits: Array) -> list[list[float]]:
     """Return for fifteen equal bins of confidence: predictions, their summed confidence, and hits."""
     bins = np.minimum((np.asarray(confidence) * _BINS).astype(int), _BINS - 1)
     return [
-        (int((bins == b).sum()), float(confidence[bins == b].sum()), int(hits[bins == b].sum()))
-        for b in range(_BINS)
+        [float(of.sum()), float(confidence[of].sum()), float(hits[of].sum())]
+        for of in (bins == b for b in range(_BINS))
     ]

@@ -1,0 +1,114 @@
+"""The peers of the sparse classifiers, against direct computations and pyRiemann."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.covariance import ledoit_wolf
+from sklearn.svm import SVC
+
+from _matrices import random_spd, wishart_classes
+from spdatoms import DivergenceKernel, mean, pairwise_divergence
+from spdatoms.experiments import Setting
+from spdatoms.experiments.methods.kernel_machines import FewFolds, KernelSVM, PrecomputedSVM
+from spdatoms.experiments.methods.peers import compared_classifiers
+from spdatoms.experiments.methods.tangent_vectors import (
+    FilteredMeans,
+    PooledDiscriminant,
+    TangentVectors,
+)
+from spdatoms.geometry import invsqrtm, logm
+
+pyriemann = pytest.importorskip("pyriemann", reason="peers are pyRiemann's")
+DATA = wishart_classes(3, 12, n=3)
+
+
+@pytest.mark.parametrize("count", [4, 20])  # fewer matrices than the six dimensions, and more
+def test_tangent_vectors_keep_distances(count):
+    X = random_spd(count, 3, scale=1e-12)
+    vectors = TangentVectors().fit(X)
+    W = invsqrtm(mean(X, metric="riemann"))
+    logs = logm(W @ X @ W).reshape(count, -1)
+    expected = np.linalg.norm(logs[:, None] - logs, axis=-1)
+    found = vectors.transform(X)
+    assert found.shape[1] == min(count - 1, 6)
+    distances = vectors.scale_ * np.linalg.norm(found[:, None] - found, axis=-1)
+    np.testing.assert_allclose(distances, expected, atol=1e-5 * expected.max())
+    assert np.mean((found**2).sum(axis=1)) == pytest.approx(1.0)
+
+
+def test_pooled_discriminant_is_the_rule_of_bayes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], [8, 5, 11])
+    X = rng.standard_normal((24, 4)) + (y == "b")[:, None]
+    means = {label: X[y == label].mean(axis=0) for label in "abc"}
+    residuals = X - np.stack([means[label] for label in y])
+    S = ledoit_wolf(residuals, assume_centered=True)[0]
+    densities = np.stack(
+        [np.mean(y == k) * multivariate_normal(means[k], S).pdf(X) for k in "abc"], axis=1
+    )
+    model = PooledDiscriminant().fit(X, y)
+    expected = densities / densities.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
+    np.testing.assert_array_equal(model.predict(X), np.array(list("abc"))[expected.argmax(axis=1)])
+
+
+def test_filtered_means_are_those_of_pyriemann():
+    from pyriemann.classification import FgMDM
+
+    X, y = DATA
+    ours, theirs = FilteredMeans().fit(X[::2], y[::2]), FgMDM().fit(X[::2], y[::2])
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.predict_proba(X).shape == (len(X), 3)
+
+
+def test_folds_are_no_more_than_the_smallest_class_has_members():
+    assert [FewFolds().get_n_splits(y=[0] * 9 + [1] * k) for k in (1, 2, 4, 9)] == [2, 2, 4, 5]
+    y = np.arange(12) % 3
+    tests = [test for _, test in FewFolds().split(y, y)]
+    assert sorted(np.concatenate(tests)) == list(range(12))
+    assert repr(FewFolds()) == "FewFolds()"
+
+
+@pytest.mark.parametrize("metric", ["stein", "tangent"])
+def test_kernel_svm_is_that_of_its_choice(metric):
+    X, y = DATA
+    model = KernelSVM(metric, beta_factors=(1.0, 0.1)).fit(X[::2], y[::2])
+    if metric == "stein":
+        d = pairwise_divergence(X, X[::2])
+    else:
+        vectors = TangentVectors().fit(X[::2]).transform(X)
+        d = ((vectors[:, None] - vectors[::2]) ** 2).sum(axis=-1)
+    K = np.exp(-model.beta_ * d)
+    direct = SVC(kernel="precomputed", **model.search_.best_params_).fit(K[::2], y[::2])
+    np.testing.assert_array_equal(model.predict(X), direct.predict(K))
+    median = np.median(d[::2][np.triu_indices(len(d[::2]), 1)])
+    assert model.beta_ * median == pytest.approx(1.0, rel=1e-9) or (
+        model.beta_ * median == pytest.approx(0.1, rel=1e-9)
+    )
+
+
+def test_precomputed_svm():
+    X, y = DATA
+    model = PrecomputedSVM("stein").fit(X[::2], y[::2])
+    kernel = DivergenceKernel("stein").fit(X[::2])
+    direct = SVC(kernel="precomputed", **model.search_.best_params_).fit(kernel.gram_, y[::2])
+    np.testing.assert_array_equal(model.predict(X), direct.predict(kernel.cross(X)))
+
+
+@pytest.mark.parametrize("name", compared_classifiers())
+def test_every_classifier_learns(name):
+    X, y = DATA
+    model = compared_classifiers()[name].make(Setting(seed=0))
+    assert np.mean(model.fit(X[::2], y[::2]).predict(X[1::2]) == y[1::2]) > 0.5
+    # A ledger compares what it was made with: no addresses of objects.
+    assert " at 0x" not in repr(model)
+
+
+def test_without_pyriemann(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyriemann.tangentspace", None)
+    with pytest.raises(ImportError, match="pip install pyriemann"):
+        TangentVectors().fit(DATA[0])

@@ -67,6 +67,8 @@ def test_filtered_means_are_those_of_pyriemann():
 
 def test_folds_are_no_more_than_the_smallest_class_has_members():
     assert [FewFolds().get_n_splits(y=[0] * 9 + [1] * k) for k in (1, 2, 4, 9)] == [2, 2, 4, 5]
+    ((train, test),) = FewFolds().split("ab", ["a", "b"])
+    assert train.tolist() == test.tolist() == [0, 1]
     y = np.arange(12) % 3
     tests = [test for _, test in FewFolds().split(y, y)]
     assert sorted(np.concatenate(tests)) == list(range(12))

@@ -41,6 +41,7 @@ _HOME = {
     "reidentification": ("reidentification", "Reidentification"),
     "sports": ("sports", "Sports"),
     "classifiers": ("classifiers", "Classifiers"),
+    "curves": ("curves", "Curves"),
 }
 EXPERIMENTS = tuple(_HOME)
 

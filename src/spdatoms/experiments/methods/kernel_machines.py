@@ -25,19 +25,25 @@ TANGENT = "tangent"
 
 
 class FewFolds(BaseEstimator):
-    """Five stratified folds, or as many as the smallest class has members, but two at least."""
+    """Five stratified folds, or as many as the smallest class has members, but two at least.
+
+    Where every class has one member nothing can be left out: all samples are training and test samples.
+    """
 
     def get_n_splits(self, X: object = None, y: Any = None, groups: object = None) -> int:
         """Return the number of folds for labels y."""
-        fewest = int(np.unique(y, return_counts=True)[1].min())
-        return max(2, min(_MOST_FOLDS, fewest))
+        counts = np.unique(y, return_counts=True)[1]
+        return 1 if counts.max() < 2 else max(2, min(_MOST_FOLDS, int(counts.min())))
 
     def split(
         self, X: Any, y: Any = None, groups: object = None
     ) -> Iterator[tuple[Indices, Indices]]:
         """Yield the training and test indices of every fold."""
-        splitter = StratifiedKFold(self.get_n_splits(X, y), shuffle=True, random_state=0)
-        yield from splitter.split(X, y)
+        folds = self.get_n_splits(X, y)
+        if folds < 2:
+            yield np.arange(len(y)), np.arange(len(y))
+        else:
+            yield from StratifiedKFold(folds, shuffle=True, random_state=0).split(X, y)
 
 
 def with_chosen_c(model: Any) -> GridSearchCV:

@@ -72,10 +72,7 @@ class PooledDiscriminant(ClassifierMixin, BaseEstimator):
         self.classes_, labels = check_labels(y, len(X))
         means = np.stack([X[labels == c].mean(axis=0) for c in range(len(self.classes_))])
         residuals = X - means[labels]
-        shrinkage = ledoit_wolf_shrinkage(residuals, assume_centered=True)
-        S = (1.0 - shrinkage) * residuals.T @ residuals / len(X)
-        S.flat[:: len(S) + 1] += shrinkage * (residuals**2).sum() / residuals.size
-        self.coef_ = np.linalg.solve(S, means.T).T
+        self.coef_ = np.linalg.solve(_shrunk_covariance(residuals), means.T).T
         priors = np.bincount(labels) / len(labels)
         self.intercept_ = np.log(priors) - 0.5 * np.einsum("cj,cj->c", means, self.coef_)
         return self
@@ -91,6 +88,16 @@ class PooledDiscriminant(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Floats) -> Floats:
         return np.asarray(X @ self.coef_.T + self.intercept_)
+
+
+def _shrunk_covariance(residuals: Floats) -> Floats:
+    """Return (1 − δ) RᵀR/m + δν I with Ledoit and Wolf's δ, or I if there are no residuals."""
+    if not residuals.any():
+        return np.eye(residuals.shape[1])
+    shrinkage = ledoit_wolf_shrinkage(residuals, assume_centered=True)
+    S = (1.0 - shrinkage) * residuals.T @ residuals / len(residuals)
+    S.flat[:: len(S) + 1] += shrinkage * (residuals**2).sum() / residuals.size
+    return np.asarray(S)
 
 
 class FilteredMeans(ClassifierMixin, BaseEstimator):

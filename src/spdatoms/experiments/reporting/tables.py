@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
 from spdatoms.experiments.reporting.comparison import comparison_tables
+from spdatoms.experiments.reporting.curves import curve_tables
 from spdatoms.experiments.reporting.table import CITED, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
 
@@ -30,7 +31,7 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the accuracies, in one table or one per part, and the seconds that methods took.
 
     An experiment that compares methods over data sets gets the tables of `comparison_tables` instead of the
-    first ones.
+    first ones, one of curves those of `curve_tables`.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """
     if experiment.table == "comparison":
         return [*comparison_tables(experiment, results), _seconds(experiment, results)]
+    if experiment.table == "curves":
+        return curve_tables(experiment, results)
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)

@@ -26,10 +26,11 @@ from spdatoms.experiments.protocols._columns import Column, load_columns
 
 SIZES = (1, 2, 5, 10, 20)
 SHARES = (0.0, 0.1, 0.2, 0.3)
-FACTORS = (0.0, 0.1, 1.0, 10.0)
 TRAINING_SIZE, MISLABELLED = "training size", "mislabelled"
 OUTLIERS, NOISE = "outlier channel", "noise"
 KINDS = (TRAINING_SIZE, MISLABELLED, OUTLIERS, NOISE)
+#: By which multiple of itself the variance of channels is increased.
+FACTORS = {OUTLIERS: (0.0, 1.0, 10.0, 100.0), NOISE: (0.0, 0.01, 0.1, 1.0)}
 _COMPARED = (
     "RSR-S",
     "SPDSparseClassifier",
@@ -143,7 +144,7 @@ def levels(
         }
     X, seed = test.views[COVARIANCES], rng.integers(2**32)
     found = {}
-    for factor in FACTORS:
+    for factor in FACTORS[kind]:
         if kind == OUTLIERS:
             corrupted = corruption.with_outlier_channel(X, factor, np.random.default_rng(seed))
         else:

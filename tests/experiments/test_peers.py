@@ -6,8 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import multivariate_normal
-from sklearn.covariance import ledoit_wolf
+from sklearn.covariance import LedoitWolf, ledoit_wolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.svm import SVC
 
 from _matrices import random_spd, wishart_classes
@@ -17,12 +19,15 @@ from spdatoms.experiments.methods.kernel_machines import FewFolds, KernelSVM, Pr
 from spdatoms.experiments.methods.peers import compared_classifiers
 from spdatoms.experiments.methods.tangent_vectors import (
     FilteredMeans,
-    PooledDiscriminant,
+    TangentDiscriminant,
     TangentVectors,
+    shrunk_covariance,
 )
 from spdatoms.geometry import invsqrtm, logm
 
-pyriemann = pytest.importorskip("pyriemann", reason="peers are pyRiemann's")
+pytest.importorskip("pyriemann", reason="peers are pyRiemann's")
+from pyriemann.tangentspace import TangentSpace
+
 DATA = wishart_classes(3, 12, n=3)
 
 
@@ -40,20 +45,37 @@ def test_tangent_vectors_keep_distances(count):
     assert np.mean((found**2).sum(axis=1)) == pytest.approx(1.0)
 
 
-def test_pooled_discriminant_is_the_rule_of_bayes():
-    rng = np.random.default_rng(0)
-    y = np.repeat(["a", "b", "c"], [8, 5, 11])
-    X = rng.standard_normal((24, 4)) + (y == "b")[:, None]
-    means = {label: X[y == label].mean(axis=0) for label in "abc"}
-    residuals = X - np.stack([means[label] for label in y])
-    S = ledoit_wolf(residuals, assume_centered=True)[0]
-    densities = np.stack(
-        [np.mean(y == k) * multivariate_normal(means[k], S).pdf(X) for k in "abc"], axis=1
-    )
-    model = PooledDiscriminant().fit(X, y)
-    expected = densities / densities.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
-    np.testing.assert_array_equal(model.predict(X), np.array(list("abc"))[expected.argmax(axis=1)])
+@pytest.mark.parametrize("dimension", [4, 9])
+def test_shrinkage_is_that_of_the_whole_space(dimension):
+    vectors = np.random.default_rng(0).standard_normal((7, 4)) * [1.0, 2.0, 3.0, 4.0]
+    padded = np.pad(vectors, ((0, 0), (0, dimension - 4)))
+    expected = ledoit_wolf(padded, assume_centered=True)[0]
+    np.testing.assert_allclose(shrunk_covariance(vectors, dimension), expected[:4, :4], rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [5, 12])  # fewer matrices than dimensions, and more
+def test_discriminants_are_the_rule_of_bayes(count):
+    X, y = wishart_classes(3, count, n=5 if count == 5 else 3)
+    vectors = TangentSpace().fit(X).transform(X)
+    means = [vectors[y == c].mean(axis=0) for c in range(3)]
+    residuals = [vectors[y == c] - means[c] for c in range(3)]
+    S = ledoit_wolf(np.concatenate(residuals), assume_centered=True)[0]
+    logs = [multivariate_normal(m, S).logpdf(vectors) for m in means]
+    model = TangentDiscriminant().fit(X, y)
+    expected = softmax(np.stack(logs, axis=1), axis=1)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-4)
+    np.testing.assert_array_equal(model.predict(X), expected.argmax(axis=1))
+    usual = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=LedoitWolf())
+    found = TangentDiscriminant(pooled=False).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(found, usual.fit(vectors, y).predict_proba(vectors), atol=1e-4)
+
+
+def test_discriminant_of_single_matrices_is_the_nearest_one():
+    X = random_spd(6, 3)
+    model = TangentDiscriminant().fit(X[:3], list("abc"))
+    vectors = model.tangent_.transform(X)
+    nearest = ((vectors[:, None] - vectors[:3]) ** 2).sum(axis=-1).argmin(axis=1)
+    np.testing.assert_array_equal(model.predict(X), np.array(list("abc"))[nearest])
 
 
 def test_filtered_means_are_those_of_pyriemann():

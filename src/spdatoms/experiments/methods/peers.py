@@ -45,31 +45,34 @@ def _behind_landmarks(model: str) -> Make:
 
 
 def _vector_classifier(model: str) -> Any:
-    from sklearn.covariance import LedoitWolf
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import SVC, LinearSVC
 
     from spdatoms.experiments.methods.kernel_machines import with_chosen_c
-    from spdatoms.experiments.methods.tangent_vectors import PooledDiscriminant
 
     if model == "LDA":
         return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
-    if model == "LDA LW":
-        return LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=LedoitWolf())
-    if model == "LDA pooled":
-        return PooledDiscriminant()
     machines = {"LR": LogisticRegression(max_iter=500), "LinearSVC": LinearSVC(), "SVC": SVC()}
     return with_chosen_c(machines[model])
 
 
-def _tangent(model: str, note: str) -> Method:
+def _tangent(model: str, note: str, make: Make | None = None) -> Method:
     return Method(
         f"tangent space + {model}",
-        _in_tangent_space(model),
+        make or _in_tangent_space(model),
         note=f"tangent vectors at the mean (pyRiemann), {note}",
         kind="external",
     )
+
+
+def _discriminant(pooled: bool) -> Make:
+    def make(setting: Setting) -> Any:
+        from spdatoms.experiments.methods.tangent_vectors import TangentDiscriminant
+
+        return TangentDiscriminant(pooled)
+
+    return make
 
 
 def _machine(name: str, metric: str, note: str, kind: Any = "usual") -> Method:
@@ -115,11 +118,14 @@ _COMPARED = (
         "linear discriminant, scikit-learn's shrinkage='auto' (of the covariance of each class)",
     ),
     _tangent(
-        "LDA LW", "linear discriminant, Ledoit and Wolf's shrinkage of the covariance of each class"
+        "LDA LW",
+        "linear discriminant, Ledoit and Wolf's shrinkage of the covariance of each class",
+        _discriminant(pooled=False),
     ),
     _tangent(
         "LDA pooled",
         "linear discriminant, Ledoit and Wolf's shrinkage of one covariance of all classes",
+        _discriminant(pooled=True),
     ),
     _tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {_C_CHOSEN}"),
     _machine("Stein", "stein", "Stein divergence"),

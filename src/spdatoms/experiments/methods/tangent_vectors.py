@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.extmath import softmax
 
@@ -64,39 +63,64 @@ class TangentVectors(TransformerMixin, BaseEstimator):
         return self.embed(self.space_.transform(X))
 
 
-class PooledDiscriminant(ClassifierMixin, BaseEstimator):
-    """−½ (x − m_c)ᵀ S⁻¹ (x − m_c) + log π_c, with one covariance S of all classes, shrunk by Ledoit and Wolf."""
+class TangentDiscriminant(ClassifierMixin, BaseEstimator):
+    """−½ (x − m_c)ᵀ S⁻¹ (x − m_c) + log π_c for tangent vectors x, S shrunk as Ledoit and Wolf do.
 
-    def fit(self, X: Floats, y: Array) -> PooledDiscriminant:
+    The shrinkage is that of the whole tangent space, although S is written in the span of the training vectors.
+
+    Parameters
+    ----------
+    pooled : bool, default=True
+        Whether S is the shrunk covariance of all residuals from the means m_c, or the mean of the shrunk
+        covariances of the classes.
+    """
+
+    def __init__(self, pooled: bool = True) -> None:
+        self.pooled = pooled
+
+    def fit(self, X: FloatArray, y: Array) -> TangentDiscriminant:
         """Compute the means of the classes and the covariance of the residuals from them."""
         self.classes_, labels = check_labels(y, len(X))
-        means = np.stack([X[labels == c].mean(axis=0) for c in range(len(self.classes_))])
-        residuals = X - means[labels]
-        self.coef_ = np.linalg.solve(_shrunk_covariance(residuals), means.T).T
+        self.tangent_ = TangentVectors().fit(X)
+        vectors, dimension = self.tangent_.transform(X), self.tangent_.basis_.shape[1]
+        members = [labels == c for c in range(len(self.classes_))]
+        means = np.stack([vectors[of].mean(axis=0) for of in members])
+        residuals = vectors - means[labels]
         priors = np.bincount(labels) / len(labels)
+        groups = [residuals] if self.pooled else [residuals[of] for of in members]
+        weights = [1.0] if self.pooled else priors
+        S = sum(w * shrunk_covariance(R, dimension) for w, R in zip(weights, groups, strict=True))
+        if not residuals.any():
+            S = np.eye(residuals.shape[1])
+        self.coef_ = np.linalg.solve(S, means.T).T
         self.intercept_ = np.log(priors) - 0.5 * np.einsum("cj,cj->c", means, self.coef_)
         return self
 
-    def predict(self, X: Floats) -> Array:
+    def predict(self, X: FloatArray) -> Array:
         """Return the most probable class."""
         labels: Array = self.classes_[self._scores(X).argmax(axis=1)]
         return labels
 
-    def predict_proba(self, X: Floats) -> Floats:
+    def predict_proba(self, X: FloatArray) -> Floats:
         """Return the probabilities of the classes."""
         return np.asarray(softmax(self._scores(X)))
 
-    def _scores(self, X: Floats) -> Floats:
-        return np.asarray(X @ self.coef_.T + self.intercept_)
+    def _scores(self, X: FloatArray) -> Floats:
+        return np.asarray(self.tangent_.transform(X) @ self.coef_.T + self.intercept_)
 
 
-def _shrunk_covariance(residuals: Floats) -> Floats:
-    """Return (1 − δ) RᵀR/m + δν I with Ledoit and Wolf's δ, or I if there are no residuals."""
-    if not residuals.any():
-        return np.eye(residuals.shape[1])
-    shrinkage = ledoit_wolf_shrinkage(residuals, assume_centered=True)
-    S = (1.0 - shrinkage) * residuals.T @ residuals / len(residuals)
-    S.flat[:: len(S) + 1] += shrinkage * (residuals**2).sum() / residuals.size
+def shrunk_covariance(R: Floats, dimension: int) -> Floats:
+    """Return (1 − δ) RᵀR/m + δν I with Ledoit and Wolf's δ, for centred vectors R of a space with more dimensions.
+
+    ν = tr/p is the mean variance of all p dimensions, in most of which the vectors have no component.
+    """
+    S = R.T @ R / len(R)
+    trace, square = np.trace(S), (S**2).sum()
+    spread = square - trace**2 / dimension
+    fourth = ((R**2).sum(axis=1) ** 2).mean()
+    shrinkage = min(1.0, (fourth - square) / len(R) / spread) if spread > 0 else 1.0
+    S *= 1.0 - shrinkage
+    S.flat[:: len(S) + 1] += shrinkage * trace / dimension
     return np.asarray(S)
 
 

@@ -10,6 +10,7 @@ from spdatoms.datasets import (
     Samples,
     load_brodatz,
     load_brodatz_mosaics,
+    load_covariances,
     load_ethz,
     load_feret,
     load_flickr_materials,
@@ -24,6 +25,7 @@ pytest.importorskip("PIL.Image", reason="needs the extra vision")
 LOADERS = (
     load_brodatz,
     load_brodatz_mosaics,
+    load_covariances,
     load_ethz,
     load_feret,
     load_flickr_materials,

@@ -12,6 +12,7 @@ from spdatoms import check_spd
 from spdatoms.datasets import (
     load_brodatz,
     load_brodatz_mosaics,
+    load_covariances,
     load_feret,
     load_hdm05,
     load_randen,
@@ -70,3 +71,9 @@ def test_real_hdm05(real):
     assert len(data) == 287
     assert len(set(data.groups)) == 5
     assert set(load_hdm05(real("hdm05"), actions="paper").target_names) == set(data.target_names)
+
+
+def test_real_covariances(real):
+    found = load_covariances(real("covariances"))
+    assert found["japanese_vowels"].data.shape == (640, 12, 12)
+    assert len(set(found["ssvep"].groups)) == 12

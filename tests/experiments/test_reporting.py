@@ -12,7 +12,7 @@ import pytest
 from _toy_experiment import Toy
 from spdatoms.experiments import read_results, run
 from spdatoms.experiments.reporting import Table, narrow, record, report_page, tables, write_folder
-from spdatoms.experiments.reporting.tables import Line
+from spdatoms.experiments.reporting.table import Line
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")

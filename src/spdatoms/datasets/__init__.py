@@ -12,17 +12,20 @@ function                   what a sample is                                     
 `load_flickr_materials`    photograph of a material, with a mask                       close-up, object
 `load_ethz`                pedestrian                                                  sequence
 `load_ucf_sports`          film of an action, cut to the region of interest            clip
+`load_covariances`         ready covariance from an .npz file                          as in the file
 =========================  ==========================================================  ================
 
 Each returns a `Dataset`; `load_brodatz_mosaics` and `load_randen` return a dictionary with a `Dataset` for
-every mosaic. All functions look at every file before they return: files that are missing or cannot be read
-lead to an error that names them, or with ``on_error="warn"`` to a warning that names what was left out.
+every mosaic, `load_covariances` for every file. All functions look at every file before they return: files
+that are missing or cannot be read lead to an error that names them, or with ``on_error="warn"`` to a warning
+that names what was left out.
 """
 
 from __future__ import annotations
 
 from spdatoms.datasets._problems import DatasetWarning
 from spdatoms.datasets.brodatz import load_brodatz, load_brodatz_mosaics
+from spdatoms.datasets.covariances import load_covariances
 from spdatoms.datasets.dataset import Dataset, Samples
 from spdatoms.datasets.ethz import load_ethz
 from spdatoms.datasets.feret import load_feret
@@ -38,6 +41,7 @@ __all__ = [
     "Samples",
     "load_brodatz",
     "load_brodatz_mosaics",
+    "load_covariances",
     "load_ethz",
     "load_feret",
     "load_flickr_materials",

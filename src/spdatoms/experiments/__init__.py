@@ -40,6 +40,8 @@ _HOME = {
     "materials": ("materials", "Materials"),
     "reidentification": ("reidentification", "Reidentification"),
     "sports": ("sports", "Sports"),
+    "classifiers": ("classifiers", "Classifiers"),
+    "curves": ("curves", "Curves"),
 }
 EXPERIMENTS = tuple(_HOME)
 

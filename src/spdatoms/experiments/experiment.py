@@ -206,8 +206,13 @@ class Experiment(ABC):
     embedded: ClassVar[str] = ""
     #: How the data at hand differ from those of the paper.
     caveat: ClassVar[str] = ""
-    #: The kind of figure: "bars", "sizes", "cmc" or "confusion".
+    #: The kind of figure: "bars", "sizes", "cmc", "confusion" or "curves".
     figure: ClassVar[str] = "bars"
+    #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, or "curves".
+    table: ClassVar[str] = "scores"
+    #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
+    reference: ClassVar[str] = ""
+    own: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:

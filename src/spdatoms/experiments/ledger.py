@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from spdatoms._utils.threads import one_blas_thread
@@ -18,14 +18,16 @@ class Ledger:
     ----------
     file : ResultsFile or None
         Where new rows are written; the rows of an earlier run are taken from it.
-    total : int
-        The number of repeats.
+    totals : dict of str to int
+        The number of repeats of every part.
     time_limit : float or None
         Seconds that a method may take for all its repeats in a part.
     """
 
-    def __init__(self, file: ResultsFile | None, total: int, time_limit: float | None) -> None:
-        self.file, self.total, self.time_limit = file, total, time_limit
+    def __init__(
+        self, file: ResultsFile | None, totals: Mapping[str, int], time_limit: float | None
+    ) -> None:
+        self.file, self.totals, self.time_limit = file, totals, time_limit
         self.rows = {row.key: row for row in (file.rows if file else ())}
         self.problems: list[str] = []
         self._stopped: set[tuple[str, str]] = set()
@@ -54,7 +56,8 @@ class Ledger:
                 _check_parameters(self.rows[key], parameters)
                 return
             if self._spent(part, method.name):
-                self._stop(part, method.name, f"{repeat} of {self.total} repeats for want of time")
+                total = self.totals[part]
+                self._stop(part, method.name, f"{repeat} of {total} repeats for want of time")
                 return
             if method.view not in task().train.views:
                 self._stop(part, method.name, f"these data have no {method.view} to work on")

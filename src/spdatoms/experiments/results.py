@@ -186,7 +186,8 @@ class Results:
 
 
 def _summary(rows: Sequence[Row]) -> Summary:
-    scores = {name: [row.scores[name] for row in rows] for name in rows[0].scores}
+    names = dict.fromkeys(name for row in rows for name in row.scores)
+    scores = {name: [row.scores[name] for row in rows if name in row.scores] for name in names}
     return Summary(
         rows[0].part,
         rows[0].method,

@@ -8,7 +8,6 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib import metadata
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def run(
     parts : sequence of str, default=None
         Names of parts: mosaics, sequences, sizes of dictionaries. None stands for all.
     repeats : int, default=None
-        The number of repeats. None stands for that of the protocol.
+        The number of repeats, or fewer in parts that have fewer. None stands for that of the protocol.
     seed : int, default=0
         Every repeat gets a seed made of this one and its number.
     n_jobs : int, default=None
@@ -79,8 +78,8 @@ def run(
     chosen = choose_methods(experiment, methods, embedded=data is None)
     sources = experiment.load(None if data is None else Path(data), on_error)
     wanted = choose_parts(list(sources), parts)
-    here = [sources[part] for part in wanted]
-    total = number_of_repeats(experiment, repeats, here, embedded=data is None)
+    here = {part: sources[part] for part in wanted}
+    totals = numbers_of_repeats(experiment, repeats, here, embedded=data is None)
     settings = {
         "experiment": experiment.name,
         "data": "embedded" if data is None else "folder",
@@ -89,16 +88,17 @@ def run(
         "version": __version__,
     }
     environment = {
-        "repeats": total,
+        "repeats": max(totals.values()),
         "methods": [method.name for method in chosen],
         "time_limit": time_limit,
         "n_jobs": n_jobs,
         **versions(),
     }
-    ledger = Ledger(_open_file(out, settings, fresh), total, time_limit)
+    ledger = Ledger(_open_file(out, settings, fresh), totals, time_limit)
     ledger.begin(environment)
-    with progress_bar(len(wanted) * total * len(chosen), experiment.name, progress) as advance:
-        for part, repeat in product(wanted, range(total)):
+    steps = [(part, repeat) for part, total in totals.items() for repeat in range(total)]
+    with progress_bar(len(steps) * len(chosen), experiment.name, progress) as advance:
+        for part, repeat in steps:
             setting = Setting(seed_of(seed, repeat), n_jobs, time_limit)
             task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
             for method in chosen:
@@ -154,21 +154,25 @@ def choose_parts(known: Sequence[str], names: Sequence[str] | None) -> list[str]
     return list(dict.fromkeys(names))
 
 
-def number_of_repeats(
-    experiment: Experiment, repeats: int | None, sources: Sequence[Any], embedded: bool
-) -> int:
-    """Return the number of repeats: the given one, or that of the protocol."""
-    limits = [limit for limit in map(experiment.most_repeats, sources) if limit is not None]
-    most = min(limits, default=None)
-    if repeats is None:
-        usual = (experiment.repeats_embedded if embedded else None) or experiment.repeats
-        return usual if most is None else min(usual, most)
-    if repeats < 1 or (most is not None and repeats > most):
-        between = "at least 1" if most is None else f"between 1 and {most}"
-        raise ValueError(
-            f"The number of repeats of '{experiment.name}' must be {between}, got {repeats}."
-        )
-    return repeats
+def numbers_of_repeats(
+    experiment: Experiment, repeats: int | None, sources: Mapping[str, Any], embedded: bool
+) -> dict[str, int]:
+    """Return the number of repeats of every part: the given one, or that of the protocol.
+
+    A part that has fewer different repeats takes all of them.
+    """
+    limits = {part: experiment.most_repeats(data) for part, data in sources.items()}
+    usual = (experiment.repeats_embedded if embedded else None) or experiment.repeats
+    if repeats is not None:
+        known = [limit for limit in limits.values() if limit is not None]
+        most = max(known) if len(known) == len(limits) else None
+        if repeats < 1 or (most is not None and repeats > most):
+            between = "at least 1" if most is None else f"between 1 and {most}"
+            raise ValueError(
+                f"The number of repeats of '{experiment.name}' must be {between}, got {repeats}."
+            )
+        usual = repeats
+    return {part: usual if limit is None else min(usual, limit) for part, limit in limits.items()}
 
 
 def versions() -> dict[str, Any]:

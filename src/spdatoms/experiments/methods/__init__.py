@@ -1,6 +1,8 @@
 """The methods that experiments compare, beyond the estimators of the library.
 
 - `classifiers`: the rows of the tables, each a `Method` with its name and what makes its estimator;
+- `peers`: the classifiers that are compared over many data sets;
+- `tangent_vectors`, `kernel_machines`: what these are made of;
 - `nearest_class`: nearest neighbours with a score for every class;
 - `dictionary_codes`: codes over learned and k-means dictionaries, parameters chosen;
 - `pooled_codes`: the maximum of the codes of a bag of matrices, and a linear SVM.

@@ -14,7 +14,7 @@ from spdatoms.experiments.experiment import Method, Setting
 Make = Callable[[Setting], Any]
 
 
-def _made(home: str, name: str, **parameters: Any) -> Make:
+def made(home: str, name: str, **parameters: Any) -> Make:
     """Return a function that imports ``spdatoms.<home>.<name>`` and makes one with the parameters."""
 
     def make(setting: Setting) -> Any:
@@ -25,19 +25,19 @@ def _made(home: str, name: str, **parameters: Any) -> Make:
 
 
 def _sparse(metric: str, **parameters: Any) -> Make:
-    return _made("classification", "SPDSparseClassifier", metric=metric, **parameters)
+    return made("classification", "SPDSparseClassifier", metric=metric, **parameters)
 
 
 def _sparse_chosen(metric: str) -> Make:
-    return _made("classification", "SPDSparseClassifierCV", metric=metric)
+    return made("classification", "SPDSparseClassifierCV", metric=metric)
 
 
 def _nearest(metric: str) -> Make:
-    return _made("classification", "SPDKNeighborsClassifier", metric=metric)
+    return made("classification", "SPDKNeighborsClassifier", metric=metric)
 
 
 def _ranked(metric: str) -> Make:
-    return _made("experiments.methods.nearest_class", "NearestClass", metric=metric)
+    return made("experiments.methods.nearest_class", "NearestClass", metric=metric)
 
 
 def _projected(setting: Setting) -> Any:
@@ -69,7 +69,7 @@ _LOG_EUCLIDEAN = Method(
 )
 _LOG_EUCLIDEAN_LINEAR = Method(
     "logEuc-SC linear",
-    _made("baselines", "LogEuclideanSparseClassifier"),
+    made("baselines", "LogEuclideanSparseClassifier"),
     note="sparse representation, linear on logarithms",
 )
 _RLPP = Method("RLPP", _projected, note="Riemannian locality preserving projection, 1-NN")
@@ -95,13 +95,13 @@ _CLASSIFIERS = (
     _LOG_EUCLIDEAN_LINEAR,
     Method(
         "TSC",
-        _made("baselines", "TensorSparseClassifier"),
+        made("baselines", "TensorSparseClassifier"),
         note="tensor sparse coding",
         kind="slow",
     ),
     Method(
         "Riemannian SC",
-        _made("baselines", "RiemannianSparseClassifier"),
+        made("baselines", "RiemannianSparseClassifier"),
         note="sparse coding in the tangent space of every query",
         kind="slow",
     ),
@@ -110,7 +110,7 @@ _CLASSIFIERS = (
     Method("1-NN Stein", _nearest("stein"), note=_NEAREST_STEIN),
     Method("1-NN Jeffrey", _nearest("jeffrey"), note="nearest neighbour, Jeffrey divergence"),
     Method(
-        "MDM", _made("baselines", "MinimumDistanceToMean"), note="nearest mean, affine-invariant"
+        "MDM", made("baselines", "MinimumDistanceToMean"), note="nearest mean, affine-invariant"
     ),
     Method(
         "tangent space + LR",
@@ -138,13 +138,13 @@ def ranking_classifiers() -> dict[str, Method]:
 
 def src() -> Method:
     """Return the method SRC: sparse representation of raw pixels."""
-    make = _made("baselines", "PixelSparseClassifier")
+    make = made("baselines", "PixelSparseClassifier")
     return Method("SRC", make, "images", note="sparse representation of pixels, all components")
 
 
 def gabor_src() -> Method:
     """Return the method GSRC: sparse representation of Gabor magnitudes."""
-    make = _made("baselines", "GaborSparseClassifier")
+    make = made("baselines", "GaborSparseClassifier")
     return Method("GSRC", make, "images", note="sparse representation of Gabor magnitudes")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
 from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.experiment import (
     ACCURACY,
     COVARIANCES,
@@ -68,21 +68,25 @@ class Actions(Experiment):
 
     def most_repeats(self, data: LabelledViews) -> int:
         """Return the number of ways to choose three subjects that leave somebody to test."""
-        people = len(np.unique(data.views[_SUBJECTS]))
-        if people <= _TRAINING_SUBJECTS:
-            raise ValueError(
-                f"The experiment '{self.name}' trains on {_TRAINING_SUBJECTS} subjects and needs others "
-                f"to test on, but the data have {people}."
-            )
-        return comb(people, _TRAINING_SUBJECTS)
+        return len(training_subjects(data.views[_SUBJECTS]))
 
     def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take the motions of three subjects to train, those of the others to test."""
         subjects = data.views[_SUBJECTS]
-        training = list(combinations(np.unique(subjects), _TRAINING_SUBJECTS))[repeat]
-        seen = np.isin(subjects, training)
+        seen = np.isin(subjects, training_subjects(subjects)[repeat])
         return Task(data.take(seen), {ACCURACY: data.take(~seen)})
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers, and Cov3DJ on the positions themselves."""
         return classifiers(cov3dj())
+
+
+def training_subjects(subjects: Array) -> list[tuple[str, ...]]:
+    """Return all ways to choose three subjects that leave somebody to test."""
+    people = np.unique(subjects)
+    if len(people) <= _TRAINING_SUBJECTS:
+        raise ValueError(
+            f"{_TRAINING_SUBJECTS} subjects train and others are needed to test on, but the data have "
+            f"{len(people)}."
+        )
+    return list(combinations(people, _TRAINING_SUBJECTS))

@@ -19,7 +19,7 @@ from spdatoms.experiments.methods.classifiers import classifiers
 from spdatoms.experiments.protocols import _texture_blocks as blocks
 
 _SIDE = 256
-_TRAINING_BLOCKS = 5
+TRAINING_BLOCKS = 5
 
 
 class Textures(Experiment):
@@ -72,7 +72,7 @@ class Textures(Experiment):
 
     def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         """Take five random blocks of each texture to train, the others to test."""
-        train, test = drawn(data.y, _TRAINING_BLOCKS, rng)
+        train, test = drawn(data.y, TRAINING_BLOCKS, rng)
         return Task(data.take(train), {ACCURACY: data.take(test)})
 
     def methods(self) -> dict[str, Method]:

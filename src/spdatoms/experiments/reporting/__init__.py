@@ -3,14 +3,8 @@
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.html import report_page, write_folder
 from spdatoms.experiments.reporting.markdown import record
-from spdatoms.experiments.reporting.tables import (
-    Table,
-    narrow,
-    remarks,
-    tables,
-    to_markdown,
-    to_rich,
-)
+from spdatoms.experiments.reporting.table import Table, narrow, to_markdown, to_rich
+from spdatoms.experiments.reporting.tables import remarks, tables
 
 __all__ = [
     "Picture",

@@ -12,6 +12,7 @@ import numpy as np
 
 from spdatoms._utils.extras import import_extra
 from spdatoms.experiments.experiment import ACCURACY, Experiment
+from spdatoms.experiments.reporting.curves import curve, data_and_kind, kinds_of, levels_of
 from spdatoms.experiments.results import Results
 from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
 
@@ -73,7 +74,7 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
     """
     if not results.rows:
         return []
-    draw = {"bars": _bars, "sizes": _sizes, "cmc": _cmc, "confusion": _confusion}
+    draw = {"bars": _bars, "sizes": _sizes, "cmc": _cmc, "confusion": _confusion, "curves": _curves}
     return draw[experiment.figure](experiment, results)
 
 
@@ -161,6 +162,31 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
         ax.set_title(part, fontsize=9)
     caption = "Cumulative matching characteristic: how often the right person is among the best."
     return [Picture("cmc", caption, figure)]
+
+
+def _curves(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw for every kind of difficulty a panel per data set, with a curve per method."""
+    found = []
+    for kind in kinds_of(results):
+        parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+        levels = levels_of(results, parts)
+        figure, axes = _panels(len(parts), (3.1, 2.9), columns=5)
+        for ax, part in zip(axes, parts, strict=True):
+            curves = {m: curve(results, part, m) for m in experiment.methods()}
+            curves = {method: points for method, points in curves.items() if points}
+            AccuracyBySizeDisplay(
+                {m: [levels.index(level) for level in points] for m, points in curves.items()},
+                {m: [mean for mean, _ in points.values()] for m, points in curves.items()},
+                {m: [error for _, error in points.values()] for m, points in curves.items()},
+            ).plot(ax)
+            ax.set_xticks(range(len(levels)), levels)
+            ax.set_xlabel(kind)
+            ax.set_title(data_and_kind(part)[0], fontsize=9)
+            if ax is not axes[0]:
+                ax.get_legend().remove()
+        caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
+        found.append(Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, figure))
+    return found
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:

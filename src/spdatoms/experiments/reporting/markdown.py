@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spdatoms.experiments.experiment import Experiment
-from spdatoms.experiments.reporting.tables import remarks, tables, to_markdown
+from spdatoms.experiments.reporting.table import to_markdown
+from spdatoms.experiments.reporting.tables import remarks, tables
 from spdatoms.experiments.results import Results
 
 _HEAD = """# Results

@@ -4,48 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from spdatoms._utils.extras import import_extra
 from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
+from spdatoms.experiments.reporting.comparison import comparison_tables
+from spdatoms.experiments.reporting.curves import curve_tables
+from spdatoms.experiments.reporting.table import CITED, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
-
-MEASURED, PUBLISHED, CITED = "measured", "published", "cited"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table.
-
-    Parameters
-    ----------
-    cells : tuple of str
-        The name of the method, and numbers.
-    kind : {"measured", "published", "cited"}, default="measured"
-        "published" is of a method that can be run here, "cited" of another system.
-    """
-
-    cells: tuple[str, ...]
-    kind: str = MEASURED
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of strings.
-
-    Parameters
-    ----------
-    title : str
-        What it shows.
-    header : tuple of str
-        The names of the columns.
-    lines : tuple of Line
-        The rows.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True)
@@ -66,6 +30,9 @@ class Column:
 def tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the accuracies, in one table or one per part, and the seconds that methods took.
 
+    An experiment that compares methods over data sets gets the tables of `comparison_tables` instead of the
+    first ones, one of curves those of `curve_tables`.
+
     Parameters
     ----------
     experiment : Experiment
@@ -77,6 +44,10 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     -------
     list of Table
     """
+    if experiment.table == "comparison":
+        return [*comparison_tables(experiment, results), _seconds(experiment, results)]
+    if experiment.table == "curves":
+        return curve_tables(experiment, results)
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
@@ -210,77 +181,3 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
 def _embedded(results: Results) -> bool:
     """Return whether the data were the embedded ones, for which no scores were published."""
     return results.settings.get("data") == "embedded"
-
-
-def to_markdown(table: Table) -> str:
-    """Return a table in Markdown, published rows in italics.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    str
-    """
-    head = [f"| {' | '.join(table.header)} |", f"|{'---|' * len(table.header)}"]
-    return "\n".join([*head, *(_markdown_line(line) for line in table.lines)])
-
-
-def _markdown_line(line: Line) -> str:
-    cells = [cell.replace("|", "\\|") for cell in line.cells]
-    if line.kind != MEASURED:
-        cells = [f"*{cell}*" for cell in cells]
-    return f"| {' | '.join(cells)} |"
-
-
-def narrow(table: Table, width: int) -> list[Table]:
-    """Return the table, or several with some of its columns each if it is too wide.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-    width : int
-        The greatest width in characters.
-
-    Returns
-    -------
-    list of Table
-    """
-    rows = [table.header, *(line.cells for line in table.lines)]
-    # Rich draws three characters around a cell.
-    widths = [3 + max(len(row[i]) for row in rows) for i in range(len(table.header))]
-    groups: list[list[int]] = [[]]
-    for i in range(1, len(widths)):
-        if groups[-1] and 1 + widths[0] + sum(widths[j] for j in groups[-1]) + widths[i] > width:
-            groups.append([])
-        groups[-1].append(i)
-    return [_with_columns(table, [0, *group]) for group in groups]
-
-
-def _with_columns(table: Table, chosen: Sequence[int]) -> Table:
-    lines = tuple(Line(tuple(line.cells[i] for i in chosen), line.kind) for line in table.lines)
-    return Table(table.title, tuple(table.header[i] for i in chosen), lines)
-
-
-def to_rich(table: Table) -> Any:
-    """Return a table that rich can print.
-
-    Parameters
-    ----------
-    table : Table
-        The table.
-
-    Returns
-    -------
-    rich.table.Table
-    """
-    rich_table = import_extra("rich.table", extra="cli").Table
-    shown = rich_table(title=table.title, title_justify="left", highlight=False)
-    for i, name in enumerate(table.header):
-        shown.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
-    for line in table.lines:
-        shown.add_row(*line.cells, style=None if line.kind == MEASURED else "dim italic")
-    return shown

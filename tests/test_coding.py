@@ -7,7 +7,6 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import DivergenceKernel, SPDSparseCoder, sparse_code
-from spdatoms.exceptions import IndefiniteKernelWarning
 
 
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -24,7 +23,7 @@ def test_codes_are_those_of_the_solver(metric, positive) -> None:
 
 def test_without_a_dictionary_the_training_matrices_are_the_atoms() -> None:
     D, X = random_spd(12, 3, seed=1), random_spd(20, 3, seed=2)
-    own, given = SPDSparseCoder().fit(D), SPDSparseCoder(dictionary=D).fit(X)
+    own, given = SPDSparseCoder(alpha=0.05).fit(D), SPDSparseCoder(D, alpha=0.05).fit(X)
     np.testing.assert_array_equal(own.atoms_, D)
     np.testing.assert_array_equal(given.atoms_, D)
     np.testing.assert_array_equal(own.transform(X), given.transform(X))
@@ -37,12 +36,25 @@ def test_an_atom_is_represented_by_itself() -> None:
     np.testing.assert_array_equal(abs(codes).argmax(axis=1), np.arange(12))
 
 
-def test_automatic_alpha_is_larger_where_the_kernel_was_corrected() -> None:
-    assert SPDSparseCoder().fit(random_spd(12, 3)).alpha_ == 0.01
-    grid = np.exp(np.linspace(-7.0, 7.0, 40)).reshape(-1, 1, 1)
-    with pytest.warns(IndefiniteKernelWarning):
-        assert SPDSparseCoder(metric="jeffrey", beta=0.01).fit(grid).alpha_ == 0.05
-    assert SPDSparseCoder(alpha=0.3).fit(grid).alpha_ == 0.3
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_automatic_alpha_is_a_twentieth_of_where_codes_become_zero(metric) -> None:
+    D, X = random_spd(12, 3, seed=1), random_spd(21, 3, seed=2)
+    kernel = DivergenceKernel(metric).fit(D)
+    given = SPDSparseCoder(D, metric).fit(X)
+    assert given.alpha_ == pytest.approx(0.1 * np.median(kernel.cross(X).max(axis=1)))
+    at_the_limit = SPDSparseCoder(D, metric, alpha=20 * given.alpha_).fit(X).transform(X)
+    assert np.count_nonzero(at_the_limit.any(axis=1)) == len(X) // 2
+    # Training matrices that are the atoms themselves: the nearest of the others counts.
+    others = kernel.gram_ - np.diag(np.full(12, np.inf))
+    assert SPDSparseCoder(metric=metric).fit(D).alpha_ == pytest.approx(
+        0.1 * np.median(others.max(axis=1))
+    )
+
+
+def test_a_single_matrix_has_an_automatic_alpha() -> None:
+    assert SPDSparseCoder().fit(np.eye(3)[None]).alpha_ == pytest.approx(0.1)
+    assert SPDSparseCoder(alpha=0.3).fit(np.eye(3)[None]).alpha_ == 0.3
 
 
 def test_the_dictionary_is_checked_by_its_name() -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.checks import check_alpha, check_size
+from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
@@ -18,7 +19,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.landmarks import LandmarkKernel
-from spdatoms.lasso.alpha import choose_alpha
+from spdatoms.lasso.alpha import sparse_alpha
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.lasso.working_sets import code_features
 
@@ -26,6 +27,8 @@ __all__ = ["SPDSparseCoder"]
 
 #: Bytes of matrices that are coded at a time, so that what is computed on the way stays small and warm.
 _BLOCK_BYTES = 16 << 20
+#: The automatic α is found from this many matrices at most.
+_SUBSAMPLE = 500
 
 
 @dataclass(frozen=True)
@@ -131,8 +134,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two atoms.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
-        indefinite and had to be corrected.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
+        at which the code of a typical matrix given to `fit` is zero, about 0.1.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     positive : bool, default=False
@@ -203,8 +206,17 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             atoms = check_spd(self.dictionary, name="dictionary")
             self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
         self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
+        self.alpha_ = self._sparse_alpha(X) if isinstance(self.alpha, str) else float(self.alpha)
         return self
+
+    def _sparse_alpha(self, X: FloatArray) -> float:
+        """Return the automatic α, of atoms as codes over the other atoms if X are the atoms."""
+        some = evenly_spaced(len(X), _SUBSAMPLE)
+        if self.dictionary is not None:
+            return sparse_alpha(self.kernel_.cross_checked(X[some]).max(axis=1))
+        others = self.kernel_.gram_[some].copy()
+        np.fill_diagonal(others[:, some], 0.0)
+        return sparse_alpha(others.max(axis=1) if len(X) > 1 else np.ones(1))
 
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)

@@ -56,8 +56,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the kernel is indefinite
-        on the training matrices.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
+        at which the code of a typical training matrix over the first atoms is zero, about 0.1.
     init : {"kmeans", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
         taken, or 100 per atom if that is more), random training matrices, or given ones.

@@ -28,7 +28,7 @@ from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import RidgeKernel, kernel_values
 from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
-from spdatoms.lasso.alpha import automatic_alpha
+from spdatoms.lasso.alpha import sparse_alpha
 
 #: β and the ridge are found from this many samples at most.
 _SUBSAMPLE = 500
@@ -198,7 +198,8 @@ def fix_problem(
     guaranteed = divergence.kernel_is_guaranteed(beta, X.shape[-1])
     eigenvalues = np.ones(2) if guaranteed else np.linalg.eigvalsh(gram)
     indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
-    chosen = automatic_alpha(indefinite) if isinstance(alpha, str) else float(alpha)
+    nearest = gram[: len(samples), len(samples) :].max(axis=1)
+    chosen = sparse_alpha(nearest) if isinstance(alpha, str) else float(alpha)
     automatic = isinstance(landmarks, str)
     never_sound = not divergence.kernel_is_guaranteed(np.inf, X.shape[-1])
     wanted = never_sound if automatic else landmarks is not None

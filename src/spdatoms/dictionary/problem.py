@@ -187,9 +187,10 @@ def fix_problem(
     the problem is that in the span of landmarks. For such a kernel it is not enough that the
     subsample shows nothing: atoms move to where it is indefinite, and F below zero. Else the kernel
     gets a ridge μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of samples and
-    atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ then holds for every y. Learning would seek out other matrices where
-    it does not, so the least eigenvalue of K + μI may fall to ν, half of what it is for the first
-    atoms, or half of μ if that is less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
+    atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ then holds for every y.
+    Learning would seek out other matrices where it does not, so the least eigenvalue of K + μI may
+    fall to ν, half of what it is for the first atoms, or half of μ if that is less: with N atoms
+    f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = np.asarray(X[evenly_spaced(len(X), _SUBSAMPLE)], np.float64)
     divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))

@@ -48,6 +48,23 @@ def test_public_name_is_importable_and_documented(name):
     assert thing.__name__ == name
 
 
+def test_public_modules_are_imported_when_they_are_used():
+    code = (
+        "import sys, spdatoms; assert 'geometry' in dir(spdatoms); "
+        "assert spdatoms.geometry.vech and spdatoms.descriptors.TextureCovariance; "
+        "assert 'spdatoms.baselines' not in sys.modules; assert spdatoms.baselines.LogEuclideanKSVD"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_every_public_module_is_an_attribute():
+    found = {
+        path.stem for path in (ROOT / "src" / "spdatoms").glob("[!_]*") if path.suffix != ".typed"
+    }
+    for name in found - {"cli"}:
+        assert getattr(spdatoms, name).__name__ == f"spdatoms.{name}"
+
+
 def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = spdatoms.no_such_name

@@ -1,7 +1,7 @@
 """Sparse coding, dictionary learning and classification of SPD matrices.
 
-The public names are imported when they are first used: scikit-learn alone takes a second to import,
-and a divergence does not need it.
+The public names and modules are imported when they are first used: scikit-learn alone takes a second
+to import, and a divergence does not need it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,24 @@ from spdatoms._utils.lazy import lazy_names
 from spdatoms._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from spdatoms import base as base
+    from spdatoms import baselines as baselines
+    from spdatoms import classification as classification
+    from spdatoms import clustering as clustering
+    from spdatoms import coding as coding
+    from spdatoms import datasets as datasets
+    from spdatoms import descriptors as descriptors
+    from spdatoms import dictionary as dictionary
+    from spdatoms import divergences as divergences
+    from spdatoms import exceptions as exceptions
+    from spdatoms import experiments as experiments
+    from spdatoms import geometry as geometry
+    from spdatoms import interop as interop
+    from spdatoms import kernels as kernels
+    from spdatoms import lasso as lasso
+    from spdatoms import plotting as plotting
+    from spdatoms import scale as scale
+    from spdatoms import storage as storage
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
@@ -50,6 +68,27 @@ _HOME = {
     "sparse_code_path": "lasso",
 }
 
+_MODULES = (
+    "base",
+    "baselines",
+    "classification",
+    "clustering",
+    "coding",
+    "datasets",
+    "descriptors",
+    "dictionary",
+    "divergences",
+    "exceptions",
+    "experiments",
+    "geometry",
+    "interop",
+    "kernels",
+    "lasso",
+    "plotting",
+    "scale",
+    "storage",
+)
+
 __all__ = [*_HOME]
 
-__getattr__, __dir__ = lazy_names(__name__, _HOME)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _MODULES)

@@ -12,6 +12,7 @@ from pyriemann.geometry.distance import distance_kullback_sym, distance_logdet
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import check_spd
+from spdatoms.geometry import is_spd, unvech
 
 SCALES = [1e-300, 1e-150, 1e-12, 1.0, 1e12, 1e150, 1e300]
 SCALES_AND_DTYPES = [(scale, np.float64) for scale in SCALES] + [
@@ -158,8 +159,17 @@ def test_extra_memory_is_bounded():
         (np.eye(3), "X[None]"),
         (np.ones(3), "shape (3,)"),
         (1.0, "shape ()"),
-        (np.ones((2, 2, 3, 3)), "shape (2, 2, 3, 3)"),
+        (np.ones((2, 2, 4, 3, 3)), "X.reshape(-1, 3, 3)"),
+        (np.ones((2, 3, 4, 6)), "spdatoms.geometry.unvech(X.reshape(-1, 6))"),
+        (np.ones((2, 3, 4, 7)), "shape (2, 3, 4, 7)."),
+        (np.ones((50, 6)), 'spdatoms.geometry.unvech(X), with order="dipy", "fsl" or "mrtrix"'),
+        (np.ones((50, 10)), "10 numbers for a 4×4 matrix"),
+        (np.ones((22, 1000)), "np.cov(X)[None]"),
+        (np.ones((50, 9)), "reshape(-1, n, n)"),
         (np.ones((4, 2, 3)), "square"),
+        (np.ones((40, 22, 1000)), "np.stack([np.cov(trial) for trial in X])"),
+        (np.ones((3, 3, 40)), "X.transpose(2, 0, 1)"),
+        (np.ones((0, 3)), "shape (0, 3)."),
         (np.ones((0, 3, 3)), "empty"),
         (np.ones((3, 0, 0)), "empty"),
         ([], "shape (0,)"),
@@ -169,6 +179,24 @@ def test_extra_memory_is_bounded():
 )
 def test_refuses_shape(X, words):
     assert words in refusal(X)
+
+
+@pytest.mark.parametrize(
+    ("shape", "advice"),
+    [
+        ((2, 3, 4, 3, 3), lambda X: X.reshape(-1, 3, 3)),
+        ((5, 6), lambda X: unvech(X)),
+        ((2, 3, 6), lambda X: unvech(X.reshape(-1, 6))),
+        ((4, 3, 60), lambda X: np.stack([np.cov(trial) for trial in X])),
+        ((3, 60), lambda X: np.cov(X)[None]),
+        ((3, 3, 7), lambda X: X.transpose(2, 0, 1)),
+        ((3, 3), lambda X: X[None]),
+    ],
+)
+def test_advice_gives_a_stack_of_matrices(shape, advice):
+    stack = advice(np.random.default_rng(0).standard_normal(shape))
+    assert stack.ndim == 3
+    assert stack.shape[1] == stack.shape[2]
 
 
 def test_refuses_types():
@@ -237,7 +265,7 @@ def test_refuses_indefinite(n, dtype, scale):
 
 def test_refuses_nonpositive_diagonal():
     assert "its entry (1, 1) is -2" in refusal(with_bad_matrix(np.diag([1.0, -2.0, 1.0])))
-    assert "its entry (0, 0) is 0" in refusal(np.zeros((3, 1, 1)))
+    assert "its entry (0, 0) is 0" in refusal(with_bad_matrix(np.diag([0.0, 2.0, 1.0])))
     assert "not positive definite" in refusal(-random_spd(3, 4))
 
 
@@ -320,3 +348,52 @@ def test_peers_answer_for_indefinite_matrices():
         assert distance_logdet(indefinite, identity) == 0.0
     assert distance_kullback_sym(indefinite, identity) < 0.0
     refusal(indefinite[None])
+
+
+# --- The mask -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 3, 9])
+def test_mask_leaves_out_what_is_refused(n, dtype):
+    X = random_spd(8, n, dtype=dtype)
+    X[1] = 0.0
+    X[2, 0, 0] = np.nan
+    X[3] *= -1.0
+    if n > 1:
+        X[4] = 1.0  # singular
+        X[5, 0, 1] += X[5, 0, 0]
+    bad = [1, 2, 3, 4, 5] if n > 1 else [1, 2, 3]
+    assert np.flatnonzero(~is_spd(X)).tolist() == bad
+    assert (is_spd(X.reshape(2, 2, 2, n, n)).ravel() == is_spd(X)).all()
+    check_spd(X[is_spd(X)])
+
+
+@given(spd_stacks(), st.data())
+def test_mask_agrees_with_the_check_of_each_matrix(X, data):
+    X = X.copy()
+    spoilt = data.draw(st.sampled_from([0.0, -1.0, np.nan, 1.0]))
+    X[data.draw(st.integers(0, len(X) - 1))] *= spoilt
+
+    def accepted(A):
+        try:
+            check_spd(A[None])
+        except ValueError:
+            return False
+        return True
+
+    assert is_spd(X).tolist() == [accepted(A) for A in X]
+
+
+def test_mask_of_one_matrix_of_none_and_of_what_is_not_square():
+    assert is_spd(np.eye(2)).shape == ()
+    assert is_spd(np.zeros((0, 3, 3))).shape == (0,)
+    with pytest.raises(ValueError, match="square"):
+        is_spd(np.ones((4, 6)))
+
+
+def test_a_zero_matrix_is_told_how_to_be_left_out():
+    X = with_bad_matrix(np.zeros((3, 3)))
+    assert "X[2] is zero" in refusal(X)
+    assert "spdatoms.geometry.is_spd gives the mask" in refusal(X)
+    check_spd(X[is_spd(X)])

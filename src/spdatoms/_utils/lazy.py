@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any
 
 
 def lazy_names(
-    package: str, home: Mapping[str, str]
+    package: str, home: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package.
 
@@ -19,16 +19,20 @@ def lazy_names(
         The name of the package.
     home : mapping of str to str
         The module that defines each public name, relative to the package.
+    modules : collection of str, default=()
+        Public modules of the package.
     """
     namespace = vars(sys.modules[package])
 
     def get(name: str) -> Any:
+        if name in modules:
+            return import_module(f"{package}.{name}")  # which also sets the attribute
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         namespace[name] = getattr(import_module(f"{package}.{home[name]}"), name)
         return namespace[name]
 
     def names() -> list[str]:
-        return sorted({*namespace, *home})
+        return sorted({*namespace, *home, *modules})
 
     return get, names

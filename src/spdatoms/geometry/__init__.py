@@ -13,7 +13,7 @@ from spdatoms.geometry.functions import (
 )
 from spdatoms.geometry.half_vectors import unvech, vech
 from spdatoms.geometry.repair import nearest_spd, regularise, shrink
-from spdatoms.geometry.validation import check_spd
+from spdatoms.geometry.validation import check_spd, is_spd
 
 __all__ = [
     "check_spd",
@@ -22,6 +22,7 @@ __all__ = [
     "geodesic",
     "geometric_mean",
     "invsqrtm",
+    "is_spd",
     "log_map",
     "logm",
     "nearest_spd",

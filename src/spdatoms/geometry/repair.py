@@ -53,7 +53,7 @@ def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
         matrix = matrix_name("X", int(np.argmax(zero)), X.shape[:-2])
         raise ValueError(
             f"{matrix} has a zero symmetric part: it has no scale, so that no positive definite "
-            "matrix is the nearest to it."
+            "matrix is the nearest to it; spdatoms.geometry.is_spd gives the mask that leaves it out."
         )
     return projected
 

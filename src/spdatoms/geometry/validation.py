@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry._shape_advice import shape_advice
 
 # Blocks stay in the second-level cache while they are converted and inspected.
 _BLOCK_BYTES = 1 << 20
 _REPAIR = (
     "spdatoms.nearest_spd projects it, spdatoms.geometry.regularise or shrink makes it definite"
 )
+
+_LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
 
 
 def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
@@ -107,14 +110,10 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 def check_stack(X: Any, name: str) -> None:
     """Refuse anything that does not have the shape (m, n, n) of at least one matrix."""
-    if X.ndim == 2:
+    if X.ndim != 3 or X.shape[1] != X.shape[2]:
         raise ValueError(
-            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}: "
-            f"for a single matrix use {name}[None]."
-        )
-    if X.ndim != 3:
-        raise ValueError(
-            f"{name} must be a stack of matrices of shape (m, n, n), got the shape {X.shape}."
+            f"{name} must be a stack of square matrices of shape (m, n, n), got the shape {X.shape}"
+            f"{shape_advice(X.shape, name)}."
         )
     check_square(X, name)
     if X.shape[0] == 0:
@@ -169,11 +168,7 @@ def find_unfit(X: FloatArray) -> Unfit:
     """Return which of the matrices X (m, n, n) are not SPD."""
     eps = float(np.finfo(X.dtype).eps)
     first, complaint, unfit = 0, "", 0
-    for part in _blocks(X):
-        # One type, hence one compilation, serves all: anything else is copied block by block.
-        block = np.require(X[part], np.float64, ["C", "A", "W"])
-        findings = np.empty(len(block), dtype=np.int8)
-        inspect(block, np.sqrt(eps), np.sqrt(eps), X.shape[-1] * eps, findings)
+    for part, block, findings in _inspected(X):
         for i in np.flatnonzero(findings):
             if unfit and findings[i] & NOT_POSITIVE:
                 unfit += 1  # certain, and only the first is described
@@ -183,6 +178,46 @@ def find_unfit(X: FloatArray) -> Unfit:
                 first, complaint = part.start + int(i), problem
             unfit += bool(problem)
     return Unfit(first, complaint, unfit)
+
+
+def is_spd(X: ArrayLike) -> NDArray[np.bool_]:
+    """Return whether ``X_i = X_iᵀ`` and ``X_i ≻ 0``, for every matrix of an array of any shape.
+
+    It is the mask of the matrices that `check_spd` accepts: ``X[is_spd(X)]`` leaves out the zero
+    matrices in the background of a tensor volume, matrices with NaN, and singular ones.
+
+    Parameters
+    ----------
+    X : array-like of shape (..., n, n)
+        Real square matrices, for example a volume of diffusion tensors of shape (a, b, c, 3, 3).
+
+    Returns
+    -------
+    ndarray of bool of shape (...)
+        True where a matrix is finite, symmetric and positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.geometry import is_spd
+    >>> volume = np.zeros((2, 2, 3, 3))
+    >>> volume[0] = np.eye(3)
+    >>> is_spd(volume)
+    array([[ True,  True],
+           [False, False]])
+    >>> volume[is_spd(volume)].shape
+    (2, 3, 3)
+    """
+    X = as_float(X, "X")
+    check_square(X, "X")
+    stack = X.reshape(-1, *X.shape[-2:])
+    eps = float(np.finfo(X.dtype).eps)
+    spd = np.empty(len(stack), dtype=bool)
+    for part, block, findings in _inspected(stack):
+        spd[part] = findings == 0
+        for i in np.flatnonzero((findings != 0) & ((findings & NOT_POSITIVE) == 0)):  # in doubt
+            spd[part.start + i] = not _problem(block[i], int(findings[i]), eps)
+    return spd.reshape(X.shape[:-2])
 
 
 def raise_unless_finite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
@@ -226,6 +261,17 @@ def _blocks(X: FloatArray) -> Iterator[slice]:
     return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] * X.shape[2])))
 
 
+def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int8]]]:
+    """Yield blocks of X (m, n, n) with what is in doubt about their matrices."""
+    eps = float(np.finfo(X.dtype).eps)
+    for part in _blocks(X):
+        # One type, hence one compilation, serves all: anything else is copied block by block.
+        block = np.require(X[part], np.float64, ["C", "A", "W"])
+        findings = np.empty(len(block), dtype=np.int8)
+        inspect(block, np.sqrt(eps), np.sqrt(eps), X.shape[-1] * eps, findings)
+        yield part, block, findings
+
+
 def _least_eigenvalue(A: Floats) -> float:
     """Return λ_min of the unit-diagonal scaling of A."""
     scale = 1.0 / np.sqrt(A.diagonal())
@@ -238,7 +284,11 @@ def _problem(A: Floats, findings: int, eps: float) -> str:
     """Say what is wrong with the matrix A and what to do, or nothing if it is only in doubt."""
     if not np.isfinite(A).all():
         i, j = np.argwhere(~np.isfinite(A))[0]
-        return f"is not finite: its entry ({i}, {j}) is {A[i, j]}; leave it out or estimate it anew"
+        return (
+            f"is not finite: its entry ({i}, {j}) is {A[i, j]}; {_LEAVE_OUT}, or estimate it anew"
+        )
+    if not A.any():
+        return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal()))
     if A[i, i] <= 0.0:
         return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"

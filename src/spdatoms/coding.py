@@ -10,7 +10,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_alpha, check_size
+from spdatoms._utils.checks import check_alpha, check_nonnegative, check_size
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
@@ -44,7 +44,7 @@ class CodedBlock:
     codes : ndarray of shape (m, N)
         Their codes.
     losses : ndarray of shape (m,)
-        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ of every code y.
+        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y.
     """
 
     rows: slice
@@ -58,6 +58,7 @@ def coded_blocks(
     kernel: Kernel,
     alpha: float,
     *,
+    ridge: float = 0.0,
     positive: bool = False,
     n_jobs: int | None = None,
 ) -> Iterator[CodedBlock]:
@@ -68,6 +69,7 @@ def coded_blocks(
             kernel.gram_,
             cross,
             alpha,
+            ridge=ridge,
             query_norm=norms,
             positive=positive,
             return_certificate=True,
@@ -78,7 +80,12 @@ def coded_blocks(
 
 
 def coded_feature_blocks(
-    X: FloatArray, kernel: LandmarkKernel, alpha: float, *, n_jobs: int | None = None
+    X: FloatArray,
+    kernel: LandmarkKernel,
+    alpha: float,
+    *,
+    ridge: float = 0.0,
+    n_jobs: int | None = None,
 ) -> Iterator[tuple[slice, Floats, scipy.sparse.csr_array]]:
     """Yield rows, features (m, r) and codes (m, N) of checked matrices X, block by block.
 
@@ -87,12 +94,14 @@ def coded_feature_blocks(
     for rows in _query_blocks(X):
         features = kernel.space.features(X[rows], n_jobs)
         if not hasattr(kernel, "gram_"):
-            yield rows, features, code_features(kernel.features_, features, alpha, n_jobs=n_jobs)[0]
+            codes, _ = code_features(kernel.features_, features, alpha, ridge=ridge, n_jobs=n_jobs)
+            yield rows, features, codes
             continue
         codes = sparse_code(
             kernel.gram_,
             features @ kernel.features_.T,
             alpha,
+            ridge=ridge,
             query_norm=np.einsum("ij,ij->i", features, features),
             sparse=True,
             check_gram=False,
@@ -110,17 +119,18 @@ def code_matrices(
     kernel: Kernel,
     alpha: float,
     *,
+    ridge: float = 0.0,
     positive: bool = False,
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
-    blocks = coded_blocks(X, kernel, alpha, positive=positive, n_jobs=n_jobs)
+    blocks = coded_blocks(X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
     codes = [block.codes for block in blocks]
     return codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁: the sparse code of X over atoms D_1 … D_N.
+    """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
 
     K holds the kernel values exp(−β·d) between atoms, k_X those between X and the atoms. The code is
     exact: see `sparse_code`.
@@ -142,6 +152,10 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         Ask for y ≥ 0.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
+        With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which
+        are quick and not sparse.
 
     Attributes
     ----------
@@ -165,6 +179,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
            [-0.05,  0.87]])
     """
 
+    ridge: float = 0.0  # for subclasses without this parameter
+
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
@@ -174,6 +190,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         correction: str = "clip",
         positive: bool = False,
         n_jobs: int | None = None,
+        ridge: float = 0.0,
     ) -> None:
         self.dictionary = dictionary
         self.metric = metric
@@ -182,6 +199,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.correction = correction
         self.positive = positive
         self.n_jobs = n_jobs
+        self.ridge = ridge
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
         """Compute the Gram matrix of the dictionary.
@@ -199,6 +217,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             The estimator itself.
         """
         check_alpha(self.alpha)
+        check_nonnegative("ridge", self.ridge)
         X = self.check_training_matrices(X)
         if self.dictionary is None:
             self.atoms_ = X
@@ -237,7 +256,12 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         """
         X = self.check_queries(X)
         return code_matrices(
-            X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
+            X,
+            self.kernel_,
+            self.alpha_,
+            ridge=self.ridge,
+            positive=self.positive,
+            n_jobs=self.n_jobs,
         )
 
     @property

@@ -39,6 +39,12 @@ def check_alpha(alpha: float | str) -> None:
         raise ValueError(f"alpha must be 'auto' or a number ≥ 0, got {alpha!r}.")
 
 
+def check_nonnegative(name: str, value: Any) -> None:
+    """Refuse anything but a finite number ≥ 0."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name} must be a finite number ≥ 0, got {value!r}.")
+
+
 def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     """Return weights that sum to 1."""
     if sample_weight is None:

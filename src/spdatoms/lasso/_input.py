@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._utils.checks import check_nonnegative
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
 
@@ -29,7 +30,9 @@ class CodingProblem:
     Attributes
     ----------
     gram : ndarray of shape (n_atoms, n_atoms)
-        K.
+        K + ρI.
+    ridge : float
+        ρ.
     cross : ndarray of shape (n_queries, n_atoms)
         k, one row per query, in its own type and strides; values are checked block by block.
     query_norm : ndarray of shape (n_queries,)
@@ -47,6 +50,7 @@ class CodingProblem:
     """
 
     gram: Floats
+    ridge: float
     cross: Array
     query_norm: Floats
     dtype: type[np.floating[Any]]
@@ -61,6 +65,7 @@ class CodingProblem:
         gram: ArrayLike,
         cross: ArrayLike,
         *,
+        ridge: float,
         query_norm: ArrayLike,
         positive: bool,
         tol: float,
@@ -74,19 +79,20 @@ class CodingProblem:
             raise ValueError(f"tol must be positive and finite, got {tol}.")
         if max_rounds < 0:
             raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
-        largest = float(matrix.diagonal().max())
-        if largest <= 0:
+        if matrix.diagonal().max() <= 0:
             raise ValueError(
                 "gram must have a positive diagonal entry: k(D, D) > 0 for some atom D."
             )
+        matrix = with_ridge(matrix, ridge)
         rounding = precision(np.asarray(gram), queries)
         surely_definite = check_gram and len(matrix) <= LARGEST_DEFINITENESS_CHECK
         return cls(
             gram=matrix,
+            ridge=float(ridge),
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
             dtype=code_dtype(np.asarray(gram), queries),
-            limits=pivot_limits(largest, rounding, surely_definite),
+            limits=pivot_limits(float(matrix.diagonal().max()), rounding, surely_definite),
             positive=bool(positive),
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
@@ -151,6 +157,16 @@ def checked_gram(gram: ArrayLike, thoroughly: bool) -> Floats:
         _check_symmetric(matrix, 100 * precision(given))
         _check_definite(matrix, 10 * precision(given) * float(np.abs(matrix.diagonal()).sum()))
     return matrix
+
+
+def with_ridge(gram: Floats, ridge: float) -> Floats:
+    """Return K + ρI, which is K itself for ρ = 0; ValueError if ρ is not a number ≥ 0."""
+    check_nonnegative("ridge", ridge)
+    if ridge == 0:
+        return gram
+    sum_ = gram.copy()
+    sum_.flat[:: len(gram) + 1] += ridge
+    return as_double(sum_)
 
 
 def _check_symmetric(gram: Floats, tolerance: float) -> None:

@@ -22,13 +22,14 @@ class Certificate:
         Largest violation of the optimality conditions, in the units of the gradient 2(Ky − k).
     duality_gap : ndarray of float
         Upper bound of the objective's distance from its minimum, from the feasible dual point along
-        the residual. It needs a true ``query_norm``, and says nothing when alpha is 0.
+        the residual. It needs a true ``query_norm``, and says nothing when alpha and ridge are 0.
     objective : ndarray of float
-        k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁.
+        k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖².
     n_nonzero : ndarray of int
         Size of the active set.
     rounds : ndarray of int
-        Rounds of feature-sign search, each with one product with K.
+        Rounds of feature-sign search, each with one product with K, or solutions of
+        (K + ρI)y = k where alpha is 0.
     converged : ndarray of bool
         Whether ``kkt_residual`` is within the tolerance.
     """
@@ -47,11 +48,15 @@ def certify(
     alpha: Floats,
     query_norm: Floats,
     allowed: Floats,
+    ridge: float = 0.0,
+    n_atoms: int = 0,
 ) -> Certificate:
     """P(y) − D(u), with P = ‖x − Σ y_j φ_j‖² + α‖y‖₁ and D = ‖x‖² − ‖x − u‖² over |2⟨u, φ_j⟩| ≤ α.
 
-    x and φ_j are the query and the atoms in the feature space of the kernel; u is the best feasible
-    multiple s of the residual x − Σ y_j φ_j.
+    x and φ_j are the query and the atoms in the feature space of the kernel, with a coordinate √ρ of
+    its own for each atom if there is a ridge; u is the best feasible multiple s of the residual
+    x − Σ y_j φ_j. The dual of the elastic net gives another bound, ‖v‖²/ρ with the violations v of
+    h_j = α sign(y_j)/2. The smaller of the two counts.
 
     Parameters
     ----------
@@ -59,6 +64,8 @@ def certify(
         What the compiled solver says of each query.
     n_nonzero, alpha, query_norm, allowed : (m,)
         Support sizes, α, ‖x‖² and the violation that is allowed.
+    ridge, n_atoms : float, int
+        ρ and the number of atoms.
     """
     violation, linear, quadratic, norm, peak, rounds = report.T
     distance = query_norm - 2 * linear + quadratic
@@ -68,9 +75,12 @@ def certify(
     np.divide(query_norm - linear, distance, out=best, where=distance > 0)
     s = np.clip(best, 0.0, feasible)
     to_dual = (1 - s) ** 2 * query_norm + 2 * s * (1 - s) * linear + s**2 * quadratic
+    gap = np.maximum(objective - (query_norm - to_dual), 0.0)
+    if ridge > 0:
+        gap = np.minimum(gap, n_atoms * (violation / np.sqrt(ridge)) ** 2)
     return Certificate(
         kkt_residual=2 * violation,
-        duality_gap=np.maximum(objective - (query_norm - to_dual), 0.0),
+        duality_gap=gap,
         objective=objective,
         n_nonzero=n_nonzero,
         rounds=rounds.astype(np.int64),

@@ -1,8 +1,9 @@
-"""min_y  k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ : sparse codes over a Gram matrix, exact and certified.
+"""min_y  k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² : sparse codes over a Gram matrix, exact and certified.
 
 K holds the kernel values between atoms, k those between a query and the atoms; nothing here knows
-what the atoms are. With the gradient g = 2(Ky − k) of the smooth part, y is optimal if and only if
+what the atoms are. With the gradient g = 2(Ky + ρy − k) of the smooth part, y is optimal if and only if
 g_j = −α sign(y_j) where y_j ≠ 0 and |g_j| ≤ α where y_j = 0 (g_j ≥ −α there if y ≥ 0 is asked for).
+The ridge ρ makes K + ρI of K, and nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.feature_sign import SOLVED, code_block
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
     CodingProblem,
     checked_init,
@@ -27,6 +29,7 @@ from spdatoms.lasso._input import (
     real_array,
 )
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
+from spdatoms.lasso.collaborative import CollaborativeCoder
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 
@@ -36,6 +39,7 @@ def sparse_code(
     cross: ArrayLike,
     alpha: ArrayLike,
     *,
+    ridge: float = 0.0,
     query_norm: ArrayLike = 1.0,
     positive: bool = False,
     init: Any = None,
@@ -48,7 +52,7 @@ def sparse_code(
     progress: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁, for every query k, by feature-sign search.
+    """min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖², for every query k, by feature-sign search.
 
     Parameters
     ----------
@@ -58,6 +62,9 @@ def sparse_code(
         k, the kernel between each query and the atoms.
     alpha : float or array-like of shape (n_queries,)
         The penalty of ‖y‖₁, for all queries or for each. From 2·max|k| on the code is zero.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖² (elastic net). With alpha 0 it is collaborative representation: the
+        code (K + ρI)⁻¹k has no zeros, and one factorisation serves all queries.
     query_norm : float or array-like of shape (n_queries,), default=1.0
         k(X,X). It moves the objective and the duality gap, not the code.
     positive : bool, default=False
@@ -114,6 +121,7 @@ def sparse_code(
     problem = CodingProblem.checked(
         gram,
         cross,
+        ridge=ridge,
         query_norm=query_norm,
         positive=positive,
         tol=tol,
@@ -133,6 +141,7 @@ def sparse_code_path(
     cross: ArrayLike,
     alphas: Iterable[float],
     *,
+    ridge: float = 0.0,
     query_norm: ArrayLike = 1.0,
     positive: bool = False,
     tol: float = 1e-8,
@@ -143,11 +152,11 @@ def sparse_code_path(
     progress: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ for decreasing α, each from the one before.
+    """y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² for decreasing α, each from the one before.
 
     Parameters
     ----------
-    gram, cross, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
+    gram, cross, ridge, query_norm, positive, tol, max_rounds, sparse, check_gram, progress, n_jobs
         As in :func:`sparse_code`.
     alphas : iterable of float
         The values of α, decreasing.
@@ -175,6 +184,7 @@ def sparse_code_path(
     problem = CodingProblem.checked(
         gram,
         cross,
+        ridge=ridge,
         query_norm=query_norm,
         positive=positive,
         tol=tol,
@@ -211,10 +221,20 @@ def _solve(
     n_queries, n_atoms = problem.cross.shape
     excluded = excluded_atoms(exclude, n_queries, n_atoms)
     alphas = per_query("alpha", alpha, n_queries)
+    direct = _direct_coder(problem, alphas)
     allowed = np.zeros(n_queries)
     report = np.zeros((n_queries, 6))
     dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
+
+    def search(part: slice, cross: Floats, codes: Floats) -> None:
+        # The compiled code works with h, half the gradient.
+        failed = code_block(
+            problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
+            problem.max_rounds, problem.limits, excluded[part], codes, report[part],
+        )  # fmt: skip
+        if failed != SOLVED:
+            raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
 
     def code_queries(part: slice) -> None:
         cross = finite_block("cross", problem.cross, part)
@@ -223,13 +243,13 @@ def _solve(
         codes = dense[part] if in_place else np.zeros(cross.shape)
         if init is not None:
             codes[:] = init_block(init, part)
-        # The compiled code works with h, half the gradient.
-        failed = code_block(
-            problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
-            problem.max_rounds, problem.limits, excluded[part], codes, report[part],
-        )  # fmt: skip
-        if failed != SOLVED:
-            raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
+        if direct is None:
+            search(part, cross, codes)
+        else:
+            direct.code(cross, allowed[part] / 2, excluded[part], codes, report[part])
+            for row in np.flatnonzero(~(2 * report[part, 0] <= allowed[part])):
+                one = slice(part.start + row, part.start + row + 1)
+                search(one, cross[row : row + 1], codes[row : row + 1])
         if sparse:
             rows[part.start] = scipy.sparse.csr_array(codes.astype(problem.dtype, copy=False))
         elif not in_place:
@@ -243,9 +263,20 @@ def _solve(
     else:
         codes = scipy.sparse.csr_array(dense) if sparse else dense
         n_nonzero = np.count_nonzero(dense, axis=1)
-    certificate = certify(report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed)
+    certificate = certify(
+        report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed,
+        problem.ridge, n_atoms,
+    )  # fmt: skip
     warn_if_short(certificate, allowed, problem.max_rounds, stacklevel=3)
     return codes, certificate
+
+
+def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder | None:
+    """Return what codes without a search, if no query has a penalty of ‖y‖₁ and y ≥ 0 is not asked for."""
+    if problem.ridge == 0 or problem.positive or alphas.any():
+        return None
+    coder = CollaborativeCoder(problem.gram)
+    return coder if coder.definite else None
 
 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:

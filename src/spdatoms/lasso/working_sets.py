@@ -1,24 +1,29 @@
-"""min_y ‖x − Σ_j y_j p_j‖² + α‖y‖₁ for atoms p_j that are vectors, too many for their Gram matrix.
+"""min_y ‖x − Σ_j y_j p_j‖² + α‖y‖₁ + ρ‖y‖² for atoms p_j that are vectors, too many for their Gram matrix.
 
-With the residual ρ = x − Σ_j y_j p_j, y is optimal if and only if 2⟨p_j, ρ⟩ = α sign(y_j) where y_j ≠ 0
-and |2⟨p_j, ρ⟩| ≤ α elsewhere. Few atoms get a code that is not zero, so each query has a working set of
+With h_j = ⟨p_j, x − Σ_i y_i p_i⟩ − ρy_j, y is optimal if and only if 2h_j = α sign(y_j) where y_j ≠ 0
+and |2h_j| ≤ α elsewhere. Few atoms get a code that is not zero, so each query has a working set of
 its own. One round
 
-1. computes ⟨p_j, ρ⟩ for all atoms, which is one product of matrices for a block of queries, and the test
+1. computes h for all atoms, which is one product of matrices for a block of queries, and the test
    of optimality;
 2. adds the atoms that violate it most to those of the code, and forgets the others;
 3. solves the problem on this working set exactly, with its own small Gram matrix.
 
 The objective falls in every round, so no working set comes back, and the rounds are finitely many.
+
+Without ‖y‖₁ every atom has a part in the code. It is y = P(PᵀP + ρI)⁻¹x with the atoms as rows of P: as
+many equations as the vectors have coordinates.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._utils.checks import check_nonnegative
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import (
@@ -28,13 +33,14 @@ from spdatoms.lasso._input import (
     per_query,
     pivot_limits,
     real_array,
+    with_ridge,
 )
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
 
 #: A round adds up to this many atoms, and as many as this multiple of the code has. Chosen by timing; the
 #: answer does not depend on them.
 _FIRST_ATOMS, _GROWTH = 64, 1.0
-#: Bytes of ⟨p_j, ρ⟩ that are computed at a time, but of this many queries at least.
+#: Bytes of h that are computed at a time, but of this many queries at least.
 _BLOCK_BYTES, _LEAST_BLOCK = 64 << 20, 16
 #: Rounds of feature-sign search within a working set.
 _INNER_ROUNDS = 500
@@ -55,23 +61,41 @@ class _Search:
         The violation of the optimality conditions that is allowed.
     report : ndarray of shape (m, 6)
         As `code_block` writes it, but over all atoms.
+    dense : bool
+        Whether no query has a penalty of ‖y‖₁, but a ridge: the codes are known from the start.
     """
 
-    def __init__(self, atoms: Floats, queries: Floats, alphas: Floats, tol: float) -> None:
+    def __init__(
+        self, atoms: Floats, queries: Floats, alphas: Floats, ridge: float, tol: float
+    ) -> None:
         self.atoms, self.queries, self.tau, self.tol = atoms, queries, alphas / 2, tol
-        self.limits = pivot_limits(float(np.einsum("ij,ij->i", atoms, atoms).max()))
+        self.ridge = ridge
+        self.limits = pivot_limits(float(np.einsum("ij,ij->i", atoms, atoms).max()) + ridge)
         self.support: list[Indices] = [np.zeros(0, np.intp)] * len(queries)
         self.codes: list[Floats] = [np.zeros(0)] * len(queries)
         self.explained = np.zeros(queries.shape)
         self.allowed = np.zeros(len(queries))
         self.report = np.zeros((len(queries), 6))
+        self.dense = ridge > 0 and not alphas.any()
+        if self.dense:
+            squares = as_double(atoms.T @ atoms)
+            self.factor = scipy.linalg.cho_factor(with_ridge(squares, ridge), lower=True)
+
+    def start_dense(self, part: slice) -> None:
+        """Give queries the codes of all atoms that are optimal without ‖y‖₁."""
+        x, everything = self.queries[part], np.arange(len(self.atoms))
+        codes = scipy.linalg.cho_solve(self.factor, x.T).T @ self.atoms.T
+        self.explained[part] = codes @ self.atoms
+        self.allowed[part] = self.tol * np.abs(x @ self.atoms.T).max(axis=1)
+        for query, code in enumerate(codes, part.start):
+            self.support[query], self.codes[query] = everything, code
 
     def round(self, chosen: Indices, number: int, last: bool) -> NDArray[np.bool_]:
         """Test the codes of some queries, and improve them; return which are to be tested again."""
         h = (self.queries[chosen] - self.explained[chosen]) @ self.atoms.T
         again = np.zeros(len(chosen), bool)
         for row, query in enumerate(chosen):
-            if number == 0:
+            if number == 0 and not self.dense:
                 self.allowed[query] = self.tol * np.abs(h[row]).max()
             violators = self._violators(query, h[row], number)
             if len(violators) and not last:
@@ -82,7 +106,7 @@ class _Search:
     def _violators(self, query: int, h: Floats, number: int) -> Indices:
         """Report how far the code is from the optimum; return the atoms that should join it."""
         support, y, tau = self.support[query], self.codes[query], self.tau[query]
-        correlation = h[support] * np.sign(y)
+        correlation = (h[support] - self.ridge * y) * np.sign(y)
         size = np.abs(h)
         size[support] = 0.0
         peak = float(size.max())
@@ -91,7 +115,7 @@ class _Search:
         self.report[query] = (
             violation,
             explained @ self.queries[query],
-            explained @ explained,
+            explained @ explained + self.ridge * (y @ y),
             np.abs(y).sum(),
             max(peak, correlation.max(initial=0.0)),
             number,
@@ -111,7 +135,7 @@ class _Search:
         # Half of the tolerance: what is left of it is for rounding between this and the test.
         tolerance = self.allowed[query : query + 1] / 4
         failed = code_block(
-            as_double(P @ P.T), as_double((P @ self.queries[query])[None]),
+            with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
             self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self.limits,
             np.full(1, -1), start, np.zeros((1, 6)),
         )  # fmt: skip
@@ -141,13 +165,14 @@ def code_features(
     queries: ArrayLike,
     alpha: ArrayLike,
     *,
+    ridge: float = 0.0,
     tol: float = 1e-8,
     max_rounds: int = 100,
     n_jobs: int | None = None,
 ) -> tuple[scipy.sparse.csr_array, Certificate]:
-    """min_y ‖x − Σ_j y_j p_j‖² + α‖y‖₁ for every query x: `sparse_code` without a Gram matrix.
+    """min_y ‖x − Σ_j y_j p_j‖² + α‖y‖₁ + ρ‖y‖² for every query x: `sparse_code` without a Gram matrix.
 
-    The memory beside atoms, queries and codes is a block of ⟨p_j, x⟩ per thread, 64 MiB for up to half
+    The memory beside atoms, queries and codes is a block of h per thread, 64 MiB for up to half
     a million atoms.
 
     Parameters
@@ -158,6 +183,8 @@ def code_features(
         The vectors x.
     alpha : float or array-like of shape (m,)
         The penalty of ‖y‖₁, for all queries or for each.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖². With alpha 0 the codes have no zeros.
     tol : float, default=1e-8
         As in `sparse_code`.
     max_rounds : int, default=100
@@ -187,8 +214,11 @@ def code_features(
         finite_block("queries", X, slice(0, len(X))),
     )
     alphas = per_query("alpha", alpha, len(X))
-    search = _Search(P, X, alphas, tol)
+    check_nonnegative("ridge", ridge)
+    search = _Search(P, X, alphas, float(ridge), tol)
     block = max(_LEAST_BLOCK, _BLOCK_BYTES // (8 * len(P)))
+    if search.dense:
+        run_blocks(search.start_dense, len(X), block, n_jobs)
     unsolved = np.arange(len(X))
     for number in range(max_rounds + 1):
         again = np.zeros(len(unsolved), bool)
@@ -212,6 +242,8 @@ def code_features(
         alphas,
         np.einsum("ij,ij->i", X, X),
         search.allowed,
+        search.ridge,
+        len(P),
     )
     warn_if_short(certificate, search.allowed, max_rounds, stacklevel=2)
     return codes, certificate

@@ -37,7 +37,7 @@ for offset in range(5):
 
 WINDOW, STEP = 24, 4
 describe = TextureCovariance(block=WINDOW, step=STEP)
-X = describe.transform([normal])[0]
+X = describe.transform([normal])
 learner = SPDDictionaryLearning(n_atoms=48, alpha=0.05, random_state=0).fit(X)
 
 # %%
@@ -46,7 +46,7 @@ learner = SPDDictionaryLearning(n_atoms=48, alpha=0.05, random_state=0).fit(X)
 # opposite sign; for a map we need it window by window, and :func:`~spdatoms.sparse_code` returns it
 # with the certificate.
 
-queries = describe.transform([tested])[0]
+queries = describe.transform([tested])
 _, certificate = sparse_code(
     learner.kernel_.gram_,
     learner.kernel_.cross(queries),

@@ -36,7 +36,7 @@ def covariances(image):
     """Return the covariances of the blocks of an image, at half the resolution if it is large."""
     grey = 255 * color.rgb2gray(image) if image.ndim == 3 else image.astype(float)
     small = grey[::2, ::2] if min(grey.shape) > 600 else grey
-    return TextureCovariance(block=32).transform([small])[0]
+    return TextureCovariance(block=32).transform([small])
 
 
 classes = [covariances(image) for image in photographs]

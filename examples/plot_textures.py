@@ -31,7 +31,7 @@ rng = np.random.default_rng(0)
 train = []
 for name in names:
     upper = photographs[name][: photographs[name].shape[0] // 2]
-    train.append(rng.choice(describe.transform([upper])[0], 8, replace=False))
+    train.append(rng.choice(describe.transform([upper]), 8, replace=False))
 X, y = np.concatenate(train), np.repeat(np.arange(3), 8)
 print(X.shape)
 
@@ -45,7 +45,7 @@ truth[np.hypot(row - height / 2, column - width / 2) < 85] = 2
 lower = np.stack([photographs[name][-height:, :width] for name in names])
 collage = np.take_along_axis(lower, truth[None], axis=0)[0]
 
-queries = describe.transform([collage])[0]
+queries = describe.transform([collage])
 small_truth = truth[WINDOW // 2 : -WINDOW // 2 + 1 : STEP, WINDOW // 2 : -WINDOW // 2 + 1 : STEP]
 sparse = SPDSparseClassifier(metric="stein").fit(X, y)
 nearest = SPDKNeighborsClassifier(metric="stein").fit(X, y)

@@ -6,6 +6,7 @@ and `SPDEstimator.check_queries`, and marks each method that has one result per 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -172,4 +173,10 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     if len(labels) != count:
         raise ValueError(f"X holds {count} matrices, but y {len(labels)} labels.")
     classes, indices = np.unique(labels, return_inverse=True)
+    if len(classes) == 1 and count > 1:
+        warnings.warn(
+            f"All {count} labels are {classes[0]!s}: a classifier that knows one class predicts "
+            "nothing else. Check y.",
+            stacklevel=3,
+        )
     return classes, indices

@@ -96,15 +96,53 @@ def test_joint_covariance_is_in_the_order_of_the_paper() -> None:
     np.testing.assert_allclose(C, np.cov(ordered, rowvar=False), rtol=1e-12)
 
 
-def test_regions_come_as_a_list() -> None:
+def test_regions_of_every_item_and_all_in_one_stack() -> None:
     images = [GREY, GREY[:32, :32]]
-    stacks = TextureCovariance(block=16, step=8).transform(images)
+    transformer = TextureCovariance(block=16, step=8)
+    stacks = transformer.transform_regions(images)
+    np.testing.assert_array_equal(transformer.transform(images), np.concatenate(stacks))
     assert [s.shape for s in stacks] == [(4 * 5, 5, 5), (3 * 3, 5, 5)]
     np.testing.assert_allclose(
         stacks[1], region_covariances(texture_features(images[1]), block=16, step=8), rtol=1e-12
     )
-    volumes = KinematicCovariance(block=(2, 16, 16), step=(1, 8, 16)).transform([VIDEO, VIDEO[:3]])
+    volumes = KinematicCovariance(block=(2, 16, 16), step=(1, 8, 16)).transform_regions(
+        [VIDEO, VIDEO[:3]]
+    )
     assert [v.shape for v in volumes] == [(3 * 2 * 2, 12, 12), (1 * 2 * 2, 12, 12)]
+
+
+@pytest.mark.parametrize("block", [None, 16])
+def test_one_kind_of_array_whatever_the_block_is(block) -> None:
+    for transformer in (TextureCovariance(block), FaceCovariance(block)):
+        matrices = transformer.transform([GREY, GREY])
+        assert isinstance(matrices, np.ndarray)
+        assert matrices.ndim == 3
+        assert [len(one) for one in transformer.transform_regions([GREY, GREY])] == [
+            len(matrices) // 2
+        ] * 2
+
+
+def test_images_may_be_paths_of_files(tmp_path) -> None:
+    from PIL import Image
+
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 30, 3), dtype=np.uint8)
+    path = tmp_path / "photo.png"
+    Image.fromarray(pixels).save(path)
+    grey = np.asarray(Image.fromarray(pixels).convert("L"))
+    np.testing.assert_array_equal(
+        TextureCovariance(None).transform([path, str(path)]),
+        TextureCovariance(None).transform([grey, grey]),
+    )
+    np.testing.assert_array_equal(
+        PersonCovariance().transform([path]), PersonCovariance().transform([pixels])
+    )
+    (tmp_path / "notes.txt").write_text("no image")
+    with pytest.raises(ValueError, match=r"X\[1\], the file .*notes.txt, is not an image"):
+        TextureCovariance(None).transform([path, tmp_path / "notes.txt"])
+    with pytest.raises(ValueError, match=r"X\[0\], the file .*cannot be read"):
+        TextureCovariance(None).transform([tmp_path / "absent.png"])
+    with pytest.raises(TypeError, match=r"for a single file use \[X\]"):
+        TextureCovariance().transform(path)
 
 
 def test_errors_name_the_item() -> None:
@@ -129,7 +167,7 @@ def test_errors_name_the_item() -> None:
     with pytest.raises(ValueError, match=r"X\[1\] has one frame only"):
         KinematicCovariance(None, None).transform([VIDEO, VIDEO[:1]])
     film = np.zeros((16, 32, 32))
-    assert len(KinematicCovariance().transform([film])[0]) == 1
+    assert len(KinematicCovariance().transform([film])) == 1
     with pytest.raises(
         ValueError,
         match=r"X\[1\] has 15×32×32 frames×height×width, but a block of 15×32×32 needs 16×32×32",

@@ -17,8 +17,15 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from spdatoms import SPDKMeans, SPDSparseCoder  # noqa: E402
-from spdatoms.plotting import AtomsDisplay, AtomUsageDisplay, CodesDisplay, LearningCurveDisplay  # noqa: E402
+from spdatoms import SPDKMeans, SPDSparseClassifier, SPDSparseCoder  # noqa: E402
+from spdatoms.classification import Explanation  # noqa: E402
+from spdatoms.plotting import (  # noqa: E402
+    AtomsDisplay,
+    AtomUsageDisplay,
+    CodesDisplay,
+    ExplanationDisplay,
+    LearningCurveDisplay,
+)
 from spdatoms.plotting._atoms import ellipse  # noqa: E402
 
 
@@ -44,6 +51,12 @@ def codes(m: int = 30, N: int = 12, seed: int = 0) -> np.ndarray:
     return np.where(rng.random((m, N)) < 0.2, rng.standard_normal((m, N)), 0.0)
 
 
+def explanation(*shares: float) -> Explanation:
+    count = len(shares)
+    labels = np.array(["a", "b"])[np.arange(count) % 2]
+    return Explanation(np.arange(count), np.array(shares), np.ones(count), labels, sum(shares))
+
+
 @pytest.mark.parametrize(
     "display",
     [
@@ -53,6 +66,8 @@ def codes(m: int = 30, N: int = 12, seed: int = 0) -> np.ndarray:
         AtomsDisplay(random_spd(5, 6)),
         CodesDisplay(codes()),
         AtomUsageDisplay([0.1, 0.5, 0.0]),
+        ExplanationDisplay(explanation(0.6, 0.3, -0.1)),
+        ExplanationDisplay(explanation(0.6, 0.3), images=[np.eye(8), np.ones((9, 4, 3))]),
     ],
     ids=lambda display: type(display).__name__,
 )
@@ -183,3 +198,24 @@ def test_bad_input():
 def test_matplotlib_is_imported_late():
     check = "import sys, spdatoms.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+def test_explanation_shows_the_largest_shares_and_pales_other_classes():
+    display = ExplanationDisplay(explanation(0.5, 0.2, 0.1, 0.05, -0.02), max_atoms=3).plot()
+    np.testing.assert_allclose([bar.get_width() for bar in display.bars_], [50.0, 20.0, 10.0])
+    colours = [bar.get_facecolor() for bar in display.bars_]
+    assert colours[0] == colours[2] != colours[1]
+    assert display.ax_.get_title() == "83 % explained by 5 atoms, 3 shown"
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
+        "a  #0",
+        "b  #1",
+        "a  #2",
+    ]
+
+
+def test_explanation_of_a_classifier_and_of_nothing():
+    X = random_spd(10, 3)
+    classifier = SPDSparseClassifier().fit(X, np.arange(10) % 2)
+    display = ExplanationDisplay.from_estimator(classifier, X[4], color="k")
+    assert "#4" in display.ax_.get_yticklabels()[0].get_text()
+    assert len(ExplanationDisplay(explanation()).plot().bars_) == 0

@@ -19,6 +19,7 @@ from spdatoms._utils.checks import check_choice
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.classification.explanation import Explanation
 from spdatoms.classification.scores import RULES, scores_of_codes
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
@@ -300,6 +301,21 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             The scores of the classes; of two classes the second score minus the first.
         """
         return self._fitted().decision_function(X)
+
+    def explain(self, X: ArrayLike) -> list[Explanation]:
+        """Return which training matrices explain each matrix, as `SPDSparseClassifier` does.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        list of Explanation
+            For each matrix the training matrices of its code, with their shares.
+        """
+        return self._fitted().explain(X)
 
     def _fitted(self) -> SPDSparseClassifier:
         check_is_fitted(self)

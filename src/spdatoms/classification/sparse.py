@@ -19,6 +19,7 @@ from spdatoms._utils.checks import check_alpha, check_beta, check_choice
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import check_landmarks, features_of, landmark_space
+from spdatoms.classification.explanation import Explanation, explain_queries
 from spdatoms.classification.scores import (
     RULES,
     scores_of_codes,
@@ -266,6 +267,23 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         probabilities = shares / np.where(total > 0, total, 1.0)
         probabilities[by_distance] = softmax(scores[by_distance] * self._distance_scale())
         return probabilities
+
+    def explain(self, X: ArrayLike) -> list[Explanation]:
+        """Return which atoms explain each matrix, with their shares.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        list of Explanation
+            For each matrix the atoms of its code, which are training matrices unless
+            ``n_atoms_per_class`` is set: their indices, labels, weights and shares.
+        """
+        X = self.check_queries(X)
+        return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, self.n_jobs)]
 
     def _scores(self, X: FloatArray) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the scores of the classes, and which queries have an all-zero code."""

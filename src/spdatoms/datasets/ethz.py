@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._images import image_files, read_colour
+from spdatoms._utils.images import image_files, read_colour
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 

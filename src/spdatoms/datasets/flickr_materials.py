@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.datasets._images import image_files, read_colour, read_mask
+from spdatoms._utils.images import image_files, read_colour, read_mask
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 

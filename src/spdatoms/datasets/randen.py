@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.archives import read_npz
+from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._images import image_files, read_grey
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, encode
 

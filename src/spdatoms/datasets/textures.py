@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.images import read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._images import read_grey
 from spdatoms.datasets.dataset import Dataset, encode
 
 PHOTOGRAPHS = ("brick", "coins", "grass", "gravel", "page", "text")

@@ -4,8 +4,8 @@ Functions named ``…_features`` return the features of one image or video; `reg
 the covariances of any stack of features; classes named ``…Covariance`` are transformers of scikit-learn
 that do both. Gabor wavelets, SIFT and optical flow need ``pip install 'spdatoms[vision]'``.
 
-Each item of X is described by itself. If an item has one region, `transform` returns an array
-(m, n, n); if it has several, a list with an array (n_regions, n, n) for every item.
+Each item of X is described by itself, and `transform` returns an array (m, n, n). Classes with windows
+also have ``transform_regions``, which returns a list with an array (n_regions, n, n) for every item.
 """
 
 from spdatoms.descriptors.gabor import face_features, gabor_bank, gabor_magnitudes

@@ -55,20 +55,25 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : sequence of array-like
-            The items, see the class.
+            The items, see the class. Images may also be the paths of files.
 
         Returns
         -------
-        ndarray of shape (m, n, n), or list of ndarray of shape (n_regions, n, n)
-            A list, with one array per item, if an item has several regions.
+        ndarray of shape (m, n, n)
+            One matrix per item, or one per region, in the order of the items.
         """
+        return np.concatenate(self._described(X))
+
+    def _described(self, X: Any) -> list[FloatArray]:
+        """Return the matrices of every item, each of shape (n_regions, n, n)."""
         self._check_parameters()
         items = check.as_items(X, self._what, self._ndim)
         described: list[FloatArray] = [np.empty(0)] * len(items)
 
         def describe(part: slice) -> None:
             for i in range(part.start, part.stop):
-                described[i] = self._describe(items[i], f"X[{i}]")
+                matrices = self._describe(items[i], f"X[{i}]")
+                described[i] = matrices.reshape(-1, *matrices.shape[-2:])
 
         run_blocks(describe, len(items), 1, self.n_jobs)
         for i, matrices in enumerate(described):
@@ -77,10 +82,7 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
                     f"X[{i}] gives matrices of size {matrices.shape[-1]}, but X[0] of size "
                     f"{described[0].shape[-1]}: {self._advice}."
                 )
-        return self._gathered(described)
-
-    def _gathered(self, described: list[FloatArray]) -> Any:
-        return np.stack(described)
+        return described
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -88,7 +90,7 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _describe(self, item: Any, name: str) -> FloatArray:
-        """Return the descriptor of one item, which errors call ``name``."""
+        """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
 
 class RegionDescriptor(Descriptor):
@@ -122,8 +124,20 @@ class RegionDescriptor(Descriptor):
         stack = self._features(item, name)
         return window_covariances(stack, name, self.block, self.step, self.mean, self.ridge)
 
-    def _gathered(self, described: list[FloatArray]) -> Any:
-        return np.concatenate(described) if self.block is None else described
+    def transform_regions(self, X: Any) -> list[FloatArray]:
+        """Return the covariances of the regions of every item of X by themselves.
+
+        Parameters
+        ----------
+        X : sequence of array-like
+            The items, see the class.
+
+        Returns
+        -------
+        list of ndarray of shape (n_regions, n, n)
+            One array per item, with its regions in reading order. `transform` puts them in one stack.
+        """
+        return self._described(X)
 
     @abstractmethod
     def _features(self, item: Any, name: str) -> FloatArray:

@@ -15,9 +15,8 @@ from spdatoms.descriptors.pixels import person, texture
 class RegionCovariance(RegionDescriptor):
     """C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
 
-    Without `block` an image has one covariance, and `transform` returns an array (n_images, n, n),
-    ready for a classifier. With it, `transform` returns a list, since images may differ in size, with
-    an array (n_regions, n, n) for every image; ``np.concatenate`` puts them in one stack.
+    `transform` returns an array (m, n, n): without `block` one matrix per image, with it one per window,
+    image by image. ``transform_regions`` returns the windows of every image by themselves.
 
     Parameters
     ----------
@@ -76,9 +75,9 @@ class RegionCovariance(RegionDescriptor):
 class TextureCovariance(RegionDescriptor):
     """5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
 
-    `transform` returns a list with an array (n_regions, 5, 5), in reading order, for every image;
-    ``np.concatenate`` puts them in one stack. With ``block=None`` every image is one region, and it
-    returns an array (n_images, 5, 5).
+    `transform` returns an array (m, 5, 5) with one matrix per block, in reading order, image by image;
+    with ``block=None`` one per image. ``transform_regions`` returns the blocks of every image by
+    themselves. Images may be arrays or paths of files; colours are then turned to grey.
 
     Parameters
     ----------
@@ -98,7 +97,7 @@ class TextureCovariance(RegionDescriptor):
     >>> import numpy as np
     >>> from spdatoms.descriptors import TextureCovariance
     >>> images = np.random.default_rng(0).random((2, 256, 256))
-    >>> np.concatenate(TextureCovariance(block=32).transform(images)).shape
+    >>> TextureCovariance(block=32).transform(images).shape
     (128, 5, 5)
     """
 
@@ -121,8 +120,8 @@ class TextureCovariance(RegionDescriptor):
 class FaceCovariance(RegionDescriptor):
     """The 43×43 covariance of intensity, position and 40 Gabor magnitudes of grey images of faces.
 
-    `transform` returns an array (n_images, 43, 43); with `block`, a list with an array
-    (n_regions, 43, 43) for every image. The features are those of `face_features`.
+    `transform` returns an array (m, 43, 43): one matrix per image, or per window with `block`. The
+    features are those of `face_features`. Images may be arrays or paths of files.
 
     Parameters
     ----------
@@ -154,9 +153,9 @@ class FaceCovariance(RegionDescriptor):
 class PersonCovariance(RegionDescriptor):
     """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
 
-    `transform` returns an array (n_images, 17, 17); with `block`, a list with an array
-    (n_regions, 17, 17) for every image. The features are those of `person_features`; images of the paper
-    have 64×32 pixels.
+    `transform` returns an array (m, 17, 17): one matrix per image, or per window with `block`. The
+    features are those of `person_features`; images of the paper have 64×32 pixels. Images may be arrays or
+    paths of files.
 
     Parameters
     ----------

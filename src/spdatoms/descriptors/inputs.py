@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils.images import read_colour, read_luminance
 from spdatoms._utils.typing import FloatArray
 
 
@@ -18,7 +21,9 @@ def as_items(X: Any, what: str, ndim: int) -> Sequence[Any]:
         raise ValueError(
             f"X must hold several {what}, got one array of shape {X.shape}: for a single one use [X]."
         )
-    if isinstance(X, str) or not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
+    if isinstance(X, str | PathLike):
+        raise TypeError(f"X must be a list of {what}, got a path: for a single file use [X].")
+    if not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(f"X must be a list or an array of {what}, got {type(X).__name__}.")
     if len(X) == 0:
         raise ValueError(f"X is empty: it holds no {what}.")
@@ -42,9 +47,18 @@ def as_real(array: ArrayLike, name: str) -> FloatArray:
     return values
 
 
-def grey_image(image: ArrayLike, name: str) -> FloatArray:
-    """Return a checked grey image (height, width)."""
+def grey_image(image: Any, name: str) -> FloatArray:
+    """Return a checked grey image (height, width), which may be the path of a file."""
+    if isinstance(image, str | PathLike):
+        image = _read(read_luminance, image, name)
     return _grey(image, name, "image (height, width)", 2)
+
+
+def _read(read: Callable[[Path], Any], path: str | PathLike[str], name: str) -> Any:
+    try:
+        return read(Path(path))
+    except ValueError as error:
+        raise ValueError(f"{name}, the file {fspath(path)}, {error}.") from error
 
 
 def _grey(array: ArrayLike, name: str, what: str, ndim: int) -> FloatArray:
@@ -60,8 +74,10 @@ def _grey(array: ArrayLike, name: str, what: str, ndim: int) -> FloatArray:
     return values
 
 
-def colour_image(image: ArrayLike, name: str) -> FloatArray:
-    """Return a checked colour image (height, width, 3)."""
+def colour_image(image: Any, name: str) -> FloatArray:
+    """Return a checked colour image (height, width, 3), which may be the path of a file."""
+    if isinstance(image, str | PathLike):
+        image = _read(read_colour, image, name)
     values = as_real(image, name)
     if values.ndim == 2:
         raise ValueError(

@@ -101,10 +101,9 @@ def _derivative(field: FloatArray, axis: int) -> FloatArray:
 class KinematicCovariance(RegionDescriptor):
     """12×12 covariances of the kinematic features over space-time volumes of grey videos.
 
-    `transform` returns a list, since videos differ in length, with an array (n_volumes, 12, 12) for every
-    video; ``np.concatenate`` puts them in one stack. With ``block=None`` every video is one volume, and
-    it returns an array (n_videos, 12, 12). The features are those of `kinematic_features`, for one frame
-    less than the video has.
+    `transform` returns an array (m, 12, 12) with one matrix per volume, video by video; with ``block=None``
+    one per video. ``transform_regions`` returns the volumes of every video by themselves. The features are
+    those of `kinematic_features`, for one frame less than the video has.
 
     Parameters
     ----------
@@ -124,8 +123,8 @@ class KinematicCovariance(RegionDescriptor):
     >>> import numpy as np
     >>> from spdatoms.descriptors import KinematicCovariance
     >>> video = np.random.default_rng(0).random((24, 64, 64))
-    >>> [volumes.shape for volumes in KinematicCovariance().transform([video])]
-    [(50, 12, 12)]
+    >>> KinematicCovariance().transform([video]).shape
+    (50, 12, 12)
     """
 
     _what, _ndim, _axes = "grey videos (frames, height, width)", 3, 3

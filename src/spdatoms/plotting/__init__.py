@@ -9,6 +9,7 @@ from spdatoms.plotting._atoms import AtomsDisplay
 from spdatoms.plotting._codes import CodesDisplay
 from spdatoms.plotting._comparison import ComparisonDisplay
 from spdatoms.plotting._curves import AccuracyBySizeDisplay, CMCDisplay
+from spdatoms.plotting._explanation import ExplanationDisplay
 from spdatoms.plotting._learning_curve import LearningCurveDisplay
 from spdatoms.plotting._path import RegularisationPathDisplay
 from spdatoms.plotting._usage import AtomUsageDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "CMCDisplay",
     "CodesDisplay",
     "ComparisonDisplay",
+    "ExplanationDisplay",
     "LearningCurveDisplay",
     "RegularisationPathDisplay",
 ]

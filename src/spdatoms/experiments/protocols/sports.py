@@ -136,8 +136,7 @@ def volume_covariances(film: Array) -> Array:
     grey = import_extra("skimage.color", extra="vision").rgb2gray(film)
     frames = min(_BLOCK[0], len(grey) - 1)
     descriptor = KinematicCovariance(block=(frames, *_BLOCK[1:]), step=_STEP)
-    (volumes,) = descriptor.fit_transform([grey])
-    return np.asarray(volumes)
+    return np.asarray(descriptor.fit_transform([grey]))
 
 
 def _pooled(metric: str) -> Any:

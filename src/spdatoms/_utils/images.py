@@ -45,6 +45,11 @@ def read_grey(path: Path, size: tuple[int, int] | None = None) -> NDArray[np.uin
     return np.asarray(_resized(image.convert("L"), size))
 
 
+def read_luminance(path: Path) -> NDArray[np.uint8]:
+    """Return an image as (height, width), with the luminance of colours."""
+    return np.asarray(_decoded(path).convert("L"))
+
+
 def read_mask(path: Path) -> NDArray[np.bool_]:
     """Return which pixels of a mask are bright, refusing a mask without bright pixels."""
     mask = np.asarray(_decoded(path).convert("L")) > 127

@@ -1,0 +1,149 @@
+"""Which training matrices a query is made of: bars of their shares, with pictures if there are any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.extras import import_extra
+from spdatoms.plotting._display import INK, PALE, Display, without_frame
+
+
+class ExplanationDisplay(Display):
+    """The shares of a query that the atoms of its code explain, the largest first.
+
+    Bars are dark for atoms of the class with the largest share, and pale for atoms of others.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What ``SPDSparseClassifier.explain`` returns for one matrix.
+    images : sequence of array-like, default=None
+        A picture of each atom, to be shown beside its bar: the images that the training matrices were
+        made of, for example.
+    max_atoms : int, default=8
+        The greatest number of atoms to show.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+        The bars, from top to bottom.
+    ax_ : matplotlib Axes
+        The axes with the bars.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDSparseClassifier
+    >>> from spdatoms.plotting import ExplanationDisplay
+    >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
+    >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
+    >>> display = ExplanationDisplay.from_estimator(classifier, 1.5 * X[0])
+    >>> display.ax_.get_title()
+    '99 % explained by 2 atoms'
+    """
+
+    def __init__(
+        self,
+        explanation: Any,
+        *,
+        images: Sequence[ArrayLike] | None = None,
+        max_atoms: int = 8,
+    ) -> None:
+        self.explanation = explanation
+        self.images = images
+        self.max_atoms = max_atoms
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        x: ArrayLike,
+        *,
+        images: Sequence[ArrayLike] | None = None,
+        max_atoms: int = 8,
+        ax: Any | None = None,
+        **kwargs: Any,
+    ) -> ExplanationDisplay:
+        """Draw which atoms of a classifier explain one matrix.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted `spdatoms.SPDSparseClassifier` or `spdatoms.SPDSparseClassifierCV`.
+        x : array-like of shape (n, n)
+            The SPD matrix to explain.
+        images : sequence of array-like, default=None
+            A picture of each atom.
+        max_atoms : int, default=8
+            The greatest number of atoms to show.
+        ax : matplotlib Axes, default=None
+            Where to draw; without it a new figure is made.
+        **kwargs : dict
+            Passed to matplotlib's ``barh``.
+
+        Returns
+        -------
+        ExplanationDisplay
+        """
+        [explanation] = estimator.explain(np.asarray(x)[None])
+        return cls(explanation, images=images, max_atoms=max_atoms).plot(ax, **kwargs)
+
+    def plot(self, ax: Any | None = None, **kwargs: Any) -> ExplanationDisplay:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; without it a new figure is made.
+        **kwargs : dict
+            Passed to matplotlib's ``barh``.
+
+        Returns
+        -------
+        ExplanationDisplay
+        """
+        found = self.explanation
+        count = min(len(found.atoms), self.max_atoms)
+        ax = self._use_axes(ax, size=(6.4, max(1.6, 0.45 * count + 1.0)))
+        shares, labels, rows = 100 * found.shares[:count], found.labels[:count], np.arange(count)
+        best = max(set(found.labels.tolist()), key=found.share_of, default=None)
+        style = {"color": np.where(labels == best, INK, PALE), "height": 0.7}
+        self.bars_ = ax.barh(rows, shares, **style | kwargs)
+        ax.bar_label(self.bars_, [f"{share:.0f} %" for share in shares], padding=3, fontsize=9)
+        names = [f"{label}  #{i}" for label, i in zip(labels, found.atoms[:count], strict=True)]
+        ax.set_yticks(rows, names)
+        ax.set_ylim(max(count, 1) - 0.5, -0.5)
+        ax.tick_params(axis="y", length=0, pad=3 if self.images is None else 34)
+        ax.margins(x=0.12)
+        ax.axvline(0.0, color="0.4", linewidth=0.8)
+        explained, total = 100 * found.explained, len(found.atoms)
+        shown = f", {count} shown" if count < total else ""
+        ax.set_title(f"{explained:.0f} % explained by {total} atoms{shown}", fontsize=10)
+        ax.set_xlabel("share of the query (%)")
+        without_frame(ax)
+        self._show_images(ax, found.atoms[:count])
+        return self
+
+    def _show_images(self, ax: Any, atoms: Any) -> None:
+        """Put the picture of each atom between its name and its bar."""
+        if self.images is None:
+            return
+        offsets = import_extra("matplotlib.offsetbox", extra="plot")
+        for row, atom in enumerate(atoms):
+            picture = np.asarray(self.images[int(atom)])
+            small = offsets.OffsetImage(picture, zoom=24.0 / max(picture.shape[:2]), cmap="gray")
+            place = offsets.AnnotationBbox(
+                small,
+                (0.0, row),
+                xybox=(-17.0, 0.0),
+                xycoords=ax.get_yaxis_transform(),
+                boxcoords="offset points",
+                frameon=False,
+            )
+            ax.add_artist(place)

@@ -20,7 +20,8 @@ def one_line_errors() -> Iterator[None]:
     """Print expected errors and all warnings as one line each on stderr.
 
     The package raises `ValueError`, `TypeError`, `OSError` and `ImportError` for wrong input: they end
-    the program with the code 1. Any other error is a bug and keeps its traceback.
+    the program with the code 1, as a lack of memory does. Any other error is a bug and keeps its
+    traceback.
     """
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
@@ -30,6 +31,9 @@ def one_line_errors() -> Iterator[None]:
             raise  # nobody reads the output any more
         except (ValueError, TypeError, OSError, ImportError) as error:
             say(f"error: {_sentence(error)}")
+            raise typer.Exit(WRONG_DATA) from error
+        except MemoryError as error:
+            say(f"error: there is not enough memory: {error or 'use fewer or smaller matrices'}")
             raise typer.Exit(WRONG_DATA) from error
         except KeyboardInterrupt:
             say("interrupted")

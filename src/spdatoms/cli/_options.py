@@ -43,20 +43,11 @@ def number_or_auto(text: str) -> float | str:
 
 
 def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a check that a file can be written, to be made before anything is computed.
-
-    Without suffixes any name is accepted.
-    """
+    """Return a check of the ending of a name; without suffixes any name is accepted."""
 
     def check(path: Path | None) -> Path | None:
-        if path is None:
-            return None
-        if suffixes and path.suffix.lower() not in suffixes:
+        if path is not None and suffixes and path.suffix.lower() not in suffixes:
             raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
-        if path.is_dir():
-            raise typer.BadParameter(f"{path} is a folder")
-        if not path.parent.is_dir():
-            raise typer.BadParameter(f"the folder {path.parent} does not exist")
         return path
 
     return check

@@ -30,13 +30,18 @@ def show_table(
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    cells = [tuple(map(str, row)) for row in rows]
+    # As `Text`, because in plain strings rich takes what stands in brackets for markup.
+    cells = [tuple(Text(str(cell)) for cell in row) for row in rows]
     table = Table(
-        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, show_header=bool(header)
+        title=Text(title, style="table.title") if title else None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_header=bool(header),
     )
     for column in header or [""] * max(map(len, cells), default=1):
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(column), overflow="fold")
     for row in cells:
         table.add_row(*row)
     Console(stderr=stderr).print(table)

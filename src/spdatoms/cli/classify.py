@@ -23,6 +23,7 @@ from spdatoms.cli._options import (
     output,
     refuse_beside_model,
 )
+from spdatoms.cli._outputs import ForceOption, check_outputs
 
 #: Options that a trained model does not take.
 _METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "seed")
@@ -88,6 +89,7 @@ def classify(
             rich_help_panel="The method",
         ),
     ] = False,
+    force: ForceOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     verbose: VerboseOption = False,
@@ -107,6 +109,8 @@ def classify(
     if model is not None:
         refuse_beside_model(context, "train_labels", *_METHOD)
     _check_method(metric, atoms_per_class, choose)
+    reads = [train, train_labels, test, test_labels, model]
+    check_outputs(reads, [out, save_model], force=force)
     from spdatoms.cli._arrays import read_labels, read_matrices
     from spdatoms.cli._models import load_model
     from spdatoms.cli._show import in_blocks

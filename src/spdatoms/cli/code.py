@@ -20,6 +20,7 @@ from spdatoms.cli._options import (
     output,
     refuse_beside_model,
 )
+from spdatoms.cli._outputs import ForceOption, check_outputs
 
 
 def code(
@@ -45,6 +46,7 @@ def code(
     positive: Annotated[
         bool, typer.Option("--positive", help="Ask for y ≥ 0.", rich_help_panel="The method")
     ] = False,
+    force: ForceOption = False,
     jobs: JobsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
@@ -61,6 +63,7 @@ def code(
         raise typer.BadParameter("give either --model or --atoms")
     if model is not None:
         refuse_beside_model(context, "atoms_key", "metric", "beta", "alpha", "positive")
+    check_outputs([matrices, model, atoms], [out], force=force)
     from spdatoms.cli._arrays import read_matrices, write_arrays
     from spdatoms.cli._models import load_model
     from spdatoms.cli._show import counted, in_blocks, show_table

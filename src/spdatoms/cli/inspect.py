@@ -12,6 +12,7 @@ import typer
 
 from spdatoms._utils.typing import Array
 from spdatoms.cli._options import KeyOption, MatricesArgument, output
+from spdatoms.cli._outputs import ForceOption, check_outputs
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
@@ -42,6 +43,7 @@ def inspect(
             names=("--repaired",),
         ),
     ] = None,
+    force: ForceOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 
@@ -53,7 +55,8 @@ def inspect(
       spdatoms inspect subject1.mat --key covariances
       spdatoms inspect X.npy --repaired X_spd.npy
     """
-    from spdatoms.cli._arrays import read_matrices
+    check_outputs([matrices], [repaired], force=force)
+    from spdatoms.cli._arrays import read_matrices, write_arrays
     from spdatoms.cli._show import show_table
     from spdatoms.geometry.validation import as_float
 
@@ -73,7 +76,7 @@ def inspect(
         title = f"exp(−β·d) of {len(part)} matrices"
         show_table(_kernels(np.asarray(X[part])), header=header, title=title)
     if repaired is not None:
-        np.save(repaired, repair(np.asarray(X), unfit, matrices.name))
+        write_arrays(repaired, {"matrices": repair(np.asarray(X), unfit, matrices.name)})
         typer.echo(f"Repaired matrices: {repaired}")
     elif unfit:
         raise typer.Exit(1)

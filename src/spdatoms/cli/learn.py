@@ -20,6 +20,7 @@ from spdatoms.cli._options import (
     VerboseOption,
     output,
 )
+from spdatoms.cli._outputs import ForceOption, check_outputs
 
 
 class Init(StrEnum):
@@ -69,6 +70,7 @@ def learn(
             rich_help_panel="The run",
         ),
     ] = None,
+    force: ForceOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Learn a dictionary of atoms from matrices.
@@ -79,6 +81,9 @@ def learn(
       spdatoms learn data.mat --key covs --metric jeffrey --out atoms.npy
       spdatoms learn X.npy --iterations 500 --checkpoint run.ckpt --out m.spdatoms
     """
+    check_outputs([matrices, checkpoint], [out], force=force)
+    if checkpoint is not None:  # it goes on from one that exists
+        check_outputs([matrices], [checkpoint], force=True)
     from spdatoms.cli._arrays import read_matrices, write_arrays
     from spdatoms.cli._show import counted, show_table
     from spdatoms.dictionary import SPDDictionaryLearning

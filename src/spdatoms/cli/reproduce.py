@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spdatoms.cli._options import JobsOption, SeedOption, output
+from spdatoms.cli._outputs import ForceOption, check_folder, check_outputs
 
 if TYPE_CHECKING:
     from spdatoms.experiments import Experiment, Results
@@ -73,18 +74,20 @@ def reproduce(
     markdown: Annotated[
         Path | None, output("A file for the tables in Markdown.", names=("--markdown",))
     ] = None,
+    force: ForceOption = False,
     list_all: Annotated[
         bool, typer.Option("--list", help="List the experiments, their data and methods.")
     ] = False,
 ) -> None:
     """Run an experiment of the paper and print its table with the published figures."""
-    from spdatoms.experiments import EXPERIMENTS, NoDataError, get_experiment
+    from spdatoms.experiments import EXPERIMENTS, RESULTS_FILE, NoDataError, get_experiment
     from spdatoms.experiments.experiment import UnknownNameError
     from spdatoms.experiments.reporting import record, write_folder
 
     if list_all or experiment is None:
         _list_experiments()
         return
+    check_outputs([], [markdown], force=force)
     options: dict[str, Any] = {
         "methods": _names(methods),
         "parts": _names(parts),
@@ -99,6 +102,8 @@ def reproduce(
     entries = []
     for name in EXPERIMENTS if everything else (experiment,):
         folder = out / name if out is not None and everything else out
+        if folder is not None:
+            check_folder(folder, data, RESULTS_FILE, force=force)
         try:
             chosen = get_experiment(name)
             if everything and data is not None:
@@ -163,15 +168,15 @@ def _print(experiment: Experiment, results: Results) -> None:
     from spdatoms.experiments.reporting import narrow, remarks, tables, to_rich
 
     console = Console()
-    console.print(experiment.protocol, highlight=False)
+    console.print(experiment.protocol, highlight=False, markup=False)
     note = experiment.embedded if results.settings["data"] == "embedded" else experiment.caveat
     if note:
-        console.print(note, style="dim", highlight=False)
+        console.print(note, style="dim", highlight=False, markup=False)
     for table in tables(experiment, results) if results.rows else ():
         for part in narrow(table, console.width):
             console.print(to_rich(part))
     for remark in remarks(experiment, results):
-        console.print(remark, style="dim", highlight=False)
+        console.print(remark, style="dim", highlight=False, markup=False)
     console.print(f"{results.settings['seconds']:.1f} seconds of fits and predictions.")
 
 

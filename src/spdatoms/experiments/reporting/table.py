@@ -112,9 +112,13 @@ def to_rich(table: Table) -> Any:
     rich.table.Table
     """
     rich_table = import_extra("rich.table", extra="cli").Table
-    shown = rich_table(title=table.title, title_justify="left", highlight=False)
+    # In plain strings rich takes what stands in brackets for markup, and names come from files.
+    text = import_extra("rich.text", extra="cli").Text
+    title = text(table.title, style="table.title") if table.title else None
+    shown = rich_table(title=title, title_justify="left", highlight=False)
     for i, name in enumerate(table.header):
-        shown.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
+        shown.add_column(text(name), justify="left" if i == 0 else "right", no_wrap=i > 0)
     for line in table.lines:
-        shown.add_row(*line.cells, style=None if line.kind == MEASURED else "dim italic")
+        style = None if line.kind == MEASURED else "dim italic"
+        shown.add_row(*map(text, line.cells), style=style)
     return shown

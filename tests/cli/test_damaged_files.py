@@ -1,0 +1,145 @@
+"""No file ends in a traceback, crashes the command or keeps it waiting; text of users is no markup."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from _commands import run, two_classes
+from spdatoms._utils import archives
+from spdatoms._utils.archives import read_mat
+from spdatoms.cli._arrays import read_labels, read_matrices
+
+
+def npy(header: str, content: bytes = b"") -> bytes:
+    text = header.encode("latin1") + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 3",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999, 99999, 99999)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-3, 3, 3)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (1, 3, 3)}",
+        "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f8', 'fortran_order': 5, 'shape': (1, 1, 1)}",
+        "{'descr': '<M8[s]', 'fortran_order': False, 'shape': (1, 1, 1)}",
+        "{'descr': '<U2', 'fortran_order': False, 'shape': (1, 1, 1)}",
+        "('''",
+        "\\\x00",
+        "[" * 300,
+    ],
+)
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_misleading_headers(tmp_path, header, suffix):
+    path = tmp_path / f"x{suffix}"
+    content = npy(header, bytes(64))
+    if suffix == ".npz":
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            archive.writestr("X.npy", content)
+        content = stream.getvalue()
+    path.write_bytes(content)
+    for command in (("inspect", path), ("learn", path, "--out", tmp_path / "m.spdatoms")):
+        said = run(*command, code=1)
+        assert said.startswith(f"error: {path}: ")
+
+
+def mutated(content: bytes, changes: list[tuple[int, int]], cut: int | None) -> bytes:
+    changed = bytearray(content)
+    for place, value in changes:
+        changed[place % len(changed)] = value
+    return bytes(changed[:cut])
+
+
+def refusal(read: Callable[[], object]) -> str:
+    """Return the sentence of a refusal, or nothing."""
+    try:
+        read()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+changes = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), min_size=1, max_size=4)
+cuts = st.none() | st.integers(0, 300)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    X, y = two_classes(m=4)
+    np.save(folder / "X.npy", X)
+    np.savez_compressed(folder / "X.npz", X=X, y=y)
+    (folder / "y.csv").write_text("id,label\n" + "".join(f"{i},{c}\n" for i, c in enumerate(y)))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["X.npy", "X.npz", "y.csv"])
+@given(changes=changes, cut=cuts)
+@settings(max_examples=150, deadline=None)
+def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
+    path = whole / f"mutated{name[1:]}"
+    path.write_bytes(mutated((whole / name).read_bytes(), changes, cut))
+    for read in (lambda: read_matrices(path), lambda: read_labels(path, "label", 4)):
+        said = refusal(read)
+        assert not said or said.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "made its reader crash"),
+        ("while True: pass", "could not be read in 0 seconds"),
+        ("import sys; sys.exit('is not what it seems')", "is not what it seems"),
+    ],
+)
+def test_the_reader_of_matlab_files_may_crash_or_hang(tmp_path, monkeypatch, program, words):
+    (tmp_path / "child.py").write_text(program)
+    (tmp_path / "x.mat").write_bytes(b"MATLAB 5.0")
+    monkeypatch.setattr(archives.mat_child, "__file__", str(tmp_path / "child.py"))
+    if "while" in program:
+        monkeypatch.setattr(archives, "_PATIENCE", 0.1)
+    said = run("inspect", tmp_path / "x.mat", code=1)
+    assert said.startswith(f"error: {tmp_path / 'x.mat'}: ")
+    assert words in said
+
+
+def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
+    names = np.array(["left", "right"], dtype=object)
+    variables = {"s": {"a": 1}, "X": np.eye(2), "names": names, "deep": [[{"b": 2}]]}
+    scipy.io.savemat(tmp_path / "x.mat", variables)
+    arrays = read_mat(tmp_path / "x.mat")
+    assert sorted(arrays) == ["X", "names"]
+    assert [cell.item() for cell in arrays["names"].flat] == ["left", "right"]
+
+
+@pytest.mark.parametrize("text", ["[/b]", "[red]", "[link=x]", "\\[", "[", "](", "é\u202e"])
+def test_text_of_users_is_no_markup(files, text):
+    folder = files / f"of {text.replace('/', ' ')}"
+    folder.mkdir()
+    labels = folder / "y.csv"
+    labels.write_text("\n".join(["label", *[text] * 20, *["other"] * 20]), encoding="utf-8")
+    train = ("--train", files / "X.npy", "--train-labels", labels)
+    test = ("--test", files / "Z.npy", "--test-labels", labels)
+    assert f"{text} 20 " in run("classify", *train, *test)
+    (folder / "X.npy").write_bytes((files / "X.npy").read_bytes())
+    assert "40 of 4×4" in run("inspect", folder / "X.npy")
+
+
+def test_labels_that_are_no_text(files):
+    for content in (b"\xff\xfea\x00\n", b"a\x00b\n", b'"' + b"x" * 200_000):
+        (files / "bad.csv").write_bytes(content)
+        train = ("--train", files / "X.npy", "--train-labels", files / "bad.csv")
+        said = run("classify", *train, "--test", files / "Z.npy", code=1)
+        assert said.startswith(f"error: {files / 'bad.csv'}: ")

@@ -41,12 +41,12 @@ def check_outputs(
 
 def check_place(path: Path) -> None:
     """Refuse a path at which no file can be made: tried, because permissions do not tell the whole story."""
-    trial = path.with_name(_part(path))
     try:
         if path.is_dir():
             raise typer.BadParameter(f"{path} is a folder")
         if not path.parent.is_dir():
             raise typer.BadParameter(f"the folder {path.parent} does not exist")
+        trial = path.with_name(_part(path))
         trial.touch(exist_ok=False)
         trial.unlink()
     except OSError as error:

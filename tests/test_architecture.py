@@ -174,3 +174,15 @@ def test_floats_are_defined_once() -> None:
         if isinstance(target, ast.Name) and target.id == "Floats"
     ]
     assert definitions == ["spdatoms._utils.typing"]
+
+
+def test_no_compiled_loop_waits_for_a_comparison() -> None:
+    """Comparisons with a NaN are false, and a loop in compiled code cannot be interrupted."""
+    endless = [
+        f"{name}, line {node.lineno}"
+        for name, tree in modules().items()
+        if name.startswith("spdatoms._compiled")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.While)
+    ]
+    assert not endless, f"write for … in range with a break: {endless}"

@@ -89,8 +89,10 @@ GRAM, CROSS = gaussian_problem(5, 4)
         ({"init": np.zeros((4, 6))}, "init must have the shape"),
         ({"init": np.full((4, 5), np.nan)}, "init contains NaN"),
         ({"tol": 0.0}, "tol must be positive"),
-        ({"tol": np.nan}, "tol must be positive"),
-        ({"max_rounds": -1}, "max_rounds must not be negative"),
+        ({"tol": np.nan}, "tol must be a finite number"),
+        ({"tol": "x"}, "tol must be a finite number"),
+        ({"max_rounds": -1}, "max_rounds must be an integer ≥ 0"),
+        ({"max_rounds": np.nan}, "max_rounds must be an integer ≥ 0"),
         ({"n_jobs": 0}, "n_jobs must not be 0"),
     ],
 )

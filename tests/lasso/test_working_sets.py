@@ -132,6 +132,15 @@ def test_threads_and_other_queries_do_not_change_a_code(small_steps):
     np.testing.assert_allclose(code_features(P, X[4:5], 0.05)[0].toarray(), codes[4:5], atol=1e-9)
 
 
+@pytest.mark.parametrize(("alpha", "ridge"), [(0.05, 0.0), (0.0, 0.1)])
+def test_a_code_is_the_same_to_the_last_bit_whatever_the_other_queries(alpha, ridge):
+    P, X = vectors(300, 100)
+    codes = code_features(P, X, alpha, ridge=ridge)[0].toarray()
+    for part in (slice(0, 1), slice(0, 70), slice(62, 67), slice(None, None, -3)):
+        some = code_features(P, X[part], alpha, ridge=ridge)[0].toarray()
+        np.testing.assert_array_equal(some, codes[part])
+
+
 def test_no_query():
     P, X = vectors(5, 3)
     codes, certificate = code_features(P, X[:0], 0.1)

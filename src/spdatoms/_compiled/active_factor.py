@@ -57,6 +57,17 @@ class ActiveSet(NamedTuple):
     factor: np.ndarray
 
 
+class AtomScales(NamedTuple):
+    """1/√K_jj of every atom; whether all are the same; and limits of squared pivots, as multiples of K_jj.
+
+    A pivot under the first of the limits is rounding error, one under the second is negative.
+    """
+
+    inverse: np.ndarray
+    uniform: bool
+    limits: tuple[float, float]
+
+
 @compiled
 def _padded(length):
     return (length + LANES - 1) // LANES * LANES
@@ -88,14 +99,14 @@ def with_room(active, size, wanted):
 
 
 @compiled
-def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
+def append(gram, active, size, new_atoms, n_new, scales):
     """Append atoms to the active set, code zero; return the new size, or −1 if K_AA is indefinite.
 
-    A squared pivot under `pivot_floor` says that the atom is a combination of the active ones, up
-    to rounding. It is left out, unless it is the first of `new_atoms`: the caller has to make
-    progress with that one, so its pivot is raised to the floor.
+    A squared pivot under the first of the limits, a multiple of K_jj, says that the atom is a
+    combination of the active ones, up to rounding. It is left out, unless it is the first of
+    `new_atoms`: the caller has to make progress with that one, so its pivot is raised to the limit.
     """
-    reciprocal = active.entries[RECIPROCAL]
+    reciprocal, (dependent, indefinite) = active.entries[RECIPROCAL], scales.limits
     for start in range(0, n_new, PANEL):
         count = min(PANEL, n_new - start)
         first = size
@@ -107,12 +118,13 @@ def append(gram, active, size, new_atoms, n_new, pivot_floor, indefinite_below):
             for i in range(solved, size):
                 row[i] = gram[j, active.atoms[i]]
             pivot = _finish_row(active.factor, reciprocal, solved, size, row, gram[j, j])
-            if pivot < indefinite_below:
+            square = 1.0 / (scales.inverse[j] * scales.inverse[j])
+            if not pivot >= indefinite * square:  # or it is a NaN
                 return -1
-            if pivot < pivot_floor:
+            if pivot < dependent * square:
                 if start + p > 0:
                     continue
-                pivot = pivot_floor
+                pivot = dependent * square
             target = active.factor[size]
             for q in range(_padded(size)):
                 target[q] = row[q] if q < size else 0.0

@@ -26,6 +26,7 @@ from numba import njit
 from spdatoms._compiled.congruence import LANES, gather, transform_fully, transform_halves
 from spdatoms._compiled.maxdet import (
     GAP,
+    HALVINGS_TO_ZERO,
     OBJECTIVE,
     PATIENCE,
     RESIDUAL,
@@ -93,7 +94,9 @@ def _to_the_edge(S, Z, M, dZ, dM, halvings, work):
 def _largest_multiple(X, M, work):
     """The t, to a tenth, up to which tM ⪯ X; it is known to be below 1."""
     low, high = 0.0, 1.0
-    while high - low > 0.1 * high:
+    for _ in range(HALVINGS_TO_ZERO):
+        if high - low <= 0.1 * high:
+            break
         t = 0.5 * (low + high)
         if factorise_sum(X, -t, M, work):
             low = t
@@ -257,7 +260,7 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     factorise(M, LM)
     factorise(Z, LZ)
     best_gap, stalled, report[ROUNDS] = np.inf, 0, 0
-    while True:
+    for _ in range(max_rounds + 1):
         invert(LM, TM, inverse)
         invert(LS, TS, inverse_slack)
         complementarity = _certify(

@@ -10,6 +10,10 @@ y_j ≠ 0 and |h_j| ≤ τ elsewhere. One round
    changes) to the optimum of the active block;
 4. recomputes h over all atoms, which is the test of optimality.
 
+The violation |h_j| − τ of an atom is judged in the atom's own scale √K_jj, so that a short atom counts as
+much as a long one. K, k and τ come in units in which no square overflows. No loop depends on a
+comparison to end, because every comparison with a NaN is false: K may be no Gram matrix.
+
 Everything here is serial and releases the GIL: threads work on blocks of queries.
 """
 
@@ -70,15 +74,15 @@ def _correlate(gram, cross, active, size, h):
 
 
 @compiled
-def _settle(active, size, tau, h):
-    """Move the active entries of h to r = h − τθ, leave zeros, return max |r|."""
+def _settle(active, size, tau, inverse_scale, h):
+    """Move the active entries of h to r = h − τθ, leave zeros, return max |r_j|/√K_jj."""
     sign, slack = active.entries[SIGN], active.entries[SLACK]
     worst = 0.0
     for i in range(size):
         j = active.atoms[i]
         slack[i] = h[j] - tau * sign[i]
         h[j] = 0.0
-        worst = max(worst, abs(slack[i]))
+        worst = max(worst, abs(slack[i]) * inverse_scale[j])
     return worst
 
 
@@ -101,34 +105,53 @@ def _peak(h, positive):
     return max(max(m0, m1), max(m2, m3))
 
 
+@compiled
+def _excess(h, tau, inverse_scale, positive):
+    """max (|h_j| − τ)/√K_jj, at least 0."""
+    worst = 0.0
+    for j in range(h.shape[0]):
+        worst = max(worst, ((h[j] if positive else abs(h[j])) - tau) * inverse_scale[j])
+    return worst
+
+
 @compiled_fast
 def _propose(
-    gram, h, peak, tau, tolerance, positive, limit, diagonal_floor, proposals, contenders, explained
+    gram,
+    h,
+    excess,
+    tau,
+    tolerance,
+    positive,
+    limit,
+    inverse_scale,
+    proposals,
+    contenders,
+    explained,
 ):
     """Write up to `limit` atoms with |h_j| > τ to `proposals`, worst first; return how many.
 
     Greedy coordinate descent that is never written to the code: after each choice its damped step
     is taken off the correlations of the other contenders.
     """
-    level = max(tau + tolerance, tau + CONTENDER * (peak - tau))
+    level = max(tolerance, CONTENDER * excess)
     n_contenders = 0
     for j in range(h.shape[0]):  # without a branch: it would be mispredicted every other time
         contenders[n_contenders] = j
-        n_contenders += (h[j] if positive else abs(h[j])) > level
+        n_contenders += ((h[j] if positive else abs(h[j])) - tau) * inverse_scale[j] > level
     best, chosen = 0.0, 0
     for q in range(n_contenders):
         explained[q] = h[contenders[q]]
         if abs(explained[q]) > best:
             best, chosen = abs(explained[q]), q
     count = 0
-    while best > tau:
+    for _ in range(min(limit, n_contenders)):
+        if not best > tau:
+            break
         j = contenders[chosen]
         proposals[count] = j
         count += 1
-        if count == limit:
-            break
         excess = math.copysign(best - tau, explained[chosen])
-        step = DAMPING * excess / max(gram[j, j], diagonal_floor)
+        step = DAMPING * excess * inverse_scale[j] * inverse_scale[j]
         n_contenders -= 1
         contenders[chosen] = contenders[n_contenders]
         explained[chosen] = explained[n_contenders]
@@ -174,7 +197,7 @@ def _descend(active, size, tau, positive):
         if size < before:
             continue
         length, kink = _line_search(active, size, tau, positive)
-        first_flip = _move(active, size, length, kink, tau)
+        first_flip = _move(active, size, length, kink, tau, positive)
         if kink >= 0:
             size = remove(active, size, kink)
             first_flip -= first_flip > kink
@@ -198,7 +221,7 @@ def _line_search(active, size, tau, positive):
         crosses = (code[i] + step[i]) * sign[i] <= 0.0
         crossing[i] = -code[i] / step[i] if crosses else math.inf
     slope = -curvature
-    while True:
+    for _ in range(size + 1):
         nearest = 0
         for i in range(size):
             if crossing[i] < crossing[nearest]:
@@ -210,11 +233,15 @@ def _line_search(active, size, tau, positive):
         if positive or slope + t * curvature >= 0.0:
             return t, nearest
         crossing[nearest] = math.inf
+    return 0.0, -1
 
 
 @compiled
-def _move(active, size, length, kink, tau):
-    """y += t d; return the first entry whose sign has changed (`size` if none)."""
+def _move(active, size, length, kink, tau, positive):
+    """y += t d; return the first entry whose sign has changed (`size` if none).
+
+    A code that must be positive can cross zero by a rounding error only, and stops there.
+    """
     code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
     slack, half_step = active.entries[SLACK], active.entries[HALF_STEP]
     first_flip = size
@@ -223,8 +250,11 @@ def _move(active, size, length, kink, tau):
         slack[i] *= 1.0 - length
         half_step[i] *= 1.0 - length
         if i != kink and code[i] * sign[i] < 0.0:
-            sign[i] = -sign[i]
-            slack[i] -= 2.0 * tau * sign[i]
+            if positive:
+                code[i] = 0.0
+            else:
+                sign[i] = -sign[i]
+                slack[i] -= 2.0 * tau * sign[i]
             first_flip = i
     return first_flip
 
@@ -241,8 +271,8 @@ def _support(code, positive, support):
 
 
 @compiled
-def _deliver(cross, tau, active, size, peak, code, report):
-    """Write the code, and what `code_block` reports of it except the rounds."""
+def _deliver(cross, tau, active, size, peak, excess, inverse_scale, code, report):
+    """Write the code, and what `code_block` reports of it except the rounds; return whether all is finite."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
     violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
     for j in range(code.shape[0]):
@@ -252,41 +282,50 @@ def _deliver(cross, tau, active, size, peak, code, report):
         correlation = slack[i] + tau * sign[i]
         code[j] = y
         violation = max(violation, abs(slack[i]))
+        excess = max(excess, abs(slack[i]) * inverse_scale[j])
         linear += y * cross[j]
         quadratic += y * (cross[j] - correlation)
         norm += abs(y)
         peak = max(peak, correlation * sign[i])
     report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak
+    report[6] = excess
+    return math.isfinite(violation + linear + quadratic + norm)
 
 
 @compiled_inline
 def _search(
-    gram, cross, tau, tolerance, positive, max_rounds, limits, excluded, active, size, scratch
+    gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, active, size, scratch
 ):
-    """Run rounds to the optimum; return the active set, its size, the rounds, max |h| elsewhere.
+    """Run rounds to the optimum.
 
-    The size is −1 if an indefinite block was met.
+    Return the active set, its size (−1 if an indefinite block was met), the rounds, and of the other
+    atoms max |h_j| and the largest violation in their own scale.
     """
     h, explained, contenders, atoms = scratch
-    rounds, previous_error = 0, math.inf
-    while True:
+    inverse_scale = scales.inverse
+    rounds, previous_error, peak, excess = 0, math.inf, 0.0, 0.0
+    for rounds in range(max_rounds + 1):
         _correlate(gram, cross, active, size, h)
-        error = _settle(active, size, tau, h)
+        error = _settle(active, size, tau, inverse_scale, h)
         if excluded >= 0:
             h[excluded] = 0.0  # never proposed, and no part of the test of optimality
         peak = _peak(h, positive)
+        if scales.uniform:
+            excess = max(0.0, (peak - tau) * inverse_scale[0])
+        else:
+            excess = _excess(h, tau, inverse_scale, positive)
         block_is_optimal = error <= tolerance
-        if (block_is_optimal and peak <= tau + tolerance) or rounds == max_rounds:
+        if (block_is_optimal and excess <= tolerance) or rounds == max_rounds:
             break
         if block_is_optimal:
             limit = FIRST_PROPOSALS + int(GROWTH * size)
             count = _propose(
-                gram, h, peak, tau, tolerance, positive, limit, limits[0],
+                gram, h, excess, tau, tolerance, positive, limit, inverse_scale,
                 atoms, contenders, explained,
             )  # fmt: skip
             active = with_room(active, size, size + count)
             first = size
-            size = append(gram, active, first, atoms, count, limits[0], limits[1])
+            size = append(gram, active, first, atoms, count, scales)
             if size < 0:
                 break
             _activate(active, first, size, h, tau)
@@ -298,12 +337,11 @@ def _search(
             break  # refinement has come down to rounding error
         solve_lower(active, first, size)
         size = _descend(active, size, tau, positive)
-        rounds += 1
-    return active, size, rounds, peak
+    return active, size, rounds, peak, excess
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, excluded, codes, report):
+def code_block(gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, codes, report):
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
     Parameters
@@ -311,18 +349,17 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, exclud
     gram : (N, N), cross : (m, N)
         K and the k of each query.
     tau, tolerance : (m,)
-        λ/2, and the error allowed in h.
+        λ/2, and the error allowed in h_j/√K_jj.
     positive : bool
     max_rounds : int
-    limits : (float, float)
-        A squared pivot under the first is rounding error, one under the second is negative.
+    scales : AtomScales
     excluded : (m,)
         An atom that the query must not use, −1 for none.
     codes : (m, N)
         Starting codes; overwritten by the solutions.
-    report : (m, 6)
+    report : (m, 7)
         Overwritten by the largest violation of optimality in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
-        unless positive), and the number of rounds.
+        unless positive), the number of rounds, and the largest violation in h_j/√K_jj.
     """
     n_atoms = gram.shape[0]
     active = new_active_set(min(n_atoms, FIRST_CAPACITY))
@@ -335,17 +372,22 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, limits, exclud
         count = _support(codes[query], positive, atoms)
         size = np.int64(0)  # for a literal 0 numba would compile what follows once more
         active = with_room(active, size, count)
-        size = append(gram, active, size, atoms, count, limits[0], limits[1])
+        size = append(gram, active, size, atoms, count, scales)
         for i in range(size):
             active.entries[CODE, i] = codes[query, active.atoms[i]]
             active.entries[SIGN, i] = math.copysign(1.0, active.entries[CODE, i])
         if size >= 0:
-            active, size, rounds, peak = _search(
-                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, limits,
+            active, size, rounds, peak, excess = _search(
+                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
                 excluded[query], active, size, scratch,
             )  # fmt: skip
         if size < 0:
             return query
-        _deliver(cross[query], tau[query], active, size, peak, codes[query], report[query])
+        finite = _deliver(
+            cross[query], tau[query], active, size, peak, excess, scales.inverse, codes[query],
+            report[query],
+        )  # fmt: skip
+        if not finite:
+            return query
         report[query, 5] = rounds
     return SOLVED

@@ -36,6 +36,8 @@ _SUFFICIENT = 0.1
 _NEARLY_ALL = 0.9
 # Rounds without half the duality gap before rounding is held to be the reason.
 PATIENCE = 15
+# Halvings that bring 1 to zero, whatever the number that it is compared with.
+HALVINGS_TO_ZERO = 1100
 
 OBJECTIVE, GAP, RESIDUAL, ROUNDS = range(4)
 
@@ -56,9 +58,11 @@ def working_set(x, gradient, atoms, tolerance):
         place = count if count < most else count - 1
         if count == most and gradient[j] >= gradient[atoms[place]]:
             continue
-        while place > used and gradient[j] < gradient[atoms[place - 1]]:
-            atoms[place] = atoms[place - 1]
-            place -= 1
+        for before in range(place - 1, used - 1, -1):
+            if not gradient[j] < gradient[atoms[before]]:
+                break
+            atoms[before + 1] = atoms[before]
+            place = before
         atoms[place] = j
         count = min(count + 1, most)
     return count
@@ -159,7 +163,9 @@ def _step_length(step, H, V, n):
     fall = inner_product(identity, B) - slope
     # 1/(1 + decrement) is always short enough.
     t = 1.0
-    while t > 1.0 / (1.0 + decrement):
+    for _ in range(HALVINGS_TO_ZERO):
+        if not t > 1.0 / (1.0 + decrement):
+            break
         inside = factorise_sum(identity, t, B, L)
         if inside and log_determinant(L) - t * slope >= _SUFFICIENT * t * fall:
             return t
@@ -191,8 +197,8 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     M, L, T, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
     if total(x) <= 0.0:
         x[_first_atom(costs, logdets, n)] = n
-    rounds, best_gap, stalled = 0, np.inf, 0
-    while True:
+    best_gap, stalled = np.inf, 0
+    for rounds in range(max_rounds + 1):
         # The best multiple of a code is known: Σ x_j = n.
         scale(x, n / total(x))
         matrix_of_code(halves, costs, x, half, M)
@@ -220,6 +226,5 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
         slopes = take(gradient, working, count)
         step = nonnegative_step(H, take(x, working, count), slopes, 0.01 * tolerance)
         move(x, working, step, _step_length(step, H, V, n))
-        rounds += 1
     report[OBJECTIVE] = n - log_determinant(L)
     report[GAP], report[RESIDUAL], report[ROUNDS] = gap, residual, rounds

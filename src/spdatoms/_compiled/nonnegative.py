@@ -91,7 +91,9 @@ def nonnegative_step(H, x, gradient, tolerance):
         if x[i] > 0.0:
             size = _append(H, factor, order, size, i)
     for _ in range(3 * n + 10):
-        while _step_on_face(H, x, gradient, order, size, factor, d, r, s) >= 0:
+        for _ in range(n):  # each drops an entry
+            if _step_on_face(H, x, gradient, order, size, factor, d, r, s) < 0:
+                break
             kept = np.int64(0)
             for i in range(size):
                 j = order[i]

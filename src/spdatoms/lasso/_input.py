@@ -10,17 +10,17 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils.checks import check_nonnegative
+from spdatoms._compiled.active_factor import AtomScales
+from spdatoms._utils.checks import check_integer, check_nonnegative
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
+from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponents
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
 LARGEST_DEFINITENESS_CHECK = 1024
-# Squared pivots of blocks of K, as multiples of its largest diagonal entry. Below _DEPENDENT rounding
-# errors an atom depends on the others, below −_INDEFINITE the block is indefinite. (Errors of a small
-# pivot are magnified in those after it, so that limit is wide.)
-_DEPENDENT, _INDEFINITE = 40, 0.01
+#: Starting codes beyond this, in units of the problem, are not those of any problem like it.
+_LARGEST_START = 1e100
 
 
 @dataclass(frozen=True)
@@ -30,31 +30,35 @@ class CodingProblem:
     Attributes
     ----------
     gram : ndarray of shape (n_atoms, n_atoms)
-        K + ρI.
+        K + ρI, in units of 2^unit.
+    unit : int
+        The exponent of that unit.
+    scales : AtomScales
+        The scales of the atoms.
     ridge : float
-        ρ.
+        ρ, in units of 2^unit.
     cross : ndarray of shape (n_queries, n_atoms)
         k, one row per query, in its own type and strides; values are checked block by block.
     query_norm : ndarray of shape (n_queries,)
         k(X,X).
     dtype : type
         The type of the codes.
-    limits : tuple of float
-        Squared pivots below which an atom depends on others, and a block is indefinite.
     positive : bool
         Whether y ≥ 0 is asked for.
     tol : float
-        The violation of the optimality conditions that is allowed, as a fraction of max|k|.
+        The violation of the optimality conditions that is allowed, as a fraction of max|k|, both in the
+        scale of each atom.
     max_rounds : int
         Rounds after which a query is given up.
     """
 
     gram: Floats
+    unit: int
+    scales: AtomScales
     ridge: float
     cross: Array
     query_norm: Floats
     dtype: type[np.floating[Any]]
-    limits: tuple[float, float]
     positive: bool
     tol: float
     max_rounds: int
@@ -73,40 +77,28 @@ class CodingProblem:
         check_gram: bool,
     ) -> CodingProblem:
         """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
-        matrix = checked_gram(gram, thoroughly=check_gram)
+        matrix, unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
         queries = checked_cross(cross, n_atoms=len(matrix))
-        if not (np.isfinite(tol) and tol > 0):
-            raise ValueError(f"tol must be positive and finite, got {tol}.")
-        if max_rounds < 0:
-            raise ValueError(f"max_rounds must not be negative, got {max_rounds}.")
-        if matrix.diagonal().max() <= 0:
-            raise ValueError(
-                "gram must have a positive diagonal entry: k(D, D) > 0 for some atom D."
-            )
+        check_nonnegative("tol", tol)
+        if tol == 0:
+            raise ValueError("tol must be positive: codes are exact to rounding errors only.")
+        check_integer("max_rounds", max_rounds, 0)
+        ridge = float(np.ldexp(ridge, -unit))
         matrix = with_ridge(matrix, ridge)
         rounding = precision(np.asarray(gram), queries)
         surely_definite = check_gram and len(matrix) <= LARGEST_DEFINITENESS_CHECK
         return cls(
             gram=matrix,
-            ridge=float(ridge),
+            unit=unit,
+            scales=atom_scales(matrix.diagonal(), rounding, surely_definite),
+            ridge=ridge,
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
             dtype=code_dtype(np.asarray(gram), queries),
-            limits=pivot_limits(float(matrix.diagonal().max()), rounding, surely_definite),
             positive=bool(positive),
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
         )
-
-
-def pivot_limits(
-    largest: float, rounding: float = float(np.finfo(np.float64).eps), surely_definite: bool = False
-) -> tuple[float, float]:
-    """Return the squared pivots below which an atom depends on others, and a block is indefinite.
-
-    ``largest`` is the greatest diagonal entry of K, and ``rounding`` the relative error of its entries.
-    """
-    return _DEPENDENT * rounding * largest, -np.inf if surely_definite else -_INDEFINITE * largest
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
@@ -143,8 +135,11 @@ def as_double(array: Array) -> Floats:
     return view
 
 
-def checked_gram(gram: ArrayLike, thoroughly: bool) -> Floats:
-    """Return K; ValueError if not square and finite, or ``thoroughly`` not a Gram matrix."""
+def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Floats, int]:
+    """Return K in units of 2^unit, and the unit, in which K and ρ are not large.
+
+    ValueError if K is not square and finite, or ``thoroughly`` if it is not a Gram matrix.
+    """
     given = real_array("gram", gram, ndim=2)
     n_rows, n_columns = given.shape
     if n_rows != n_columns or n_rows == 0:
@@ -153,15 +148,20 @@ def checked_gram(gram: ArrayLike, thoroughly: bool) -> Floats:
         )
     matrix = as_double(given)
     finite_block("gram", matrix, slice(0, n_rows))
+    check_nonnegative("ridge", ridge)
+    largest = float(np.abs(matrix.diagonal()).max())
+    unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
+    matrix = as_double(in_units(matrix, unit))
     if thoroughly:
         _check_symmetric(matrix, 100 * precision(given))
         _check_definite(matrix, 10 * precision(given) * float(np.abs(matrix.diagonal()).sum()))
-    return matrix
+    if matrix.diagonal().max() <= 0:
+        raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
+    return matrix, unit
 
 
 def with_ridge(gram: Floats, ridge: float) -> Floats:
-    """Return K + ρI, which is K itself for ρ = 0; ValueError if ρ is not a number ≥ 0."""
-    check_nonnegative("ridge", ridge)
+    """Return K + ρI, which is K itself for ρ = 0."""
     if ridge == 0:
         return gram
     sum_ = gram.copy()
@@ -220,7 +220,9 @@ def checked_cross(cross: ArrayLike, n_atoms: int) -> Array:
 def finite_block(name: str, array: Array, part: slice) -> Floats:
     """Return the rows ``part`` as float64; ValueError with the first row that is not finite."""
     block = as_double(array[part])
-    if not np.isfinite(block.sum()):  # a sum is cheaper than N tests, and as good when it is finite
+    with np.errstate(over="ignore"):
+        total = block.sum()  # cheaper than N tests, and as good when it is finite
+    if not np.isfinite(total):
         bad = ~np.isfinite(block).all(axis=1)
         if bad.any():
             row = part.start + int(bad.argmax())
@@ -251,13 +253,14 @@ def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     return codes
 
 
-def init_block(init: Any, part: slice) -> Array:
-    """Return the rows ``part`` of starting codes, dense; ValueError if they are not finite."""
+def init_block(init: Any, part: slice, units: Exponents) -> Floats:
+    """Return the rows ``part`` of starting codes in their units, dense; ValueError if they are not finite."""
     rows = init[part]
     block: Array = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows
     if not np.isfinite(block).all():
         raise ValueError("init contains NaN or infinity.")
-    return block
+    start = in_units(block.astype(np.float64, copy=False), units)
+    return np.where(np.abs(start) < _LARGEST_START, start, 0.0)
 
 
 def excluded_atoms(exclude: ArrayLike | None, n_queries: int, n_atoms: int) -> NDArray[np.int64]:
@@ -270,3 +273,18 @@ def excluded_atoms(exclude: ArrayLike | None, n_queries: int, n_atoms: int) -> N
     if n_queries and not -1 <= atoms.min() <= atoms.max() < n_atoms:
         raise ValueError(f"exclude must hold atoms between 0 and {n_atoms - 1}, or -1.")
     return atoms.astype(np.int64)
+
+
+def representable(codes: Floats, dtype: type[np.floating[Any]], first: int) -> NDArray[Any]:
+    """Return the codes of queries from ``first`` on in their type; ValueError if that has no such numbers."""
+    with np.errstate(over="ignore"):
+        if dtype == np.float64 and np.isfinite(codes.sum()):
+            return codes
+        converted = codes.astype(dtype, copy=False)
+    bad = ~np.isfinite(converted).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"The code of query {first + int(bad.argmax())} is too large for {np.dtype(dtype).name}: "
+            "multiply gram by a large number, or cross and alpha by a small one."
+        )
+    return converted

@@ -38,6 +38,7 @@ class CollaborativeCoder:
     def code(
         self,
         cross: Floats,
+        inverse_scale: Floats,
         tolerance: Floats,
         excluded: NDArray[np.int64],
         codes: Floats,
@@ -45,17 +46,21 @@ class CollaborativeCoder:
     ) -> None:
         """Write the codes of a block of queries, and the report of `code_block` on each.
 
+        ``inverse_scale`` holds 1/√K_jj, the scale in which errors of h are judged.
+
         The rounds of the report are solutions: codes of which the error in h is above the tolerance
         after the last are left to the caller.
         """
         for part in block_slices(len(cross), _PANEL):
             self._code_panel(
-                cross[part], tolerance[part], excluded[part], codes[part], report[part]
-            )
+                cross[part], inverse_scale, tolerance[part], excluded[part], codes[part],
+                report[part],
+            )  # fmt: skip
 
     def _code_panel(
         self,
         cross: Floats,
+        inverse_scale: Floats,
         tolerance: Floats,
         excluded: NDArray[np.int64],
         codes: Floats,
@@ -73,7 +78,7 @@ class CollaborativeCoder:
         rounds = np.zeros(count)
         for _ in range(_SOLUTIONS):
             h[without, atom] = 0.0
-            error = np.abs(h[:count]).max(axis=1)
+            error = (np.abs(h[:count]) * inverse_scale).max(axis=1)
             short = np.flatnonzero(~(error <= tolerance))
             if not len(short):
                 break
@@ -88,10 +93,10 @@ class CollaborativeCoder:
         h[without, atom] = 0.0
         h, y = h[:count], y[:count]
         codes[:] = y
-        error = np.abs(h).max(axis=1)
+        error, excess = np.abs(h).max(axis=1), (np.abs(h) * inverse_scale).max(axis=1)
         linear, quadratic = (y * cross).sum(axis=1), (y * (cross - h)).sum(axis=1)
         report[:] = np.stack(
-            [error, linear, quadratic, np.abs(y).sum(axis=1), error, rounds], axis=1
+            [error, linear, quadratic, np.abs(y).sum(axis=1), error, rounds, excess], axis=1
         )
 
     def _solve(self, right: Floats) -> Floats:

@@ -20,6 +20,7 @@ from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
     CodingProblem,
+    as_double,
     checked_init,
     excluded_atoms,
     finite_block,
@@ -27,9 +28,17 @@ from spdatoms.lasso._input import (
     init_block,
     per_query,
     real_array,
+    representable,
 )
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
 from spdatoms.lasso.collaborative import CollaborativeCoder
+from spdatoms.lasso.units import (
+    in_units,
+    largest_correlations,
+    penalty_in_units,
+    unit_exponents,
+    within_penalty,
+)
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 
@@ -222,37 +231,53 @@ def _solve(
     excluded = excluded_atoms(exclude, n_queries, n_atoms)
     alphas = per_query("alpha", alpha, n_queries)
     direct = _direct_coder(problem, alphas)
-    allowed = np.zeros(n_queries)
-    report = np.zeros((n_queries, 6))
+    allowed, wanted, penalties = np.zeros((3, n_queries))
+    units = np.zeros(n_queries, np.int64)
+    report = np.zeros((n_queries, 7))
     dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
     def search(part: slice, cross: Floats, codes: Floats) -> None:
         # The compiled code works with h, half the gradient.
         failed = code_block(
-            problem.gram, cross, alphas[part] / 2, allowed[part] / 2, problem.positive,
-            problem.max_rounds, problem.limits, excluded[part], codes, report[part],
+            problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
+            problem.max_rounds, problem.scales, excluded[part], codes, report[part],
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
 
     def code_queries(part: slice) -> None:
         cross = finite_block("cross", problem.cross, part)
-        allowed[part] = problem.tol * np.abs(cross).max(axis=1)
+        units[part] = unit_exponents(np.abs(cross).max(axis=1))
+        code_units = units[part] - problem.unit
+        cross = as_double(in_units(cross, units[part]))
+        penalties[part] = penalty_in_units(alphas[part], units[part])
+        largest = largest_correlations(cross, problem.scales)
+        allowed[part] = problem.tol * largest
+        wanted[part] = within_penalty(allowed[part], penalties[part], largest, problem.scales)
         in_place = dense.dtype == np.float64 and not sparse
-        codes = dense[part] if in_place else np.zeros(cross.shape)
+        dense_part = dense[part]
+        codes = dense_part if in_place else np.zeros(cross.shape)
         if init is not None:
-            codes[:] = init_block(init, part)
+            codes[:] = init_block(init, part, code_units)
         if direct is None:
             search(part, cross, codes)
         else:
-            direct.code(cross, allowed[part] / 2, excluded[part], codes, report[part])
-            for row in np.flatnonzero(~(2 * report[part, 0] <= allowed[part])):
+            direct.code(
+                cross,
+                problem.scales.inverse,
+                allowed[part] / 2,
+                excluded[part],
+                codes,
+                report[part],
+            )
+            for row in np.flatnonzero(~(2 * report[part, 6] <= allowed[part])):
                 one = slice(part.start + row, part.start + row + 1)
                 search(one, cross[row : row + 1], codes[row : row + 1])
+        codes = representable(in_units(codes, -code_units), problem.dtype, part.start)
         if sparse:
-            rows[part.start] = scipy.sparse.csr_array(codes.astype(problem.dtype, copy=False))
-        elif not in_place:
+            rows[part.start] = scipy.sparse.csr_array(codes)
+        elif codes is not dense_part:
             dense[part] = codes
 
     block = _block_length(n_queries, n_atoms, n_jobs)
@@ -264,10 +289,10 @@ def _solve(
         codes = scipy.sparse.csr_array(dense) if sparse else dense
         n_nonzero = np.count_nonzero(dense, axis=1)
     certificate = certify(
-        report, n_nonzero.astype(np.int64), alphas, problem.query_norm, allowed,
-        problem.ridge, n_atoms,
+        report, n_nonzero.astype(np.int64), penalties, problem.query_norm, allowed,
+        ridge=problem.ridge, n_atoms=n_atoms, units=(units, problem.unit),
     )  # fmt: skip
-    warn_if_short(certificate, allowed, problem.max_rounds, stacklevel=3)
+    warn_if_short(certificate, problem.max_rounds, stacklevel=3)
     return codes, certificate
 
 

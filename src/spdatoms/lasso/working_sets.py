@@ -22,6 +22,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.feature_sign import SOLVED, code_block
 from spdatoms._utils.checks import check_nonnegative
 from spdatoms._utils.threads import run_blocks
@@ -31,17 +32,24 @@ from spdatoms.lasso._input import (
     finite_block,
     indefinite_message,
     per_query,
-    pivot_limits,
     real_array,
     with_ridge,
 )
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
+from spdatoms.lasso.units import (
+    Exponents,
+    atom_scales,
+    in_units,
+    largest_correlations,
+    penalty_in_units,
+    unit_exponents,
+)
 
 #: A round adds up to this many atoms, and as many as this multiple of the code has. Chosen by timing; the
 #: answer does not depend on them.
 _FIRST_ATOMS, _GROWTH = 64, 1.0
-#: Bytes of h that are computed at a time, but of this many queries at least.
-_BLOCK_BYTES, _LEAST_BLOCK = 64 << 20, 16
+#: Bytes of h that are computed at a time, and the least and the greatest number of queries that they may be.
+_BLOCK_BYTES, _LEAST_BLOCK, _LARGEST_BLOCK = 64 << 20, 16, 64
 #: Rounds of feature-sign search within a working set.
 _INNER_ROUNDS = 500
 
@@ -59,8 +67,10 @@ class _Search:
         Σ_j y_j p_j.
     allowed : ndarray of shape (m,)
         The violation of the optimality conditions that is allowed.
-    report : ndarray of shape (m, 6)
+    report : ndarray of shape (m, 7)
         As `code_block` writes it, but over all atoms.
+    block : int
+        The number of queries in a block.
     dense : bool
         Whether no query has a penalty of ‖y‖₁, but a ridge: the codes are known from the start.
     """
@@ -70,12 +80,13 @@ class _Search:
     ) -> None:
         self.atoms, self.queries, self.tau, self.tol = atoms, queries, alphas / 2, tol
         self.ridge = ridge
-        self.limits = pivot_limits(float(np.einsum("ij,ij->i", atoms, atoms).max()) + ridge)
+        self.scales = atom_scales(np.einsum("ij,ij->i", atoms, atoms) + ridge)
         self.support: list[Indices] = [np.zeros(0, np.intp)] * len(queries)
         self.codes: list[Floats] = [np.zeros(0)] * len(queries)
         self.explained = np.zeros(queries.shape)
         self.allowed = np.zeros(len(queries))
-        self.report = np.zeros((len(queries), 6))
+        self.report = np.zeros((len(queries), 7))
+        self.block = int(np.clip(_BLOCK_BYTES // (8 * len(atoms)), _LEAST_BLOCK, _LARGEST_BLOCK))
         self.dense = ridge > 0 and not alphas.any()
         if self.dense:
             squares = as_double(atoms.T @ atoms)
@@ -83,20 +94,31 @@ class _Search:
 
     def start_dense(self, part: slice) -> None:
         """Give queries the codes of all atoms that are optimal without ‖y‖₁."""
-        x, everything = self.queries[part], np.arange(len(self.atoms))
+        x, everything = self._whole_block(self.queries[part]), np.arange(len(self.atoms))
         codes = scipy.linalg.cho_solve(self.factor, x.T).T @ self.atoms.T
-        self.explained[part] = codes @ self.atoms
-        self.allowed[part] = self.tol * np.abs(x @ self.atoms.T).max(axis=1)
-        for query, code in enumerate(codes, part.start):
-            self.support[query], self.codes[query] = everything, code
+        explained, correlations = codes @ self.atoms, x @ self.atoms.T
+        allowed = self.tol * largest_correlations(correlations, self.scales)
+        for row, query in enumerate(range(part.start, part.stop)):
+            self.support[query], self.codes[query] = everything, codes[row]
+            self.explained[query], self.allowed[query] = explained[row], allowed[row]
+
+    def _whole_block(self, rows: Floats) -> Floats:
+        """Return the rows made up to a block by zeros.
+
+        How BLAS rounds depends on the shape, and a code must not depend on the other queries.
+        """
+        whole = np.zeros((self.block, rows.shape[1]))
+        whole[: len(rows)] = rows
+        return whole
 
     def round(self, chosen: Indices, number: int, last: bool) -> NDArray[np.bool_]:
         """Test the codes of some queries, and improve them; return which are to be tested again."""
-        h = (self.queries[chosen] - self.explained[chosen]) @ self.atoms.T
+        left = self._whole_block(self.queries[chosen] - self.explained[chosen])
+        h = left @ self.atoms.T
         again = np.zeros(len(chosen), bool)
         for row, query in enumerate(chosen):
             if number == 0 and not self.dense:
-                self.allowed[query] = self.tol * np.abs(h[row]).max()
+                self.allowed[query] = self.tol * np.abs(h[row] * self.scales.inverse).max()
             violators = self._violators(query, h[row], number)
             if len(violators) and not last:
                 self._solve(query, violators)
@@ -110,20 +132,22 @@ class _Search:
         size = np.abs(h)
         size[support] = 0.0
         peak = float(size.max())
+        excess = (size - tau) * self.scales.inverse
+        inside = np.abs(correlation - tau)
         explained = self.explained[query]
-        violation = max(0.0, peak - tau, float(np.abs(correlation - tau).max(initial=0.0)))
         self.report[query] = (
-            violation,
+            max(0.0, peak - tau, inside.max(initial=0.0)),
             explained @ self.queries[query],
             explained @ explained + self.ridge * (y @ y),
             np.abs(y).sum(),
             max(peak, correlation.max(initial=0.0)),
             number,
+            max(0.0, excess.max(), (inside * self.scales.inverse[support]).max(initial=0.0)),
         )
-        beyond = np.flatnonzero(size > tau + self.allowed[query] / 2)
+        beyond = np.flatnonzero(excess > self.allowed[query] / 2)
         most = _FIRST_ATOMS + int(_GROWTH * len(support))
         if len(beyond) > most:
-            beyond = beyond[np.argpartition(size[beyond], -most)[-most:]]
+            beyond = beyond[np.argpartition(excess[beyond], -most)[-most:]]
         return beyond
 
     def _solve(self, query: int, violators: Indices) -> None:
@@ -136,8 +160,8 @@ class _Search:
         tolerance = self.allowed[query : query + 1] / 4
         failed = code_block(
             with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
-            self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self.limits,
-            np.full(1, -1), start, np.zeros((1, 6)),
+            self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self._scales(working),
+            np.full(1, -1), start, np.zeros((1, 7)),
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(indefinite_message(f", met at query {query}"))
@@ -145,12 +169,20 @@ class _Search:
         self.support[query], self.codes[query] = working[used], start[0, used]
         self.explained[query] = self.codes[query] @ P[used]
 
-    def all_codes(self) -> scipy.sparse.csr_array:
-        """Return the codes of all queries, (m, N), sorted by atoms."""
+    def _scales(self, working: Indices) -> AtomScales:
+        """Return the scales of the atoms of a working set."""
+        inverse, uniform, limits = self.scales
+        return AtomScales(as_double(inverse[working]), uniform, limits)
+
+    def all_codes(self, units: Exponents) -> scipy.sparse.csr_array:
+        """Return the codes of all queries, (m, N), sorted by atoms, of which the units are given."""
         lengths = np.array([0, *(len(support) for support in self.support)])
         codes = scipy.sparse.csr_array(
             (
-                np.concatenate([*self.codes, np.zeros(0)]),
+                np.concatenate(
+                    [in_units(y, -unit) for y, unit in zip(self.codes, units, strict=True)]
+                    + [np.zeros(0)]
+                ),
                 np.concatenate([*self.support, np.zeros(0, np.intp)]),
                 lengths.cumsum(),
             ),
@@ -215,10 +247,14 @@ def code_features(
     )
     alphas = per_query("alpha", alpha, len(X))
     check_nonnegative("ridge", ridge)
-    search = _Search(P, X, alphas, float(ridge), tol)
-    block = max(_LEAST_BLOCK, _BLOCK_BYTES // (8 * len(P)))
+    unit = int(unit_exponents(np.array(np.abs(P).max(initial=0.0))))
+    query_units = unit_exponents(np.abs(X).max(axis=1, initial=0.0))
+    P, X = in_units(P, unit), in_units(X, query_units)
+    alphas = penalty_in_units(alphas, query_units + unit)
+    squared_norms = np.einsum("ij,ij->i", X, X)
+    search = _Search(P, X, alphas, float(np.ldexp(ridge, -2 * unit)), tol)
     if search.dense:
-        run_blocks(search.start_dense, len(X), block, n_jobs)
+        run_blocks(search.start_dense, len(X), search.block, n_jobs)
     unsolved = np.arange(len(X))
     for number in range(max_rounds + 1):
         again = np.zeros(len(unsolved), bool)
@@ -231,19 +267,20 @@ def code_features(
         ) -> None:
             again[part] = search.round(unsolved[part], number, last=number == max_rounds)
 
-        run_blocks(improve, len(unsolved), block, n_jobs)
+        run_blocks(improve, len(unsolved), search.block, n_jobs)
         unsolved = unsolved[again]
         if not len(unsolved):
             break
-    codes = search.all_codes()
+    codes = search.all_codes(query_units - unit)
     certificate = certify(
         search.report,
         np.diff(codes.indptr).astype(np.int64),
         alphas,
-        np.einsum("ij,ij->i", X, X),
+        in_units(squared_norms, -2 * query_units),
         search.allowed,
-        search.ridge,
-        len(P),
+        ridge=search.ridge,
+        n_atoms=len(P),
+        units=(query_units + unit, 2 * unit),
     )
-    warn_if_short(certificate, search.allowed, max_rounds, stacklevel=2)
+    warn_if_short(certificate, max_rounds, stacklevel=2)
     return codes, certificate

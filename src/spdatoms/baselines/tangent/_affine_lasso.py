@@ -11,12 +11,11 @@ import numpy as np
 
 from spdatoms._compiled.feature_sign import SOLVED, code_block
 from spdatoms._utils.typing import Floats
+from spdatoms.lasso.units import atom_scales
 
 #: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about this.
 _RHO = 100.0
 _ROUNDS = 60
-#: Squared pivots below this many rounding errors of the largest entry count as dependent atoms.
-_DEPENDENT = 40.0
 
 
 def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, float]:
@@ -29,15 +28,15 @@ def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, flo
     scale = max(float(Q.diagonal().max()), alpha, np.finfo(np.float64).tiny)
     rho = _RHO * scale
     gram = Q + rho
-    limits = (_DEPENDENT * np.finfo(np.float64).eps * float(gram.diagonal().max()), -np.inf)
-    codes, report = np.zeros((1, len(B))), np.zeros((1, 6))
+    scales = atom_scales(np.full(len(B), float(gram.diagonal().max())), surely_definite=True)
+    codes, report = np.zeros((1, len(B))), np.zeros((1, 7))
     nobody, half = np.full(1, -1), np.full(1, 0.5 * alpha)
-    allowed = np.full(1, 0.01 * tol * scale)
+    allowed = np.full(1, 0.01 * tol * scale * scales.inverse[0])
     target = 1.0
     for _ in range(_ROUNDS):
         cross = np.full((1, len(B)), rho * target)
         if (
-            code_block(gram, cross, half, allowed, False, 500, limits, nobody, codes, report)
+            code_block(gram, cross, half, allowed, False, 500, scales, nobody, codes, report)
             != SOLVED
         ):
             break

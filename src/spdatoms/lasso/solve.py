@@ -86,8 +86,9 @@ def sparse_code(
         themselves, ``exclude=range(n_atoms)`` codes each over all the others (leave-one-out).
     tol : float, default=1e-8
         Violation of the optimality conditions that is allowed, in the units of the gradient, as a
-        fraction of max|k| of the query (at most 1 for a kernel with k(X,X) = 1). So a code does
-        not depend on the scale of the kernel. For float32 input 1.2e-6 is the least.
+        fraction of max|k| of the query (at most 1 for a kernel with k(X,X) = 1), both divided by
+        the length √K_jj of the atom. So a code does not depend on the scale of the kernel. For
+        float32 input 1.2e-6 is the least.
     max_rounds : int, default=500
         Rounds after which a query is given up. The objective falls in every round, and a few tens
         are the rule.

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
@@ -207,3 +208,39 @@ def test_docstrings_and_signatures_agree(name) -> None:
     heads = re.findall(r"^(\w[^:\n]*?) ?:.*$", section.group(1), flags=re.M)
     documented = [part.strip() for head in heads for part in head.split(",")]
     assert sorted(documented) == sorted(inspect.signature(thing).parameters)
+
+
+def _turned(sequence: np.ndarray, angle: float, vertical: int) -> np.ndarray:
+    axis = np.eye(3)[vertical]
+    return sequence @ Rotation.from_rotvec(angle * axis).as_matrix().T
+
+
+@pytest.mark.parametrize("vertical", [0, 1, 2])
+def test_heading_makes_joint_covariance_invariant_to_turns(vertical) -> None:
+    turned = [_turned(SEQUENCE, angle, vertical) for angle in (0.0, 0.3, np.pi / 2, np.pi, -2.0)]
+    C = JointCovariance(ridge=0.0, heading=(0, 2), vertical=vertical).transform(turned)
+    np.testing.assert_allclose(C, C[[0] * 5], rtol=1e-10, atol=1e-12 * np.abs(C).max())
+    # It is the covariance of one of these turns, and without a heading they all differ.
+    angles = np.linspace(0.0, 2 * np.pi, 721)
+    every = [_turned(SEQUENCE, angle, vertical) for angle in angles]
+    plain = JointCovariance(ridge=0.0).transform(every)
+    errors = np.abs(plain - C[0]).max(axis=(1, 2)) / np.abs(C).max()
+    assert errors.min() < 0.02 < 0.1 < errors.max()
+    # The mean of right − left points along the axis after the vertical one.
+    across = (every[errors.argmin()][:, 2] - every[errors.argmin()][:, 0]).mean(axis=0)
+    assert across[(vertical + 1) % 3] > 0
+    assert abs(across[(vertical + 2) % 3]) < 0.02 * across[(vertical + 1) % 3]
+
+
+def test_headings_that_cannot_be() -> None:
+    for wrong in ((1, 1), (1,), 3, (0, -1), (0.5, 1)):
+        with pytest.raises(ValueError, match="heading must be None or the indices of two joints"):
+            JointCovariance(heading=wrong).fit([SEQUENCE])
+    with pytest.raises(ValueError, match="vertical must be 0, 1 or 2"):
+        JointCovariance(vertical=3).fit([SEQUENCE])
+    with pytest.raises(ValueError, match=r"X\[0\] has 4 joints, but heading is \(1, 6\)"):
+        JointCovariance(heading=(1, 6)).transform([SEQUENCE])
+    upright = SEQUENCE.copy()
+    upright[:, 1] = upright[:, 0] + [0.0, 1.0, 0.0]
+    with pytest.raises(ValueError, match=r"The joints 0 and 1 of X\[1\] lie above each other"):
+        JointCovariance(heading=(0, 1)).transform([SEQUENCE, upright])

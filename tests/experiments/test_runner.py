@@ -17,7 +17,15 @@ import pytest
 import _toy_experiment
 from _toy_experiment import Toy, two_kinds
 from spdatoms import SPDSparseClassifier
-from spdatoms.experiments import LabelledViews, Method, Setting, SettingsError, read_results, run
+from spdatoms.experiments import (
+    LabelledViews,
+    Method,
+    Setting,
+    SettingsError,
+    provenance,
+    read_results,
+    run,
+)
 from spdatoms.experiments.experiment import predict_in_time
 from spdatoms.experiments.reporting import remarks, report_page, tables, to_markdown
 from spdatoms.experiments.results import ResultsFile
@@ -191,3 +199,41 @@ def test_fingerprint_is_that_of_the_values():
     assert fingerprint({"": data}) == fingerprint({"": same})
     assert fingerprint({"": data}) != fingerprint({"": data.take(slice(1, None))})
     assert fingerprint({"": data}) != fingerprint({"part": data})
+
+
+def test_problems_stay_until_a_later_run_solves_them(monkeypatch, tmp_path):
+    def absent(setting: Setting) -> Any:
+        raise ImportError("This needs 'moonlight'")
+
+    there = Toy().methods()
+    monkeypatch.setattr(Toy, "methods", lambda self: there | {"painter": Method("painter", absent)})
+    run(Toy(), repeats=1, out=tmp_path)
+    # A run of other methods says nothing about this one.
+    results = run(Toy(), repeats=1, methods=["RSR-S"], out=tmp_path)
+    assert results.problems == ["painter: This needs 'moonlight'"]
+    painter = Method("painter", lambda setting: SPDSparseClassifier())
+    monkeypatch.setattr(Toy, "methods", lambda self: there | {"painter": painter})
+    assert run(Toy(), repeats=1, out=tmp_path).problems == []
+    assert read_results(tmp_path / "results.jsonl").problems == []
+
+
+def test_rows_say_which_commit_and_how_busy_the_machine_was(monkeypatch, tmp_path):
+    monkeypatch.setattr("spdatoms.experiments.ledger.commit", lambda: "abc")
+    monkeypatch.setattr("spdatoms.experiments.ledger.load", lambda: 1.5)
+    run(Toy(), repeats=1, out=tmp_path)
+    rows = read_results(tmp_path / "results.jsonl").rows
+    assert {(row.commit, row.load) for row in rows} == {("abc", 1.5)}
+
+
+def test_commit_of_a_checkout_or_of_nothing(monkeypatch):
+    answers = {"ls-files": "", "status": " M spdatoms/coding.py", "rev-parse": "0123456789"}
+    monkeypatch.setattr(provenance, "_git", lambda verb, *rest: answers[verb])
+    assert provenance.commit.__wrapped__() == "0123456789+"
+    answers["status"] = ""
+    assert provenance.commit.__wrapped__() == "0123456789"
+
+    def no_repository(*arguments: str) -> str:
+        raise subprocess.CalledProcessError(128, arguments)
+
+    monkeypatch.setattr(provenance, "_git", no_repository)
+    assert provenance.commit.__wrapped__() == ""

@@ -156,6 +156,15 @@ def check_step(step: Any, block: Any) -> None:
         raise ValueError("step is the distance between windows: give block, their size, as well.")
 
 
+def check_pair_of_joints(joints: Any) -> None:
+    """Refuse what is not two different indices of joints."""
+    pair = tuple(joints) if isinstance(joints, Sequence | np.ndarray) else ()
+    if len(set(pair)) != 2 or not all(isinstance(j, Integral) and j >= 0 for j in pair):
+        raise ValueError(
+            f"heading must be None or the indices of two joints, left and right, got {joints!r}."
+        )
+
+
 def check_ridge(ridge: float) -> None:
     """Refuse a ridge that is negative or not finite."""
     if not (np.isfinite(ridge) and ridge >= 0.0):

@@ -12,7 +12,7 @@ from _matrices import wishart_classes
 from spdatoms import SPDSparseClassifier
 from spdatoms.experiments import NoDataError, Results, Row, get_experiment, run
 from spdatoms.experiments.protocols.classifiers import calibration_bins
-from spdatoms.experiments.reporting import record, tables
+from spdatoms.experiments.reporting import section, tables
 from spdatoms.experiments.reporting.comparison import (
     accuracies_of_units,
     calibration_error,
@@ -84,7 +84,10 @@ def test_other_columns_are_those_of_their_experiments(tmp_path):
     experiment = get_experiment("classifiers")
     columns = experiment.load(tmp_path)
     assert list(columns) == ["Brodatz 10", "Brodatz 16c", "HDM05"]
-    for name, other, part in (("Brodatz 10", "textures", "10"), ("HDM05", "actions", "")):
+    for name, other, part in (
+        ("Brodatz 10", "textures", "10"),
+        ("HDM05", "actions", "as captured"),
+    ):
         ours = experiment.task(columns[name], 1, np.random.default_rng(4))
         original = get_experiment(other)
         theirs = original.task(original.load(tmp_path)[part], 1, np.random.default_rng(4))
@@ -131,7 +134,7 @@ def test_run_continues_and_reports(folder, tmp_path):
     assert [line.cells[0] for line in differences.lines] == [*results.parts(), "mean"]
     assert {line.cells[3] for line in differences.lines[:-1]} <= {"MDM", "1-NN Stein"}
     assert len(seconds.lines) == 4
-    assert "## Classifiers side by side" in record([(experiment, results)], "classifiers")
+    assert "## Classifiers side by side" in section(experiment, results)
     with pytest.raises(ValueError, match="between 1 and 25, got 26"):
         run(experiment, folder, methods=["MDM"], repeats=26)
 

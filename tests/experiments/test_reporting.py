@@ -10,8 +10,17 @@ import numpy as np
 import pytest
 
 from _toy_experiment import Toy
-from spdatoms.experiments import read_results, run
-from spdatoms.experiments.reporting import Table, narrow, record, report_page, tables, write_folder
+from spdatoms.experiments import Published, read_results, run
+from spdatoms.experiments.reporting import (
+    Table,
+    narrow,
+    record,
+    report_page,
+    section,
+    tables,
+    write_folder,
+    write_record,
+)
 from spdatoms.experiments.reporting.table import Line
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
@@ -20,14 +29,13 @@ pytest.importorskip("matplotlib", reason="needs the extra plot")
 
 def test_table_has_means_deviations_and_published_values():
     results = run(Toy(), Path("folder"))
-    accuracies, seconds = tables(Toy(), results)
+    (accuracies,) = tables(Toy(), results)
     scores = [row.scores["accuracy"] for row in results.of("", "RSR-S")]
     lines = [line.cells for line in accuracies.lines]
     assert lines[0] == ("RSR-S", f"{np.mean(scores):.1f} ± {np.std(scores):.1f}")
     assert lines[1] == ("RSR-S (published)", "91.2 ± 1.5")
     assert lines[2][0] == "RSR-J"
     assert lines[3] == ("Oracle (published, not run here)", "100.0")
-    assert [line.cells[-1] for line in seconds.lines] == ["3", "3"]
     # Nothing was published of the embedded data.
     embedded = tables(Toy(), run(Toy(), repeats=1))[0]
     assert [line.cells[0] for line in embedded.lines] == ["RSR-S", "RSR-J"]
@@ -73,7 +81,7 @@ def test_settings_are_those_of_all_rows(tmp_path):
     title = tables(Toy(), results)[0].title
     assert title == "A toy: accuracy (%), 1–2 of 3 repeats"
     assert title in report_page(Toy(), results)
-    assert title in record([(Toy(), results)], "toy")
+    assert title in section(Toy(), results)
     assert tables(Toy(), run(Toy(), repeats=4))[0].title.endswith(", 4 repeats")
 
 
@@ -87,8 +95,56 @@ def test_page_is_self_contained():
         assert word in page
 
 
-def test_record_names_every_experiment():
-    text = record([(Toy(), run(Toy(), Path("folder"), repeats=1))], "toy")
+def test_section_has_tables_and_origin():
+    results = run(Toy(), Path("folder"), repeats=2)
+    text = section(Toy(), results)
     assert "## A toy" in text
     assert "| *RSR-S (published)* | *91.2 ± 1.5* |" in text
-    assert "Seed 0" in text
+    seconds = f"{results.settings['seconds']:.0f}"
+    assert "Made by `spdatoms reproduce toy --data FOLDER --repeats 2`" in text
+    assert (
+        f"20 training samples, 20 queries, no time limit, {seconds} s of fits and predictions"
+        in text
+    )
+
+
+class Second(Toy):
+    name, title, repeats = "second", "Another toy", 2
+    published = (Published("Oracle", {"accuracy": 99.5}, cited=True, why="An oracle"),)
+    missing = (("a third kind", "Data of it"),)
+
+
+class Absent(Toy):
+    name, title, wants = "absent", "A toy of others", "a folder of theirs"
+
+
+def test_record_is_renewed_section_by_section(tmp_path):
+    path, known = tmp_path / "results.md", [Toy(), Second(), Absent()]
+    first, second = run(Toy(), Path("folder")), run(Second(), Path("folder"))
+    write_record(path, [(known[1], second)], known)
+    alone = path.read_text()
+    assert "## Another toy" in alone
+    assert "## A toy\n" not in alone
+    write_record(path, [(known[0], first)], known)
+    both = path.read_text()
+    # The section that was there stays to the byte, the new one comes before it.
+    assert section(known[1], second)[:200] in both
+    assert both.index("## A toy\n") < both.index("## Another toy")
+    write_record(path, [(known[0], first)], known)
+    assert path.read_text() == both
+    # From an empty folder the same file comes out.
+    write_record(tmp_path / "whole" / "results.md", [(known[0], first), (known[1], second)], known)
+    assert (tmp_path / "whole" / "results.md").read_text() == both
+    assert "![" in both
+    assert (tmp_path / "results" / "toy-accuracy.png").stat().st_size > 1000
+
+
+def test_record_says_what_is_not_reproduced():
+    known = [Toy(), Second(), Absent()]
+    text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
+    assert "All fits and predictions together took 2.0 hours." in text
+    table = text.partition("## What is not reproduced")[2]
+    assert "| Another toy | Oracle | 99.5 | An oracle |" in table
+    assert "| Another toy | a third kind | – | Data of it |" in table
+    assert "| A toy of others | RSR-S | 91.2 | The data: a folder of theirs |" in table
+    assert "| A toy |" not in table

@@ -72,7 +72,11 @@ def reproduce(
         bool, typer.Option("--report-only", help="Compute nothing: report what is in --out.")
     ] = False,
     markdown: Annotated[
-        Path | None, output("A file for the tables in Markdown.", names=("--markdown",))
+        Path | None,
+        output(
+            "A Markdown file whose sections of these experiments are renewed.",
+            names=("--markdown",),
+        ),
     ] = None,
     force: ForceOption = False,
     list_all: Annotated[
@@ -82,7 +86,7 @@ def reproduce(
     """Run an experiment of the paper and print its table with the published figures."""
     from spdatoms.experiments import EXPERIMENTS, RESULTS_FILE, NoDataError, get_experiment
     from spdatoms.experiments.experiment import UnknownNameError
-    from spdatoms.experiments.reporting import record, write_folder
+    from spdatoms.experiments.reporting import write_folder, write_record
 
     if list_all or experiment is None:
         _list_experiments()
@@ -122,7 +126,7 @@ def reproduce(
             write_folder(chosen, results, folder)
             typer.echo(f"Written to {folder}: report.html, results.json, results.csv and figures.")
         if markdown is not None:
-            markdown.write_text(record(entries, experiment), encoding="utf-8")
+            write_record(markdown, entries[-1:], [get_experiment(name) for name in EXPERIMENTS])
     if not entries:
         raise ValueError("There is nothing to show: no experiment could run on these data.")
 

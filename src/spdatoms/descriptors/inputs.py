@@ -159,7 +159,7 @@ def check_step(step: Any, block: Any) -> None:
 def check_pair_of_joints(joints: Any) -> None:
     """Refuse what is not two different indices of joints."""
     pair = tuple(joints) if isinstance(joints, Sequence | np.ndarray) else ()
-    if len(set(pair)) != 2 or not all(isinstance(j, Integral) and j >= 0 for j in pair):
+    if len(set(pair)) != 2 or not all(isinstance(j, Integral) and int(j) >= 0 for j in pair):
         raise ValueError(
             f"heading must be None or the indices of two joints, left and right, got {joints!r}."
         )

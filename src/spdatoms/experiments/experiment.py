@@ -140,6 +140,8 @@ class Published:
         The part of the experiment that the row belongs to; the empty string stands for all.
     cited : bool, default=False
         Whether the method is only quoted and cannot be run here.
+    why : str, default=""
+        What it would take to run a method that is only quoted.
     """
 
     method: str
@@ -147,6 +149,7 @@ class Published:
     deviations: Mapping[str, float] = field(default_factory=dict)
     part: str = ""
     cited: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,8 @@ class Experiment(ABC):
     embedded: ClassVar[str] = ""
     #: How the data at hand differ from those of the paper.
     caveat: ClassVar[str] = ""
+    #: What the paper has and these data do not, and what it would take.
+    missing: ClassVar[tuple[tuple[str, str], ...]] = ()
     #: The kind of figure: "bars", "sizes", "cmc", "confusion" or "curves".
     figure: ClassVar[str] = "bars"
     #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, or "curves".

@@ -117,4 +117,13 @@ def _row(
         # Indefinite kernels and all-zero codes are part of what is being compared.
         warnings.simplefilter("ignore")
         outcome = experiment.evaluate(method, task, setting)
-    return Row(*key, setting.seed, parameters, **vars(outcome), commit=commit(), load=load())
+    return Row(
+        *key,
+        setting.seed,
+        parameters,
+        **vars(outcome),
+        commit=commit(),
+        load=load(),
+        n_train=len(task.train),
+        n_test=sum(len(test) for test in task.tests.values()),
+    )

@@ -56,6 +56,8 @@ class Row:
         That of the code, if it ran from a checkout.
     load : float, default=None
         How many processes wanted to run in the minute before.
+    n_train, n_test : int, default=0
+        The number of training samples and of queries; 0 if it is not known.
     """
 
     part: str
@@ -70,6 +72,8 @@ class Row:
     note: str = ""
     commit: str = ""
     load: float | None = None
+    n_train: int = 0
+    n_test: int = 0
 
     @property
     def key(self) -> tuple[str, str, int]:

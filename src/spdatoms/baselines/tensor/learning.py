@@ -127,7 +127,7 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
                     )
                 else:
                     atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
-                objective.append(min(loss, objective[-1]))
+                objective.append(loss)
                 advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - loss <= self.tol * abs(loss):
                     break

@@ -14,7 +14,16 @@ from spdatoms.divergences.pairwise import pairwise_divergence
 
 
 class NearestVectorClass(ClassifierMixin, BaseEstimator):
-    """−min_{i∈c} ‖x − x_i‖, the score of class c."""
+    """−min_{i∈c} d(x, x_i), the score of class c.
+
+    Parameters
+    ----------
+    metric : str, default="euclidean"
+        The distance d of vectors, as for `sklearn.metrics.pairwise_distances`.
+    """
+
+    def __init__(self, metric: str = "euclidean") -> None:
+        self.metric = metric
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestVectorClass:
         """Keep the samples and their labels.
@@ -65,7 +74,7 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         return labels
 
     def _distances(self, X: ArrayLike) -> Floats:
-        return np.asarray(pairwise_distances(X, self._X))
+        return np.asarray(pairwise_distances(X, self._X, metric=self.metric))
 
 
 class NearestClass(NearestVectorClass):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spdatoms.experiments.experiment import Method, Setting
-from spdatoms.experiments.methods.classifiers import Make, made
+from spdatoms.experiments.methods.classifiers import Make, made, plain_sparse
 
 #: The classifier that chooses its parameters by cross-validation.
 CHOSEN = "SPDSparseClassifierCV"
@@ -84,12 +84,12 @@ def _machine(name: str, metric: str, note: str, kind: Any = "usual") -> Method:
 _COMPARED = (
     Method(
         "RSR-S",
-        made("classification", "SPDSparseClassifier", metric="stein"),
+        plain_sparse("stein"),
         note="the paper's sparse representation, Stein kernel",
     ),
     Method(
         "RSR-J",
-        made("classification", "SPDSparseClassifier", metric="jeffrey"),
+        plain_sparse("jeffrey"),
         note="the paper's sparse representation, Jeffrey kernel",
     ),
     Method(

@@ -20,7 +20,10 @@ from spdatoms.experiments.experiment import (
 from spdatoms.experiments.methods.classifiers import classifiers, cov3dj
 
 _SUBJECTS = "subjects"
+_CAPTURED, _ALIGNED = "as captured", "heading aligned"
 _TRAINING_SUBJECTS = 3
+#: The joints of the hips, left and right, and the coordinate that points up.
+HIPS, VERTICAL = (1, 6), 1
 
 
 class Actions(Experiment):
@@ -31,40 +34,55 @@ class Actions(Experiment):
     protocol = (
         "HDM05. A motion becomes the 93×93 covariance of the positions of 31 joints. The motions of three "
         "subjects train, those of the other two are recognised. The paper has one such division and does "
-        "not say which; here are all ten, as repeats."
+        "not say which; here are all ten, as repeats. 'as captured' are the positions as they are; for 'heading "
+        "aligned' every "
+        "motion is turned about the vertical axis until its hips, in the mean over its frames, lie along a common "
+        "direction: `JointCovariance(heading=(1, 6))`."
     )
     wants = "HDM05: motions (.amc) with skeletons (.asf), or joints.npz, perhaps inside a folder 'hdm05'"
     subfolder = "hdm05"
     caveat = (
         "The paper uses 14 actions, 140 motions to train and 109 to test; here are the 11 of them that "
-        "are at hand. Covariances of takes shorter than 93 frames are singular and "
-        "get a small ridge. The deviation is that between divisions, some of which are much harder than "
-        "others."
+        "are at hand, 160 to 188 motions to train and 99 to 127 to test. No motion has a covariance of full rank "
+        "(29 have fewer than 94 frames; with eigenvalues below 10⁻¹⁰ of the greatest counted as zero ranks are 45 "
+        "to 79), so every one gets the ridge of `JointCovariance`. The deviation is that between divisions. As "
+        "captured "
+        "it is nearly all of one division, with bd, bk and tr to train: the other two subjects stood turned by a "
+        "quarter. The paper has no such alignment. TSC and Riemannian SC are not run: they take about "
+        "20 and 7 seconds per query of this size, hours for all divisions. The paper left out TSC for the same "
+        "reason."
     )
     repeats = 10
     published = (
-        Published("logEuc-SC", {ACCURACY: 89.9}),
-        Published("Cov3DJ", {ACCURACY: 95.4}),
-        Published("RSR-J", {ACCURACY: 98.2}),
-        Published("RSR-S", {ACCURACY: 97.3}),
+        Published("logEuc-SC", {ACCURACY: 89.9}, part=_CAPTURED),
+        Published("Cov3DJ", {ACCURACY: 95.4}, part=_CAPTURED),
+        Published("RSR-J", {ACCURACY: 98.2}, part=_CAPTURED),
+        Published("RSR-S", {ACCURACY: 97.3}, part=_CAPTURED),
     )
 
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
         """Return the motions of the paper's actions."""
         from spdatoms.datasets import load_hdm05
         from spdatoms.descriptors import JointCovariance
+        from spdatoms.descriptors.joints import with_heading
 
         if folder is None:
             raise self.no_embedded_data()
         motions = load_hdm05(self.place(folder), actions="paper", on_error=on_error)
-        sequences = np.empty(len(motions), dtype=object)
-        sequences[:] = list(motions.data)
-        views = {
-            COVARIANCES: JointCovariance().fit_transform(motions.data),
-            "sequences": sequences,
-            _SUBJECTS: motions.groups,
+        # In double precision: covariances of motions are nearly singular.
+        captured = [motion.astype(np.float64) for motion in motions.data]
+        aligned = [with_heading(motion, HIPS, VERTICAL, "motion") for motion in captured]
+        return {
+            name: LabelledViews(
+                motions.labels,
+                {
+                    COVARIANCES: JointCovariance().fit_transform(sequences),
+                    "sequences": _as_array(sequences),
+                    _SUBJECTS: motions.groups,
+                },
+            )
+            for name, sequences in ((_CAPTURED, captured), (_ALIGNED, aligned))
         }
-        return {"": LabelledViews(motions.labels, views)}
 
     def most_repeats(self, data: LabelledViews) -> int:
         """Return the number of ways to choose three subjects that leave somebody to test."""
@@ -77,8 +95,16 @@ class Actions(Experiment):
         return Task(data.take(seen), {ACCURACY: data.take(~seen)})
 
     def methods(self) -> dict[str, Method]:
-        """Return the classifiers, and Cov3DJ on the positions themselves."""
-        return classifiers(cov3dj())
+        """Return the classifiers but the slow ones, and Cov3DJ on the positions themselves."""
+        every = classifiers(cov3dj())
+        return {name: method for name, method in every.items() if method.kind != "slow"}
+
+
+def _as_array(sequences: list[Array]) -> Array:
+    """Return sequences of different lengths as an array of objects."""
+    array = np.empty(len(sequences), dtype=object)
+    array[:] = sequences
+    return array
 
 
 def training_subjects(subjects: Array) -> list[tuple[str, ...]]:

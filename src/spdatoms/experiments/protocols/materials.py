@@ -18,6 +18,8 @@ from spdatoms.experiments.experiment import (
 )
 from spdatoms.experiments.methods.classifiers import classifiers
 
+_FLICKR = "The Flickr materials,"
+
 
 class Materials(Experiment):
     """Half of the photographs of each material train; the material of the others is to be named."""
@@ -32,10 +34,30 @@ class Materials(Experiment):
     wants = "Flickr's materials (image/<material>/*.jpg and mask/<material>/*.jpg)"
     subfolder = "flickr"
     published = (
-        Published("VZ", {ACCURACY: 23.8}, cited=True),
-        Published("VZ-augmented", {ACCURACY: 37.4}, cited=True),
-        Published("SD", {ACCURACY: 29.9}, cited=True),
-        Published("aLDA", {ACCURACY: 44.6}, cited=True),
+        Published(
+            "VZ",
+            {ACCURACY: 23.8},
+            cited=True,
+            why=f"{_FLICKR} the textons themselves are `TextonClassifier`",
+        ),
+        Published(
+            "VZ-augmented",
+            {ACCURACY: 37.4},
+            cited=True,
+            why=f"{_FLICKR} and the features of Liu et al. (2010) beside the textons",
+        ),
+        Published(
+            "SD",
+            {ACCURACY: 29.9},
+            cited=True,
+            why=f"{_FLICKR} and the sorted descriptors of Liao et al. (2013)",
+        ),
+        Published(
+            "aLDA",
+            {ACCURACY: 44.6},
+            cited=True,
+            why=f"{_FLICKR} and the topic model of Liu et al. (2010) with its seven features",
+        ),
         Published("RSR-J", {ACCURACY: 44.0}, {ACCURACY: 3.0}),
         Published("RSR-S", {ACCURACY: 51.4}, {ACCURACY: 1.9}),
     )

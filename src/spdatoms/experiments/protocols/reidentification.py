@@ -46,6 +46,16 @@ class Reidentification(Experiment):
         "sequence 2 below RLPP and SDALF at the first two ranks."
     )
     figure = "cmc"
+    missing = (
+        (
+            "SDALF",
+            "The ETHZ images, and the authors' symmetry-driven features; the paper shows curves only",
+        ),
+        (
+            "RLPP and logEuc-SC",
+            "The ETHZ images; the methods are here, the paper shows curves only",
+        ),
+    )
     published = (
         Published("RSR-J", {"rank 1": 98.3}, part="sequence 3"),
         Published("RSR-S", {"rank 1": 98.7}, part="sequence 3"),

@@ -41,12 +41,15 @@ class Textures(Experiment):
         "These are not the textures of the paper: 60 blocks of each of six photographs that come with "
         "scikit-image."
     )
+    missing = (
+        ("mosaics 10v and 16v", "Randen's mosaics of these names, or which plates they consist of"),
+    )
     caveat = (
         "The paper shows this experiment as bars without numbers, for nine mosaics; in words: RSR-S and "
         "RSR-J are best everywhere but on 5c, where TSC is slightly better. The plates of 5c and 16c were "
         "identified by matching, those of 10 are probable. 'patches' are the 32×16 training patches of "
-        "Randen's mosaics, 49 per texture; that they are 5v, 5v2, 5v3 and 5m is probable. The mosaics 10v "
-        "and 16v are not to be had. The plates at hand have 300×300 pixels; with blocks of their upper left "
+        "Randen's mosaics, 49 per texture; that they are 5v, 5v2, 5v3 and 5m is probable. The plates at hand "
+        "have 300×300 pixels; with blocks of their upper left "
         "256×256 pixels, not resampled, RSR-S and RSR-J gain three to four points on 16c: the level depends "
         "on the preparation, the order of the methods hardly."
     )

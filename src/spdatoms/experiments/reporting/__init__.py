@@ -2,7 +2,7 @@
 
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.html import report_page, write_folder
-from spdatoms.experiments.reporting.markdown import record
+from spdatoms.experiments.reporting.markdown import record, section, write_record
 from spdatoms.experiments.reporting.table import Table, narrow, to_markdown, to_rich
 from spdatoms.experiments.reporting.tables import remarks, tables
 
@@ -14,8 +14,10 @@ __all__ = [
     "record",
     "remarks",
     "report_page",
+    "section",
     "tables",
     "to_markdown",
     "to_rich",
     "write_folder",
+    "write_record",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
 from spdatoms.experiments.reporting.comparison import comparison_tables
 from spdatoms.experiments.reporting.curves import curve_tables
+from spdatoms.experiments.reporting.origin import from_to
 from spdatoms.experiments.reporting.table import CITED, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
 
@@ -28,10 +29,10 @@ class Column:
 
 
 def tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the accuracies, in one table or one per part, and the seconds that methods took.
+    """Return the accuracies, in one table or one per part.
 
-    An experiment that compares methods over data sets gets the tables of `comparison_tables` instead of the
-    first ones, one of curves those of `curve_tables`.
+    An experiment that compares methods over data sets gets the tables of `comparison_tables` instead, and the
+    seconds that methods took, one of curves those of `curve_tables`.
 
     Parameters
     ----------
@@ -51,8 +52,7 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
-    found = [_accuracies(experiment, results, group, single) for group in groups]
-    return [*found, _seconds(experiment, results)]
+    return [_accuracies(experiment, results, group, single) for group in groups]
 
 
 def _columns(results: Results) -> Iterable[Column]:
@@ -86,7 +86,7 @@ def _accuracies(
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
     if experiment.repeats > 1:
         asked = f" of {experiment.repeats}" if min(counts) < experiment.repeats else ""
-        title += f", {_from_to(counts)}{asked} repeats"
+        title += f", {from_to(counts)}{asked} repeats"
     return Table(title, ("method", *(column.title for column in columns)), tuple(lines))
 
 
@@ -129,14 +129,9 @@ def _seconds(experiment: Experiment, results: Results) -> Table:
     for name in (name for name in experiment.methods() if name in ran):
         cells = [_time(summaries.get((name, part))) for part in parts]
         repeats = [summaries[name, p].repeats for p in parts if (name, p) in summaries]
-        lines.append(Line((name, *cells, _from_to(repeats))))
+        lines.append(Line((name, *cells, from_to(repeats))))
     header = ("method", *(part or "fit + predict" for part in parts), "repeats")
     return Table("Seconds to fit + to predict (median of the repeats)", header, tuple(lines))
-
-
-def _from_to(counts: Sequence[int]) -> str:
-    """Return "least–greatest" of some numbers, or the number if all are equal."""
-    return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
 
 def _time(summary: Summary | None) -> str:

@@ -1,0 +1,74 @@
+"""Where the rows of a table come from, in words: command, commit, sizes, limits, time and load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spdatoms.experiments.results import Results
+
+SECONDS = "s of fits and predictions"
+
+
+def origin(results: Results) -> str:
+    """Return sentences that say how results were made.
+
+    Parameters
+    ----------
+    results : Results
+        The results of an experiment.
+
+    Returns
+    -------
+    str
+        Two sentences: the command and what it did, then the versions.
+    """
+    settings, rows = results.settings, results.rows
+    clauses = [f"Made by `{command(settings)}`", _commits(row.commit for row in rows)]
+    clauses.append(_range("training samples", [row.n_train for row in rows if row.n_train]))
+    clauses.append(_range("queries", [row.n_test for row in rows if row.n_test]))
+    limit = settings.get("time_limit")
+    clauses.append(f"at most {limit:g} s per method and part" if limit else "no time limit")
+    clauses.append(f"{settings['seconds']:.0f} {SECONDS}, {_threads(settings.get('n_jobs'))}")
+    loads = [row.load for row in rows if row.load is not None]
+    if loads:
+        clauses.append(f"load of the machine {min(loads):.1f} to {max(loads):.1f}")
+    return f"{', '.join(filter(None, clauses))}. {_versions(settings)}"
+
+
+def command(settings: dict[str, Any]) -> str:
+    """Return the command of a run."""
+    words = ["spdatoms reproduce", settings["experiment"]]
+    words += ["--data FOLDER"] if settings["data"] == "folder" else []
+    asked = settings.get("asked") or {}
+    for name in ("methods", "parts"):
+        words += [f'--{name} "{",".join(asked[name])}"'] if asked.get(name) else []
+    words += [f"--repeats {asked['repeats']}"] if asked.get("repeats") else []
+    words += [f"--seed {settings['seed']}"] if settings["seed"] else []
+    limit = settings.get("time_limit")
+    return " ".join([*words, *([f"--time-limit {limit:g}"] if limit else [])])
+
+
+def _commits(commits: Iterable[str]) -> str:
+    found = sorted({commit for commit in commits if commit})
+    return f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}" if found else ""
+
+
+def _range(what: str, counts: Sequence[int]) -> str:
+    return f"{from_to(counts)} {what}" if counts else ""
+
+
+def from_to(counts: Sequence[int]) -> str:
+    """Return "least–greatest" of some numbers, or the number if all are equal."""
+    return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
+
+
+def _threads(jobs: int | None) -> str:
+    return "one thread" if jobs in (None, 1) else f"{jobs} threads"
+
+
+def _versions(settings: dict[str, Any]) -> str:
+    names = ("python", "numpy", "scipy", "scikit-learn", "numba")
+    software = [f"{name} {settings[name]}" for name in names if name in settings]
+    machine = [settings["machine"]] if "machine" in settings else []
+    return ", ".join([*machine, f"spdatoms {settings['version']}", *software]) + "."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +24,10 @@ from _matrices import three_classes  # noqa: E402
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave one thread to the BLAS of each worker of -n: more would wait for each other."""
+    """Let Ctrl-C work in tests, and leave one thread to the BLAS of each worker of -n: more would wait."""
+    # A shell lets what it runs in the background ignore Ctrl-C, and so would all processes of the tests.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("numprocesses", None):
         for library in ("OPENBLAS", "MKL"):
             os.environ.setdefault(f"{library}_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""The warnings of the package."""
+"""The warnings and errors of the package."""
 
 
 class IndefiniteKernelWarning(UserWarning):
@@ -7,3 +7,7 @@ class IndefiniteKernelWarning(UserWarning):
 
 class ZeroCodeWarning(UserWarning):
     """A query got an all-zero code, so that it was given the class of its nearest atom."""
+
+
+class ClusterError(RuntimeError):
+    """A cluster does not finish its tasks: it was closed, lacks the package, or does nothing any more."""

@@ -151,7 +151,7 @@ def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, m
     monkeypatch.setattr(coding.StreamedCodedData, "correlations_of", correlations_of)
     assert_same(learner().fit(stored), expected)
     assert killed
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
 
 
 def test_a_fit_that_was_cut_short_is_resumed(client, stored, expected, tmp_path) -> None:
@@ -184,7 +184,7 @@ def test_spans_that_workers_die_of_are_cut_smaller(client, stored, expected, mon
         fitted = learner().fit(stored.rechunk((1500, 4, 4)))
     allow_failures(client, 3)
     assert_same(fitted, expected)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
 
 
 def allow_failures(client, count) -> None:
@@ -214,5 +214,5 @@ def test_where_nothing_is_small_enough_an_error_says_what_to_do(
     allow_failures(client, 0)
     with pytest.raises(MemoryError, match="more memory or fewer threads, or rechunk X"):
         learner().fit(stored)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=600)
     allow_failures(client, 3)  # not before: tasks that are still waiting would kill more workers

@@ -9,7 +9,6 @@ whatever is lost with a worker, and the result is the same.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from functools import cached_property
 from operator import getitem
@@ -25,6 +24,14 @@ from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
 from spdatoms.scale.parts import added
 from spdatoms.scale.passes import Span, StreamPasses, Term, Work
 from spdatoms.scale.stream import Stream
+from spdatoms.scale.waiting import (
+    check_workers,
+    client_of_user,
+    cluster_errors,
+    futures_of,
+    results_of,
+    wait_for,
+)
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
@@ -39,6 +46,7 @@ class DaskStream(Stream):
         if any(np.isnan(X.shape)):
             X = X.compute_chunk_sizes()
         check_stack(X, name)
+        check_workers()
         dtype = float_type(X.dtype, name)
         self.X = X.rechunk({1: -1, 2: -1}).astype(dtype)
         self.shape, self.dtype = self.X.shape, dtype
@@ -51,7 +59,7 @@ class DaskStream(Stream):
     @cached_property
     def _memory_per_thread(self) -> int:
         """The least memory that a worker has per thread, asked for once; 0 if it is unknown."""
-        client = _client()
+        client = client_of_user()
         if client is None:
             return 0
 
@@ -59,11 +67,13 @@ class DaskStream(Stream):
             workers = dask_scheduler.workers.values()
             return [int(worker.memory_limit or 0) // max(1, worker.nthreads) for worker in workers]
 
-        return min(client.run_on_scheduler(limits), default=0)
+        with cluster_errors():
+            return min(client.run_on_scheduler(limits, callback_timeout=60), default=0)
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
-            return np.asarray(self.X[chosen].compute())
+            (rows,) = results_of([self.X[chosen].rechunk(-1).to_delayed().item()])
+            return np.asarray(rows)
         return self._rows(np.asarray(chosen))
 
     def _rows(self, chosen: Indices) -> FloatArray:
@@ -74,7 +84,7 @@ class DaskStream(Stream):
         chunks = np.searchsorted(edges, rows, side="right") - 1
         delayed, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
         some = [take(delayed[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
-        return np.concatenate(dask.compute(*some))[back]
+        return np.concatenate(results_of(some))[back]
 
     def passes(self, parts: Sequence[slice], most: int | None = None) -> DaskPasses:
         """Return passes over these parts of the data, see `Stream.passes`."""
@@ -102,20 +112,21 @@ class DaskPasses(StreamPasses):
         self.dask = import_extra("dask", extra="scale")
         self.spans = spans
         sources = [X[span.rows].rechunk(-1) for span in spans]
-        if _futures_of(X):  # already in the memory of workers
+        if futures_of(X):  # already in the memory of workers
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
 
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span, held by Dask."""
-        return list(
-            self.dask.persist(*(self.dask.delayed(value, traverse=False) for value in values))
-        )
+        with cluster_errors():
+            delayed = (self.dask.delayed(value, traverse=False) for value in values)
+            return list(self.dask.persist(*delayed))
 
     def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
         """Return the sum of a term over the spans; without ``read`` no matrices are read."""
-        return self._added(self._results(term, states, shared, read)).compute()
+        (total,) = results_of([self._added(self._results(term, states, shared, read))])
+        return total
 
     def run(
         self,
@@ -129,9 +140,10 @@ class DaskPasses(StreamPasses):
         new_states, total = self._submit(work, states, shared, read)
         if states is not None and not keep:
             # Not before the scheduler knows the new tasks: it might drop what they need.
-            _wait_for_one(new_states)
+            if futures := futures_of(new_states):
+                wait_for(futures, all_of_them=False)
             states.clear()
-        return new_states, total.compute()
+        return new_states, results_of([total])[0]
 
     def _submit(
         self, work: Work, states: list[Any] | None, shared: tuple[Any, ...], read: bool
@@ -139,7 +151,8 @@ class DaskPasses(StreamPasses):
         """Start the work; return the new states of the spans, and the sum of the terms, delayed."""
         results = self._results(work, states, shared, read)
         total = self._added([result[1] for result in results])
-        *new_states, total = self.dask.persist(*(result[0] for result in results), total)
+        with cluster_errors():
+            *new_states, total = self.dask.persist(*(result[0] for result in results), total)
         return list(new_states), total
 
     def _results(
@@ -168,7 +181,7 @@ class DaskPasses(StreamPasses):
 
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states themselves, in the memory of this process."""
-        return list(self.dask.compute(*states))
+        return results_of(states)
 
 
 def _call(function: Term, source: Any, span: Span, state: Any, shared: tuple[Any, ...]) -> Any:
@@ -183,33 +196,7 @@ def _added_here(*terms: Any) -> Any:
 
 def _threads() -> int:
     """Return how many tasks can run at once."""
-    client = _client()
-    threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
+    client = client_of_user()
+    with cluster_errors():
+        threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
     return max(1, threads)  # there may be none while a cluster restarts its only workers
-
-
-def _client() -> Any | None:
-    """Return the client that the user has made, if there is one."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import get_client
-
-    try:
-        return get_client()
-    except ValueError:
-        return None
-
-
-def _futures_of(X: Any) -> list[Any]:
-    """Return the futures in X: what workers have computed of it, or are about to."""
-    if "distributed" not in sys.modules:
-        return []
-    futures_of: Any = sys.modules["distributed"].futures_of
-    return list(futures_of(X))
-
-
-def _wait_for_one(states: list[Any]) -> None:
-    """Wait until one of these states has been computed."""
-    futures = _futures_of(states)
-    if futures:
-        sys.modules["distributed"].wait(futures, return_when="FIRST_COMPLETED")

@@ -89,7 +89,9 @@ def test_a_planted_dictionary_is_recovered(update, snr) -> None:
     found = vech(learner.log_atoms_, weighted=True)
     recovered = np.abs(atoms @ found.T).max(axis=1) > 0.99
     assert recovered.mean() > 0.95
-    assert (np.diff(learner.objective_) <= 0).all()
+    # Down to rounding: once the codes of exact data are found, there is nothing left to gain.
+    rises = np.diff(learner.objective_)
+    assert (rises <= 1e-12 * learner.objective_[0]).all()
 
 
 @pytest.mark.parametrize("update", ["exact", "approximate"])

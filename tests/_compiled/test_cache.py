@@ -1,0 +1,80 @@
+"""Kernels can be compiled where nothing can be written, and by many processes with an empty cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+#: Folders are read-only unless their names begin as given: root may write everywhere else.
+READ_ONLY = """
+import numba.core.caching as caching
+original = caching._CacheLocator.ensure_cache_path
+
+def ensure_cache_path(self):
+    if not self.get_cache_path().startswith({writable!r}):
+        raise PermissionError(13, "read-only")
+    original(self)
+
+caching._CacheLocator.ensure_cache_path = ensure_cache_path
+"""
+
+
+def start(program: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out, err
+
+
+#: It compiles a small kernel, and shows its result and where the code is kept.
+COMPILE = """
+import os, sys
+import numpy as np
+from spdatoms._compiled.regions import mean_and_variance
+
+samples, mean, variance = np.arange(6.0).reshape(3, 2), np.empty(2), np.empty(2)
+mean_and_variance(*(array.astype(sys.argv[1]) for array in (samples, mean)), variance)
+print(variance.round(4), os.environ["NUMBA_CACHE_DIR"])
+"""
+RESULT = "[2.6667 2.6667]"
+
+
+def test_a_temporary_folder_takes_the_place_of_read_only_ones(tmp_path):
+    program = READ_ONLY.format(writable=str(tmp_path)) + COMPILE
+    environment = {"TMPDIR": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    out, err = ended(start(program, "float64", **environment))
+    (folder,) = tmp_path.iterdir()
+    assert out == f"{RESULT} {folder}\n"
+    assert err.count(f"Compiled code is kept in {folder} for now. Set NUMBA_CACHE_DIR") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders of other users are told by their mode")
+def test_without_any_folder_nothing_is_kept(tmp_path):
+    foreign = tmp_path / f"spdatoms-numba-{os.getuid()}"
+    foreign.mkdir()
+    foreign.chmod(0o777)  # another user could have put something there
+    program = READ_ONLY.format(writable=str(tmp_path)) + COMPILE
+    out, err = ended(start(program, "float64", TMPDIR=str(tmp_path), NUMBA_CACHE_DIR=""))
+    assert out == f"{RESULT} \n"
+    assert err.count("every run compiles it anew. Set NUMBA_CACHE_DIR") == 1
+    assert not any(foreign.iterdir())
+
+
+def test_eight_processes_with_an_empty_cache(tmp_path):
+    types = ["float64", "float32"] * 4
+    processes = [start(COMPILE, one, NUMBA_CACHE_DIR=str(tmp_path)) for one in types]
+    outputs = [ended(process)[0] for process in processes]
+    outputs += [ended(start(COMPILE, one, NUMBA_CACHE_DIR=str(tmp_path)))[0] for one in types[:2]]
+    assert set(outputs) == {f"{RESULT} {tmp_path}\n"}

@@ -1,0 +1,89 @@
+"""A cluster that does nothing any more ends in a sentence, and the fit goes on from its checkpoint."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from _matrices import random_spd
+from spdatoms import SPDDictionaryLearning
+from spdatoms.exceptions import ClusterError
+from spdatoms.scale import worker_timeout
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def hide_the_package() -> None:
+    """Let a worker be without the package."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "spdatoms"]:
+        del sys.modules[name]
+    sys.modules["spdatoms"] = None  # type: ignore[assignment]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
+    """One cluster, because starting one takes long: a worker that stops, none, none with the package."""
+    X = random_spd(2000, 3)
+    path = tmp_path / "checkpoint"
+
+    def learner(max_iter):
+        parameters = {"init": "random", "tol": 0.0, "random_state": 0, "checkpoint": path}
+        return SPDDictionaryLearning(4, max_iter=max_iter, **parameters)
+
+    with distributed.Client(cluster) as client:
+        stream = da.from_array(X, chunks=(500, 3, 3))
+        learner(1).fit(stream)
+        (process,) = client.run(os.getpid).values()
+        stop = threading.Timer(0.3, os.kill, (process, signal.SIGSTOP))
+        stop.start()
+        with worker_timeout(2), pytest.raises(ClusterError, match="goes on from there"):
+            learner(10**6).fit(stream)
+        stop.join()
+        os.kill(process, signal.SIGCONT)
+        client.run(hide_the_package)
+        with pytest.raises(ClusterError, match="1 of 1 workers of the cluster cannot import"):
+            learner(2).fit(stream)
+        cluster.scale(0)
+        while client.nthreads():
+            threading.Event().wait(0.05)
+        with worker_timeout(1), pytest.raises(ClusterError, match="has no workers, so start some"):
+            learner(10**6).fit(stream)
+        closing = threading.Timer(0.3, cluster.close)
+        closing.start()
+        with pytest.raises(ClusterError, match="was lost, or the cluster was closed"):
+            learner(10**6).fit(stream)
+        closing.join()
+    # The checkpoint holds all iterations that were finished, and goes on here.
+    path.rename(tmp_path / "later")
+    learner(3).fit(X)
+
+
+def test_the_time_to_wait_is_positive():
+    for seconds in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="more than 0 seconds"), worker_timeout(seconds):
+            pass
+
+
+def test_errors_of_files_stay_as_they_are_without_a_cluster():
+    def read(block_info=None):
+        raise FileNotFoundError(2, "No such file", "part.npy")
+
+    X = da.map_blocks(read, chunks=((4,), (2,), (2,)), dtype=np.float64, meta=np.empty((0, 0, 0)))
+    with pytest.raises(FileNotFoundError, match=r"part\.npy"):
+        SPDDictionaryLearning(2).fit(X)

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Any
 
+from spdatoms._utils.extras import import_extra
 from spdatoms.exceptions import ClusterError
 
 _PATIENCE: ContextVar[float] = ContextVar("spdatoms worker timeout", default=600.0)
@@ -59,35 +60,34 @@ def worker_timeout(seconds: float) -> Iterator[None]:
         _PATIENCE.reset(token)
 
 
+def _distributed() -> Any:
+    """Return the module, which is there if the user has a client, or else None."""
+    return sys.modules.get("distributed")
+
+
 def client_of_user() -> Any | None:
     """Return the client that the user has made, if there is one."""
-    if "distributed" not in sys.modules:
-        return None
-    from distributed import get_client
-
+    distributed = _distributed()
     try:
-        return get_client()
+        return distributed.get_client() if distributed else None
     except ValueError:
         return None
 
 
 def futures_of(value: Any) -> list[Any]:
     """Return the futures in a value: what workers have computed of it, or are about to."""
-    if "distributed" not in sys.modules:
-        return []
-    found: Any = sys.modules["distributed"].futures_of(value)
-    return list(found)
+    distributed = _distributed()
+    return list(distributed.futures_of(value)) if distributed else []
 
 
 def results_of(delayed: Sequence[Any]) -> list[Any]:
     """Return the values of delayed ones, computed by the cluster if there is one."""
-    from dask import compute, persist
-
+    dask = import_extra("dask", extra="scale")
     with cluster_errors():
-        held = persist(*delayed)
+        held = dask.persist(*delayed)
         futures = [future for one in held for future in futures_of(one)]
         if len(futures) < len(held):
-            return list(compute(*held))
+            return list(dask.compute(*held))
         wait_for(futures)
         return [_fetched(future) for future in futures]
 
@@ -96,7 +96,7 @@ def _fetched(future: Any) -> Any:
     """Return what a worker has computed."""
     try:
         return future.result(timeout=_finite(_PATIENCE.get()))
-    except TimeoutError as error:
+    except TimeoutError:
         if future.status == "error":
             raise  # of the task
         raise ClusterError(
@@ -133,8 +133,7 @@ def check_workers() -> None:
 
 def wait_for(futures: Sequence[Any], *, all_of_them: bool = True) -> None:
     """Wait until futures, or one of them, have been computed; `ClusterError` if nothing happens any more."""
-    from distributed import wait
-
+    wait = _distributed().wait
     watch, which = _Watch(futures[0].client), "ALL" if all_of_them else "FIRST"
     with cluster_errors():
         while True:
@@ -152,14 +151,12 @@ def cluster_errors() -> Iterator[None]:
     if client is None:
         yield
         return
-    from distributed import CancelledError
-    from distributed.client import ClosedClientError
-    from distributed.comm import CommClosedError
-
+    distributed = _distributed()
+    lost = distributed.comm.core.CommClosedError
     try:
         yield
-    except (CancelledError, ClosedClientError, OSError) as error:
-        of_a_task = isinstance(error, OSError) and not isinstance(error, CommClosedError)
+    except (distributed.CancelledError, distributed.client.ClosedClientError, OSError) as error:
+        of_a_task = isinstance(error, OSError) and not isinstance(error, lost)
         if of_a_task and client.status == "running":
             raise
         raise ClusterError(

@@ -51,6 +51,15 @@ def mp_divergence(metric, A, B):
         return float(mp_trace_of_product(difference, difference))
 
 
+def mp_airm(A, B, digits=50):
+    """Σ log² λ(A⁻¹B), with so many digits that the units of the variables do not matter."""
+    with mpmath.workdps(digits):
+        A, B = (mpmath.matrix(Z.tolist()) for Z in (A, B))
+        units = mpmath.diag([1 / mpmath.sqrt(A[i, i]) for i in range(A.rows)])
+        eigenvalues = mp_eigenvalues(units * A * units, units * B * units)
+        return float(sum(mpmath.log(x) ** 2 for x in eigenvalues))
+
+
 def by_eigenvalues(metric, A, B):
     """S, J and AIRM² from the logarithms u of the eigenvalues of A⁻¹B, which SciPy finds."""
     u = np.log(scipy.linalg.eigh(B, A, eigvals_only=True))
@@ -83,11 +92,20 @@ def to_array(M):
     return np.array(M.tolist(), dtype=np.float64)
 
 
-def reference_geodesic(A, B, t):
-    """A^½ (A^-½ B A^-½)^t A^½ in 50 digits, as the definition says."""
-    with mpmath.workdps(50):
-        root = reference_function(mpmath.sqrt, A)
-        inverse_root = root**-1
-        inner = inverse_root * mpmath.matrix(B.tolist()) * inverse_root
+def reference_in_frame(function, A, B, digits=50):
+    """A^½ f(A^-½ B A^-½) A^½, after the congruence that gives A a unit diagonal, as the definition says."""
+    with mpmath.workdps(digits):
+        A, B = (mpmath.matrix(Z.tolist()) for Z in (A, B))
+        units = mpmath.diag([mpmath.sqrt(A[i, i]) for i in range(A.rows)])
+        A, B = (units**-1 * Z * units**-1 for Z in (A, B))
+        eigenvalues, U = mpmath.eigsy((A + A.T) / 2)
+        root = U * mpmath.diag([mpmath.sqrt(x) for x in eigenvalues]) * U.T
+        inner = root**-1 * B * root**-1
         eigenvalues, U = mpmath.eigsy((inner + inner.T) / 2)
-        return to_array(root * U * mpmath.diag([x**t for x in eigenvalues]) * U.T * root)
+        values = U * mpmath.diag([function(x) for x in eigenvalues]) * U.T
+        return to_array(units * root * values * root * units)
+
+
+def reference_geodesic(A, B, t, digits=50):
+    """A^½ (A^-½ B A^-½)^t A^½."""
+    return reference_in_frame(lambda x: x ** mpmath.mpf(t), A, B, digits)

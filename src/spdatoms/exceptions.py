@@ -11,3 +11,7 @@ class ZeroCodeWarning(UserWarning):
 
 class ClusterError(RuntimeError):
     """A cluster does not finish its tasks: it was closed, lacks the package, or does nothing any more."""
+
+
+class OutOfRangeError(ValueError, OverflowError):
+    """A result is too large for the floating point numbers that would hold it."""

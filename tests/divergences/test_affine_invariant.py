@@ -11,6 +11,7 @@ from pyriemann.geometry.distance import pairwise_distance
 from pyriemann.geometry.mean import mean_riemann
 
 from _matrices import random_spd, spd_stacks
+from _references import mp_airm
 from spdatoms import pairwise_divergence
 from spdatoms._compiled.airm import GROUP
 from spdatoms._compiled.lanes import lane_count
@@ -184,17 +185,28 @@ def opposite_units(ratio, n):
 
 
 @pytest.mark.parametrize("n", [2, 5, 8])
-@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e7])
+@pytest.mark.parametrize("ratio", [1e3, 1e6, 1e7, 1e20])
 def test_pairs_that_only_singular_values_answer(n, ratio):
     X, Y = opposite_units(ratio, n)
     np.testing.assert_allclose(airm2(X, Y), 2 * np.log(ratio**2) ** 2, rtol=1e-12)
 
 
+def test_pairs_in_other_units_have_all_digits():
+    """The variances of one matrix relative to those of another span twenty orders of magnitude."""
+    rng = np.random.default_rng(4)
+    X = random_spd(4, 4, seed=3)
+    units = 10.0 ** rng.uniform(-5, 5, (4, 1, 4))
+    X = X * (units * units.swapaxes(1, 2))
+    expected = [[mp_airm(A, B, digits=100) for B in X] for A in X]
+    np.testing.assert_allclose(airm2(X), expected, rtol=1e-13, atol=1e-30)
+    np.testing.assert_allclose(airm2(X[:2], X), expected[:2], rtol=1e-13, atol=1e-12)
+
+
 @pytest.mark.parametrize("n", [2, 5, 8])
 def test_a_pair_without_answer_raises(n):
-    X, Y = (np.repeat(matrix, 3, axis=0) for matrix in opposite_units(1e20, n))
+    X, Y = (np.repeat(matrix, 3, axis=0) for matrix in opposite_units(1e150, n))
     Y[0] = X[0]
-    with pytest.raises(ValueError, match=r"X\[0\] and Y\[1\] cannot be told"):
+    with pytest.raises(ValueError, match="bring the variables to common units"):
         airm2(X, Y)
 
 

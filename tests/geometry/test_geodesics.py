@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from _matrices import assert_close, assert_symmetric, random_orthogonal, random_spd, spd_stacks
 from _references import reference_geodesic
-from spdatoms import check_spd
-from spdatoms.geometry import exp_map, expm, geodesic, geometric_mean, log_map
+from spdatoms import check_spd, mean
+from spdatoms.geometry import exp_map, expm, geodesic, geometric_mean, invsqrtm, log_map, sqrtm
 from spdatoms.geometry.geodesics import well_conditioned
 
 EPS = np.finfo(np.float64).eps
@@ -74,6 +74,37 @@ def test_maps_refuse_bad_input():
         expm(np.full((2, 2), np.nan))
     with pytest.raises(ValueError, match=r"^B\[1\] is not symmetric"):
         geodesic(X, np.stack([X[0], X[1] + np.triu(X[1], 1)]), 0.5)
+
+
+def karcher_mean(X, exponential, steps=60):
+    """Follow the mean of the tangent vectors far beyond convergence, as textbooks write it."""
+    C = X.mean(axis=0)
+    for _ in range(steps):
+        C = exponential(np.mean([log_map(A, C) for A in X], axis=0), C)
+    return C
+
+
+def exponential_by_roots(V, P):
+    root, inverse_root = sqrtm(P), invsqrtm(P)
+    return root @ expm(inverse_root @ V @ inverse_root) @ root
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("exponential", [exp_map, exponential_by_roots])
+def test_a_textbook_karcher_loop_ends_at_the_mean(exponential, scale):
+    """At convergence the tangent vectors are rounding, symmetric relative to the base point alone."""
+    X = scale * random_spd(6, 4, seed=5)
+    assert_close(karcher_mean(X, exponential), mean(X, "riemann"), 1e-9)
+
+
+def test_tangent_vectors_near_zero_are_judged_relative_to_the_base():
+    V = np.array([[0.0, 1e-16], [-1e-16, 1e-17]])
+    assert_close(expm(V), np.eye(2), 1e-15)
+    P = np.diag([1e20, 1e-20])
+    units = np.array([1e10, 1e-10])
+    assert_close(exp_map(V * np.outer(units, units), P), P, 1e-15)
+    with pytest.raises(ValueError, match=r"^V is not symmetric"):
+        exp_map(1e-12 * np.array([[0.0, 1.0], [2.0, 0.0]]), 1e-12 * np.eye(2))
 
 
 @relaxed

@@ -48,3 +48,14 @@ def test_vech_keeps_float32_and_refuses_nonsense():
         unvech(np.ones(5))
     with pytest.raises(ValueError, match="square"):
         vech(np.ones((2, 3)))
+
+
+def test_what_is_not_finite_is_refused():
+    X = random_spd(3, 4)
+    X[1, 0, 2] = np.nan
+    with pytest.raises(ValueError, match=r"^X\[1\] is not finite: its entry \(0, 2\) is nan"):
+        vech(X)
+    v = vech(random_spd(3, 4))
+    v[2, 5] = np.inf
+    with pytest.raises(ValueError, match=r"^v is not finite: its entry \(2, 5\) is inf"):
+        unvech(v)

@@ -300,6 +300,50 @@ def test_pivots_alone_would_miss_this_singular_matrix():
     refusal(A[None])
 
 
+def least_eigenvalue(A):
+    """λ_min of the unit-diagonal scaling, in double precision."""
+    scale = 1.0 / np.sqrt(A.diagonal().astype(np.float64))
+    return np.linalg.eigvalsh(A * scale * scale[:, None])[0]
+
+
+def nearly_singular(n, kind, rng):
+    """Return a matrix whose pivots say little about its least eigenvalue."""
+    if kind == "triangular":
+        L = np.eye(n) - np.tril(rng.uniform(0.3, 1.0, (n, n)), -1)
+        return L @ L.T
+    if kind == "covariance":
+        Z = rng.standard_normal((n, n + rng.integers(0, 4)))
+        return Z @ Z.T
+    return random_spd(1, n, condition=10.0 ** rng.uniform(4, 8), seed=rng)[0]
+
+
+@pytest.mark.parametrize("kind", ["triangular", "covariance", "spectrum"])
+@pytest.mark.parametrize("n", [5, 20, 40, 55, 70])
+def test_single_precision_is_judged_by_the_least_eigenvalue(n, kind):
+    """The first unfit matrix is named, and all that are singular to working precision are unfit."""
+    rng = np.random.default_rng(n)
+    X = np.array([nearly_singular(n, kind, rng) for _ in range(20)]).astype(np.float32)
+    X = np.tril(X) + np.tril(X, -1).swapaxes(1, 2)
+    limit = n * np.finfo(np.float32).eps
+    least = np.array([least_eigenvalue(A) for A in X])
+    certain = abs(least / limit - 1) > 1e-3  # the others may be either
+    X, unfit = X[certain], least[certain] <= limit
+    if not unfit.any():
+        check_spd(X)
+        return
+    message = refusal(X)
+    assert message.startswith(f"X[{np.argmax(unfit)}] ")
+    if unfit.sum() > 1:
+        assert f"({unfit.sum() - 1} more of the {len(X)} matrices" in message
+
+
+def test_all_pivots_are_large_and_yet_it_is_singular():
+    """L has −1 below its unit diagonal: the pivots are 1/i of the diagonal, λ_min is about 4^-n."""
+    n = 30
+    L = np.eye(n) - np.tril(np.ones((n, n)), -1)
+    refusal((L @ L.T)[None])
+
+
 def test_message_counts_the_others():
     X = random_spd(10, 3)
     X[[3, 5, 9]] = -np.eye(3)

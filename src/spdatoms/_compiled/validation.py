@@ -18,14 +18,17 @@ NOT_POSITIVE = 4  # a pivot is not a positive number
 # The flags that let the compiler assume that there is no NaN and no infinity are left out.
 _FASTMATH = {"contract", "reassoc", "nsz"}
 
+# How far above e·λ a determinant must be to show that no eigenvalue is below λ: rounding may have made it.
+_SAFE = 100.0
+
 # Below this size the calls and array views of the general way cost more than its arithmetic.
 _SMALL = 8
 
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH)
-def _surely_spd(X, index, symmetry_tolerance, safe_pivot, L, inverse_pivots):
+def _surely_spd(X, index, symmetry_tolerance, safe_determinant, L, inverse_pivots):
     """Return whether a small matrix is beyond doubt, by loops without any call or view."""
-    asymmetry, least_diagonal = 0.0, np.inf
+    asymmetry, least_diagonal, determinant = 0.0, np.inf, 1.0
     for i in range(X.shape[1]):
         diagonal = X[index, i, i]
         pivot = diagonal
@@ -39,11 +42,13 @@ def _surely_spd(X, index, symmetry_tolerance, safe_pivot, L, inverse_pivots):
             entry = L[i, j]
             L[i, j] = entry * inverse_pivots[j]
             pivot -= entry * L[i, j]
-        if not pivot > safe_pivot * diagonal:
+        if not pivot > 0.0:
             return False
+        determinant *= pivot / diagonal
         inverse_pivots[i] = 1.0 / pivot
         least_diagonal = min(least_diagonal, diagonal)
-    return asymmetry <= symmetry_tolerance * least_diagonal < np.inf
+    certain = determinant > safe_determinant
+    return certain and asymmetry <= symmetry_tolerance * least_diagonal < np.inf
 
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH)
@@ -78,12 +83,12 @@ def _four_dots(a, b, c, d):
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH)
 def _factorise(A, L, inverse_pivots):
-    """Write L of ``A = L D Lᵀ`` and 1/d; return ``min_j d_j / a_jj``, or −1 if not all d > 0.
+    """Write L of ``A = L D Lᵀ`` and 1/d; return ``det C = Π d_j / a_jj``, or −1 if not all d > 0.
 
     Two rows and two columns at a time. The last row of an odd n makes a pair with itself.
     """
     n = A.shape[0]
-    least = np.inf
+    determinant = 1.0
     for i in range(0, n, 2):
         second = min(i + 1, n - 1)
         p, q = L[i], L[second]
@@ -104,15 +109,15 @@ def _factorise(A, L, inverse_pivots):
         if not 0.0 < pivot < np.inf:
             return -1.0
         inverse_pivots[i] = 1.0 / pivot
-        least = min(least, pivot / A[i, i])
+        determinant *= pivot / A[i, i]
         if second > i:
             q[i] = below * inverse_pivots[i]
             next_pivot -= below * q[i]
             if not 0.0 < next_pivot < np.inf:
                 return -1.0
             inverse_pivots[second] = 1.0 / next_pivot
-            least = min(least, next_pivot / A[second, second])
-    return least
+            determinant *= next_pivot / A[second, second]
+    return determinant
 
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH)
@@ -134,20 +139,24 @@ def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
 
 
 @njit(cache=True, nogil=True, fastmath=_FASTMATH)
-def inspect(X, symmetry_tolerance, safe_pivot, least_eigenvalue, findings):
+def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
     """Write the findings, 0 for a matrix beyond doubt, on the block X (m, n, n), C-contiguous.
 
     A matrix is beyond doubt if all ``|a_ij − a_ji|`` together are at most ``symmetry_tolerance`` of
-    the least diagonal entry, if all pivots are positive, and if λ_min(C) > ``least_eigenvalue``,
-    which is taken for granted where all ``d_j ≥ safe_pivot · a_jj``.
+    the least diagonal entry, if all pivots are positive, and if λ_min(C) > ``least_eigenvalue``.
+
+    The determinant alone may tell: the eigenvalues of C sum to n, so that the product of all but the
+    least is below ``(n/(n−1))^(n−1) < e``, and ``λ_min > det(C)/e``. No single pivot tells: all may be
+    above 1/n where λ_min is about ``4^-n``.
     """
     n = X.shape[1]
+    safe_determinant = _SAFE * least_eigenvalue
     L = np.empty((n, n))
     inverse_pivots = np.empty(n)
     column = np.empty(n)
     for m in range(X.shape[0]):
         findings[m] = 0
-        if n < _SMALL and _surely_spd(X, m, symmetry_tolerance, safe_pivot, L, inverse_pivots):
+        if n < _SMALL and _surely_spd(X, m, symmetry_tolerance, safe_determinant, L, inverse_pivots):
             continue
         A = X[m]
         least_diagonal = np.inf
@@ -155,10 +164,10 @@ def inspect(X, symmetry_tolerance, safe_pivot, least_eigenvalue, findings):
             least_diagonal = min(least_diagonal, A[i, i])
         if not _sum_of_asymmetries(A) <= symmetry_tolerance * least_diagonal:
             findings[m] |= CHECK_SYMMETRY
-        pivot = _factorise(A, L, inverse_pivots)
-        if not pivot > 0.0:
+        determinant = _factorise(A, L, inverse_pivots)
+        if determinant < 0.0:
             findings[m] |= NOT_POSITIVE
-        elif pivot < safe_pivot:
+        elif not determinant > safe_determinant:
             # The trace costs as much as the factorisation, so it is asked only here. If it
             # overflows, to infinity or NaN, that is doubt.
             trace = _trace_of_scaled_inverse(A, L, inverse_pivots, column)

@@ -12,6 +12,7 @@ from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import PreparedSet
+from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -52,7 +53,8 @@ def shifted_products(
     out = np.empty((len(shifts_x), len(shifts_y)), dtype)
 
     def compute(rows: slice) -> None:
-        fill(rows, out[rows])
+        with _overflow_is_checked():
+            fill(rows, out[rows])
         _shift(out[rows], scale, shifts_x[rows], shifts_y)
 
     run_blocks(compute, len(out), _rows_at_once(width * len(shifts_y)), n_jobs)
@@ -67,7 +69,8 @@ def shifted_products_within(
     shifts = shifts.astype(A.dtype)
 
     def compute(rows: slice) -> None:
-        block = A[rows] @ A[rows.start :].T
+        with _overflow_is_checked():
+            block = A[rows] @ A[rows.start :].T
         _shift(block, scale, shifts[rows], shifts[rows.start :])
         out[rows, rows.start :] = block
         mirror(out, rows.start, rows.stop)
@@ -85,7 +88,8 @@ def symmetrised_products(
     out = np.empty((len(A), len(B)), A.dtype)
 
     def compute(rows: slice) -> None:
-        np.matmul(A[rows], B.T, out=out[rows])
+        with _overflow_is_checked():
+            np.matmul(A[rows], B.T, out=out[rows])
 
     run_blocks(compute, len(A), _rows_at_once(B.size), n_jobs)
     if not symmetrise(out, A.dtype.type(scale), A.dtype.type(shift)):
@@ -99,7 +103,8 @@ def squared_distances(A: Floats, B: Floats | None, n_jobs: int | None) -> Floats
     The rows are centred first: where all lie far from the origin, as logarithms of tiny matrices
     do, ‖a‖² + ‖b‖² − 2a·b would cancel what it is asked for.
     """
-    origin = (A if B is None else B).mean(axis=0)
+    with _overflow_is_checked():
+        origin = (A if B is None else B).mean(axis=0)
     A = A - origin
     squares = np.einsum("ij,ij->i", A, A)
     if B is None:
@@ -130,7 +135,13 @@ def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: Floa
         raise _overflow(block.dtype)
 
 
-def _overflow(dtype: np.dtype[np.floating]) -> OverflowError:
-    return OverflowError(
-        f"A divergence is beyond the range of {dtype}: the matrices differ too much in scale."
+def _overflow_is_checked() -> np.errstate:
+    """Silence NumPy's warnings: the last step finds what is not finite, and says so in an error."""
+    return np.errstate(over="ignore", invalid="ignore")
+
+
+def _overflow(dtype: np.dtype[np.floating]) -> OutOfRangeError:
+    return OutOfRangeError(
+        f"A divergence is beyond the range of {dtype}: the matrices differ too much in scale, or are "
+        "too far from one. Bring them to a common scale near one first."
     )

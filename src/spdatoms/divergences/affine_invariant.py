@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
@@ -17,13 +19,16 @@ from spdatoms._utils.threads import block_slices, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
+from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import log_map
+from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.spectral import (
     as_stack,
     cholesky,
     compose,
-    factored_spectrum,
+    factored_roots,
     gram,
+    solve_lower,
     symmetric_part,
 )
 
@@ -31,6 +36,8 @@ from spdatoms.geometry.spectral import (
 # to interrupt.
 _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
+# The largest over the least ratio of two variances from which on the compiled code loses digits.
+_LOG_GRADED = float(np.log(1e8))
 
 
 @dataclass
@@ -47,14 +54,11 @@ class FactoredSet(PreparedSet):
     #: 2k, one per lane.
     exponents: Floats
 
-    def dense_inverses(self, index: Indices) -> Floats:
-        """Return L⁻¹ of some matrices as an array (·, n, n)."""
-        return _dense(self.inverses[index], factor_orders(self.n)[0], self.n)
-
-    def dense_factors(self, index: Indices) -> Floats:
-        """Return L of some matrices as an array (·, n, n)."""
-        batch, lane = np.divmod(index, self.factors.shape[2])
-        return _dense(self.factors[batch, :, lane], factor_orders(self.n)[1], self.n)
+    @cached_property
+    def relative_variances(self) -> Floats:
+        """The logarithms of the variances, less their mean in every matrix, (m, n)."""
+        logs = np.log(np.einsum("mii->mi", self.matrices.astype(np.float64)))
+        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
 class AffineInvariant(Divergence):
@@ -68,6 +72,7 @@ class AffineInvariant(Divergence):
     """
 
     name: ClassVar[str] = "riemann"
+    congruence_invariant: ClassVar[bool] = True
 
     def prepare(self, X: FloatArray) -> FactoredSet:
         """Factor the matrices and store the factors in the kernels' order."""
@@ -116,7 +121,7 @@ class AffineInvariant(Divergence):
         L = cholesky(current)
         step = np.zeros(current.shape)
         for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            logs = _whitened_logs(L, Z.matrices[used[part]])
+            logs = _whitened_logs(current, L, Z.matrices[used[part]].astype(np.float64))
             step += np.tensordot(shares[used[part]], logs, axes=1)
         eigenvalues, U = np.linalg.eigh(step)
         return gram(L @ (U * np.exp(0.5 * eigenvalues)))
@@ -131,15 +136,26 @@ class AffineInvariant(Divergence):
         return beta > 0 and n == 1
 
 
-def _whitened_logs(L: Floats, X: FloatArray) -> Floats:
-    """Return log(L⁻¹ X L⁻ᵀ), through the factors of X: they have twice the digits."""
-    M = cholesky(X.astype(np.float64))
+def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:
+    """Return log(L⁻¹ X L⁻ᵀ), where ``C = L Lᵀ``, through the factors of X: they have twice the digits."""
+    graded = is_graded(np.einsum("mii->mi", X) / C.diagonal())
+    logs = np.empty_like(X)
+    logs[~graded] = _logs_of_factors(L, cholesky(X[~graded]))
+    if graded.any():
+        frame = CommonFrame.of(np.broadcast_to(C, X[graded].shape), X[graded])
+        scaled = np.ldexp(frame.columns, frame.units[:, :, None])
+        logs[graded] = compose(solve_lower(L, scaled), 2.0 * np.log(frame.ratios))
+    return logs
+
+
+def _logs_of_factors(L: Floats, M: Floats) -> Floats:
+    """Return log(L⁻¹ M Mᵀ L⁻ᵀ)."""
     count, n = M.shape[:2]
     columns = M.transpose(1, 0, 2).reshape(n, count * n)
     whitened = solve_triangular(L, columns, lower=True, check_finite=False)
     factors = np.ascontiguousarray(whitened.reshape(n, count, n).transpose(1, 0, 2))
-    eigenvalues, U = factored_spectrum(factors)
-    return compose(U, np.log(eigenvalues))
+    roots, U = factored_roots(factors)
+    return compose(U, 2.0 * np.log(roots))
 
 
 def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
@@ -155,14 +171,6 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
             "its variables to comparable units first (congruence does not change the distances)."
         ) from None
     return L, exponents.astype(np.float64)
-
-
-def _dense(packed: Floats, order: tuple[Indices, Indices], n: int) -> Floats:
-    rows, columns = order
-    inside = (rows < n) & (columns < n)
-    dense = np.zeros((len(packed), n, n))
-    dense[:, rows[inside], columns[inside]] = packed[:, inside]
-    return dense
 
 
 def _compiled_rows(
@@ -185,11 +193,20 @@ def _compiled_rows(
     )
 
 
+def _graded_pairs(X: FactoredSet, Y: FactoredSet, rows: slice) -> NDArray[np.bool_]:
+    """Return the pairs of which some variances differ so much more than others that digits would be lost."""
+    a, b = X.relative_variances[rows], Y.relative_variances
+    if (b.max(axis=0) - a.min(axis=0)).max() - (b.min(axis=0) - a.max(axis=0)).min() <= _LOG_GRADED:
+        return np.zeros((len(a), len(b)), dtype=bool)
+    differences = (b - x for x in a)
+    return np.array([np.ptp(d, axis=1) > _LOG_GRADED for d in differences])
+
+
 def _answer_open_pairs(
     X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
 ) -> None:
-    """Replace the NaN that the compiled code left, by singular values."""
-    unanswered = np.isnan(out)
+    """Replace the NaN that the compiled code left, and what it would have too few digits of."""
+    unanswered = np.isnan(out) | _graded_pairs(X, Y, rows)
     if first >= 0:
         unanswered &= np.arange(out.shape[1]) > np.arange(rows.start, rows.stop)[:, None]
     a, j = np.nonzero(unanswered)
@@ -199,15 +216,6 @@ def _answer_open_pairs(
 
 def _by_singular_values(X: FactoredSet, Y: FactoredSet, i: Indices, j: Indices) -> Floats:
     """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
-    ratios = np.linalg.svd(X.dense_inverses(i) @ Y.dense_factors(j), compute_uv=False)
-    # They are wrong by eps times the largest: below that they say nothing.
-    lost = np.flatnonzero(~(ratios[:, -1] > X.n * np.finfo(np.float64).eps * ratios[:, 0]))
-    if len(lost):
-        raise ValueError(
-            f"The affine-invariant distance of X[{i[lost[0]]}] and Y[{j[lost[0]]}] cannot be told: "
-            "their ratio is singular to working precision. Bring the variables to common units, or "
-            "make the matrices better conditioned by spdatoms.geometry.regularise or shrink."
-        )
-    shifts = np.log(2.0) * (Y.exponents[j] - X.exponents[i])
-    logs: Floats = 2.0 * np.log(ratios) + shifts[:, None]
-    return np.asarray((logs**2).sum(axis=1))
+    A, B = (Z.matrices[k].astype(np.float64) for Z, k in ((X, i), (Y, j)))
+    logs: Floats = 2.0 * np.log(CommonFrame.of(A, B).ratios)
+    return np.asarray((logs * logs).sum(axis=1))

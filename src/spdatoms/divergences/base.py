@@ -52,6 +52,8 @@ class Divergence(ABC):
     name: ClassVar[str]
     #: Whether d(X, Y) = d(Y, X).
     symmetric: ClassVar[bool] = True
+    #: Whether d(AXAᵀ, AYAᵀ) = d(X, Y), so that the units of the variables do not matter.
+    congruence_invariant: ClassVar[bool] = False
     #: Whether `centre` is the stationary point itself, rather than a step towards it.
     closed_form: ClassVar[bool] = False
     #: The distance to the stationary point, in steps of `centre`, if the matrices lie close together.

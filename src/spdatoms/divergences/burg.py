@@ -35,6 +35,7 @@ class Burg(Divergence):
     """
 
     name: ClassVar[str] = "burg"
+    congruence_invariant: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
     closed_form: ClassVar[bool] = True
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.half_vectors import unvech
-from spdatoms.geometry.spectral import cholesky, congruence, symmetric_part
+from spdatoms.geometry.spectral import cholesky, congruence, inverse_lower, symmetric_part
 
 #: The step, relative to X: where the errors of rounding and of the formula are about equal.
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)
@@ -31,4 +31,4 @@ def difference_gradient(
     moved = symmetric_part(L @ (np.eye(n) + _STEP * np.concatenate([basis, -basis])) @ L.T)
     forward, backward = np.split(pairwise(moved, Y.astype(np.float64)), 2)
     slopes = unvech((forward - backward).T / (2.0 * _STEP), weighted=True)
-    return congruence(np.asarray(np.linalg.inv(L)), slopes)
+    return congruence(inverse_lower(L), slopes)

@@ -18,7 +18,14 @@ from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack, cholesky, compose, congruence, whitened
+from spdatoms.geometry.spectral import (
+    as_stack,
+    cholesky,
+    compose,
+    congruence,
+    inverse_lower,
+    whitened,
+)
 
 #: Up to this size tr(X⁻¹Y) + tr(Y⁻¹X) is one product of stacked half-vectors. Beyond it a block of
 #: those would take more memory than a second product takes time.
@@ -67,6 +74,7 @@ class Jeffrey(Divergence):
     """
 
     name: ClassVar[str] = "jeffrey"
+    congruence_invariant: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True
 
     def prepare(self, X: FloatArray) -> JeffreySet:
@@ -154,4 +162,4 @@ class JeffreySums(AtomSums):
         """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
         n = L.shape[-1]
         Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
-        return whitened(np.asarray(np.linalg.inv(L)), Q), congruence(L, P)
+        return whitened(inverse_lower(L), Q), congruence(L, P)

@@ -14,8 +14,10 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import get_divergence
+from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change, whiten
+from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.spectral import cholesky
 from spdatoms.geometry.validation import check_spd
 
@@ -63,8 +65,13 @@ def mean(
     weights = check_weights(sample_weight, len(X))
     used = weights > 0
     Z = X[used].astype(np.float64)
+    units = np.zeros(X.shape[-1], np.intp)
+    if divergence.congruence_invariant:
+        units = np.rint(unit_exponents(Z).mean(axis=0)).astype(np.intp)
     with one_blas_thread():  # the matrices are small, and threads would only wait for each other
-        C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
+        C, last_change = stationary_point(
+            divergence, in_units(Z, units), weights[used], tol, max_iter
+        )
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -74,7 +81,13 @@ def mean(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return C.astype(X.dtype)
+    with np.errstate(over="ignore"):
+        C = in_units(C, -units).astype(X.dtype)
+    if not np.isfinite(C).all():
+        raise OutOfRangeError(
+            f"The mean is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
+        )
+    return C
 
 
 def stationary_point(

@@ -57,6 +57,7 @@ class Stein(Divergence):
     """
 
     name: ClassVar[str] = "stein"
+    congruence_invariant: ClassVar[bool] = True
     # Each of the sums Z_i + C holds half of C, so a step only halves the error.
     relaxation: ClassVar[float] = 2.0
 

@@ -5,9 +5,9 @@ megabytes and returns exactly symmetric matrices. Float32 in, float32 out; in be
 precision, because single precision loses the small eigenvalues, which matter most for a logarithm or
 an inverse root.
 
-The maps whiten by Cholesky factors, ``A = L Lᵀ`` and ``B = M Mᵀ``, and take the singular values σ
-of ``L⁻¹ M`` rather than the eigenvalues σ² of ``L⁻¹ B L⁻ᵀ``: that halves the digits that an
-ill-conditioned pair costs, and no step of it leaves the range of the numbers.
+The maps bring the variables to units in which A has variances near one, whiten by Cholesky factors,
+``A = L Lᵀ`` and ``B = M Mᵀ``, and take the singular values σ of ``L⁻¹ M`` rather than the eigenvalues σ²
+of ``L⁻¹ B L⁻ᵀ``: that halves the digits that an ill-conditioned pair costs.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry.frames import CommonFrame, gram_in_units
+from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.spectral import (
     as_matrices,
     cholesky,
     compose,
     gram,
     map_blocks,
-    spd_spectrum,
+    solve_lower,
+    spd_roots,
     symmetric_part,
     transpose,
 )
@@ -44,8 +47,8 @@ def logm(X: ArrayLike) -> FloatArray:
     """
 
     def log_block(X: Floats) -> Floats:
-        eigenvalues, U = spd_spectrum(X)
-        return compose(U, np.log(eigenvalues))
+        roots, U = spd_roots(X)
+        return compose(U, 2.0 * np.log(roots))
 
     return map_blocks(log_block, _spd(X, "X"))
 
@@ -56,7 +59,7 @@ def expm(X: ArrayLike) -> FloatArray:
     Parameters
     ----------
     X : array-like of shape (..., n, n)
-        Symmetric matrices, definite or not.
+        Symmetric matrices, definite or not: tangent vectors at the identity, also near zero.
 
     Returns
     -------
@@ -65,10 +68,11 @@ def expm(X: ArrayLike) -> FloatArray:
     """
 
     def exp_block(X: Floats) -> Floats:
-        eigenvalues, U = np.linalg.eigh(X)
+        eigenvalues, U = np.linalg.eigh(symmetric_part(X))
         return gram(U * np.exp(0.5 * eigenvalues)[:, None, :])
 
-    return map_blocks(exp_block, _symmetric(X, "X"))
+    X = as_matrices(X, "X")
+    return map_blocks(exp_block, _tangents(X, "X", base=np.eye(X.shape[-1])))
 
 
 def sqrtm(X: ArrayLike) -> FloatArray:
@@ -120,8 +124,8 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
     """
 
     def power_block(X: Floats) -> Floats:
-        eigenvalues, U = spd_spectrum(X)
-        return gram(U * (eigenvalues ** (0.5 * exponent))[:, None, :])
+        roots, U = spd_roots(X)
+        return gram(U * (roots**exponent)[:, None, :])
 
     return map_blocks(power_block, _spd(X, "X"))
 
@@ -143,8 +147,7 @@ def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
     """
 
     def log_block(P: Floats, X: Floats) -> Floats:
-        frame, ratios = _common_frame(P, X)
-        return compose(frame, 2.0 * np.log(ratios))
+        return CommonFrame.of(P, X).tangent()
 
     return map_blocks(log_block, _spd(base, "base"), _spd(X, "X"))
 
@@ -155,7 +158,8 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
     Parameters
     ----------
     V : array-like of shape (..., n, n)
-        Symmetric matrices, the tangent vectors.
+        Symmetric matrices, the tangent vectors. What asymmetry is rounding is judged relative to V and
+        to P, so V may be as near zero as it gets.
     base : array-like of shape (..., n, n)
         The base point P, or one for every V; the two are broadcast.
 
@@ -166,12 +170,17 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
     """
 
     def exp_block(P: Floats, V: Floats) -> Floats:
-        L = cholesky(P)
-        whitened = _solve_lower(L, transpose(_solve_lower(L, V)))
-        eigenvalues, U = np.linalg.eigh(symmetric_part(whitened))
-        return gram(L @ (U * np.exp(0.5 * eigenvalues)[:, None, :]))
+        units = unit_exponents(P)
+        L = cholesky(in_units(P, units))
+        half = solve_lower(L, in_units(V, units))
+        whitened = symmetric_part(solve_lower(L, transpose(half)))
+        if not np.isfinite(whitened).all():  # so long a vector leaves the range of numbers
+            return np.full_like(P, np.nan)
+        eigenvalues, U = np.linalg.eigh(whitened)
+        return gram_in_units(L @ U, np.exp(0.5 * eigenvalues), units)
 
-    return map_blocks(exp_block, _spd(base, "base"), _symmetric(V, "V"))
+    P = _spd(base, "base")
+    return map_blocks(exp_block, P, _tangents(V, "V", base=P))
 
 
 def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
@@ -191,8 +200,7 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
     """
 
     def point_block(A: Floats, B: Floats) -> Floats:
-        frame, ratios = _common_frame(A, B)
-        return gram(frame * (ratios**t)[:, None, :])
+        return CommonFrame.of(A, B).point(t)
 
     return map_blocks(point_block, _spd(A, "A"), _spd(B, "B"))
 
@@ -222,30 +230,16 @@ def _spd(X: ArrayLike, name: str) -> FloatArray:
     return X
 
 
-def _symmetric(X: ArrayLike, name: str) -> FloatArray:
-    """Return the symmetric matrices X (..., n, n) as an array, or raise."""
-    X = as_matrices(X, name)
-    raise_unless_symmetric(X.reshape(-1, *X.shape[-2:]), name, X.shape[:-2])
-    return X
+def _tangents(V: ArrayLike, name: str, base: FloatArray) -> FloatArray:
+    """Return the symmetric matrices V (..., n, n) as an array, or raise if they are not symmetric.
 
-
-def _common_frame(A: Floats, B: Floats) -> tuple[Floats, Floats]:
-    """Return F and σ > 0 with ``A = F Fᵀ`` and ``B = F σ² Fᵀ``.
-
-    With ``A = L Lᵀ``, ``B = M Mᵀ`` and ``L⁻¹ M = U σ Vᵀ`` it is ``F = L U``.
+    Rounding is that of numbers as large as the base, so asymmetry is judged relative to it, too.
     """
-    L = cholesky(A)
-    U, ratios, _ = np.linalg.svd(_solve_lower(L, cholesky(B)), full_matrices=True)
-    return L @ U, ratios
-
-
-def _solve_lower(L: Floats, B: Floats) -> Floats:
-    """L⁻¹ B by forward substitution, one row of all the matrices at a time.
-
-    NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
-    """
-    Z = np.empty_like(B)
-    for i in range(L.shape[-1]):
-        known = (L[:, i, None, :i] @ Z[:, :i])[:, 0]
-        Z[:, i] = (B[:, i] - known) / L[:, i, i, None]
-    return Z
+    V = as_matrices(V, name)
+    shape = np.broadcast_shapes(V.shape, base.shape)
+    units = np.broadcast_to(np.sqrt(np.einsum("...ii->...i", base)), shape[:-1])
+    each = np.broadcast_to(V, shape)
+    raise_unless_symmetric(
+        each.reshape(-1, *shape[-2:]), name, shape[:-2], units.reshape(-1, shape[-1])
+    )
+    return V

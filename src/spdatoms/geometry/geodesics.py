@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.functions import expm
-from spdatoms.geometry.spectral import cholesky, gram, transpose
+from spdatoms.geometry.spectral import cholesky, gram, solve_lower, transpose
 
 #: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
 #: matrices of both signs may lie at the edge of the cone, where nothing can be computed any more.
@@ -78,8 +78,7 @@ class LogGeodesics(Geodesics):
 
 def whiten(L: Floats, A: Floats) -> Floats:
     """L⁻¹ A L⁻ᵀ for symmetric A."""
-    half = np.asarray(np.linalg.solve(L, A), dtype=np.float64)
-    return np.asarray(np.linalg.solve(L, transpose(half)))
+    return solve_lower(L, transpose(solve_lower(L, A)))
 
 
 def relative_change(old: Floats, new: Floats) -> Floats:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._compiled.interleave import tile_order
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.validation import as_float, check_square
+from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
 
 _ORDERS = ("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix")
 
@@ -51,6 +51,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     """
     X = as_float(X, "X")
     check_square(X, "X")
+    raise_unless_finite(X.reshape(-1, *X.shape[-2:]), "X", X.shape[:-2])
     rows, columns = _triangle(X.shape[-1], order)
     v = X[..., rows, columns]
     return v * entry_weights(rows, columns).astype(v.dtype) if weighted else v
@@ -80,6 +81,9 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
             "The last axis of v must have the length n(n+1)/2 for some n ≥ 1, got the shape "
             f"{half.shape}."
         )
+    if not np.isfinite(half).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(half))[0])
+        raise ValueError(f"v is not finite: its entry {where} is {half[where]}.")
     return _symmetric(half, *_triangle(n, order), weighted)
 
 

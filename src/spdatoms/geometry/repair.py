@@ -110,12 +110,16 @@ def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
 
 
 def _towards_identity(X: ArrayLike, keep: float, add: float) -> FloatArray:
-    """Return ``keep·X + add·tr(X)/n·I``."""
+    """Return ``keep·X + add·tr(X)/n·I``, exactly symmetric."""
     X = as_matrices(X, "X")
     n = X.shape[-1]
     raise_unless_symmetric(X.reshape(-1, n, n), "X", X.shape[:-2])
-    # Divide before adding up: the trace itself may leave the range of the type.
-    mean_eigenvalue = (np.einsum("...ii->...i", X) / n).sum(axis=-1)
-    out: FloatArray = X * X.dtype.type(keep)
-    np.einsum("...ii->...i", out)[...] += X.dtype.type(add) * mean_eigenvalue[..., None]
-    return out
+
+    def mix(X: Floats) -> Floats:
+        # Divide before adding up: the trace itself may leave the range of the type.
+        mean_eigenvalue = (np.einsum("mii->mi", X) / n).sum(axis=-1)
+        out = keep * symmetric_part(X)
+        np.einsum("mii->mi", out)[...] += add * mean_eigenvalue[:, None]
+        return out
+
+    return map_blocks(mix, X)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.exceptions import OutOfRangeError
+from spdatoms.geometry.graded import (
+    descending,
+    is_graded,
+    jacobi_svd,
+    reordered,
+    rows_restored,
+)
 from spdatoms.geometry.validation import as_float, check_square
 
 _BLOCK_BYTES = 4 << 20
@@ -49,12 +57,35 @@ def gram(F: Floats) -> Floats:
 
 def cholesky(A: Floats) -> Floats:
     """Return the lower triangular L of ``A = L Lᵀ``."""
-    return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    try:
+        return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+    except np.linalg.LinAlgError:  # check_spd has passed what was given, so the range was not enough
+        raise ValueError(
+            "A matrix on the way to the result is singular to working precision: bring the variables to "
+            "common units, or make the matrices better conditioned by spdatoms.geometry.regularise or shrink."
+        ) from None
 
 
 def inverse_cholesky(A: Floats) -> Floats:
     """Return L⁻¹ of ``A = L Lᵀ``, which whitens A: ``L⁻¹ A L⁻ᵀ = I``."""
-    return np.asarray(np.linalg.inv(cholesky(A)), dtype=np.float64)
+    return inverse_lower(cholesky(A))
+
+
+def solve_lower(L: Floats, B: Floats) -> Floats:
+    """L⁻¹ B by forward substitution, one row of all the matrices at a time.
+
+    NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
+    """
+    Z = np.empty_like(B)
+    for i in range(L.shape[-1]):
+        known = (L[..., i, None, :i] @ Z[..., :i, :])[..., 0, :]
+        Z[..., i, :] = (B[..., i, :] - known) / L[..., i, i, None]
+    return Z
+
+
+def inverse_lower(L: Floats) -> Floats:
+    """Return L⁻¹ of lower triangular matrices."""
+    return solve_lower(L, np.broadcast_to(np.eye(L.shape[-1]), L.shape))
 
 
 def congruence(L: Floats, A: Floats) -> Floats:
@@ -67,28 +98,44 @@ def whitened(W: Floats, A: Floats) -> Floats:
     return congruence(transpose(W), A)
 
 
-def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, the columns of U.
+def spd_roots(X: Floats) -> tuple[Floats, Floats]:
+    """Return the roots √λ > 0 of the eigenvalues of SPD matrices, and their eigenvectors, the columns of U.
 
     A symmetric eigensolver is wrong by ``eps·λ_max`` about every eigenvalue, even about the sign of
-    the small ones. Where that matters, λ = σ² with the singular values σ of the Cholesky factor has
-    twice the digits.
+    the small ones. Where that matters, the singular values √λ of the Cholesky factor have twice the
+    digits; and all digits, if it is the units of the variables that make some of them small.
     """
-    return _spectrum(X, lambda graded: cholesky(X[graded]))
+    variances = np.einsum("mii->mi", X)
+    graded = is_graded(variances)
+    if not graded.any():
+        return _roots(X)
+    roots, U = np.empty_like(variances), np.empty_like(X)
+    roots[~graded], U[~graded] = _roots(X[~graded])
+    order = descending(variances[graded])
+    ordered, roots[graded], _ = jacobi_svd(cholesky(reordered(X[graded], order)))
+    U[graded] = rows_restored(ordered, order)
+    return roots, U
 
 
-def factored_spectrum(F: Floats) -> tuple[Floats, Floats]:
-    """Return what `spd_spectrum` would of F Fᵀ, but with the digits that F has."""
-    return _spectrum(F @ transpose(F), lambda graded: F[graded])
+def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, see `spd_roots`."""
+    roots, U = spd_roots(X)
+    return roots**2, U
 
 
-def _spectrum(X: Floats, factors: Callable[[NDArray[np.bool_]], Floats]) -> tuple[Floats, Floats]:
+def factored_roots(F: Floats) -> tuple[Floats, Floats]:
+    """Return what `spd_roots` would of F Fᵀ, but with the digits that F has."""
+    return _roots(F @ transpose(F), F)
+
+
+def _roots(X: Floats, factors: Floats | None = None) -> tuple[Floats, Floats]:
     eigenvalues, U = np.linalg.eigh(X)
-    graded = ~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1])
-    if graded.any():
-        U[graded], roots, _ = np.linalg.svd(factors(graded), full_matrices=True)
-        eigenvalues[graded] = roots**2
-    return eigenvalues, U
+    ill = ~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1])
+    roots = np.sqrt(np.maximum(eigenvalues, 0.0))
+    if ill.any():
+        F = cholesky(X[ill]) if factors is None else factors[ill]
+        U[ill], roots[ill], _ = np.linalg.svd(F, full_matrices=True)
+    return roots, U
 
 
 def log_derivative(eigenvalues: Floats, U: Floats, V: Floats) -> Floats:
@@ -121,8 +168,11 @@ def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatA
     stacks = [np.broadcast_to(operand, shape).reshape(-1, *shape[-2:]) for operand in operands]
     out = np.empty((len(stacks[0]), *shape[-2:]), dtype=dtype)
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             out[part] = function(*(stack[part].astype(np.float64) for stack in stacks))
         if not np.isfinite(out[part]).all():
-            raise OverflowError(f"The result has entries beyond the range of {dtype}.")
+            raise OutOfRangeError(
+                f"The result has entries beyond the range of {dtype}: bring the matrices to a scale "
+                "nearer to one first, for example by X / np.trace(X, axis1=-2, axis2=-1).max()."
+            )
     return out.reshape(shape)

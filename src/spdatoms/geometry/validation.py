@@ -232,21 +232,31 @@ def raise_unless_finite(X: FloatArray, name: str, batch: tuple[int, ...]) -> Non
             )
 
 
-def raise_unless_symmetric(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+def raise_unless_symmetric(
+    X: FloatArray, name: str, batch: tuple[int, ...], units: FloatArray | None = None
+) -> None:
     """Refuse a stack with a matrix that is not finite or has ``|x_ij − x_ji| > √eps · max|x|``.
 
-    Here the largest entry sets the scale: a symmetric matrix may well have zeros on its diagonal.
+    Here the largest entry sets the scale: a symmetric matrix may well have zeros on its diagonal. With
+    ``units`` (m, n) it is that of ``x_ij/(u_i u_j)``, and at least one: a tangent vector near zero is
+    judged relative to its base point.
     """
     raise_unless_finite(X, name, batch)
     tolerance = np.sqrt(np.finfo(X.dtype).eps)
     for part in _blocks(X):
-        asymmetry = abs(X[part] - X[part].swapaxes(-1, -2)).max(axis=(-1, -2))
-        asymmetric = asymmetry > tolerance * abs(X[part]).max(axis=(-1, -2))
+        asymmetry = abs(X[part] - X[part].swapaxes(-1, -2))
+        size = abs(X[part])
+        if units is not None:
+            with np.errstate(over="ignore"):
+                unit = units[part, :, None] * units[part, None, :]
+                asymmetry, size = asymmetry / unit, np.maximum(size / unit, 1.0)
+        asymmetric = asymmetry.max(axis=(-1, -2)) > tolerance * size.max(axis=(-1, -2))
         if asymmetric.any():
-            first = int(np.argmax(asymmetric))
+            first = part.start + int(np.argmax(asymmetric))
+            difference = abs(X[first] - X[first].T).max()
             raise ValueError(
-                f"{matrix_name(name, part.start + first, batch)} is not symmetric: it differs from "
-                f"its transpose by {asymmetry[first]:.3g}."
+                f"{matrix_name(name, first, batch)} is not symmetric: it differs from its transpose by "
+                f"{difference:.3g}."
             )
 
 
@@ -268,7 +278,7 @@ def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int8]]
         # One type, hence one compilation, serves all: anything else is copied block by block.
         block = np.require(X[part], np.float64, ["C", "A", "W"])
         findings = np.empty(len(block), dtype=np.int8)
-        inspect(block, np.sqrt(eps), np.sqrt(eps), X.shape[-1] * eps, findings)
+        inspect(block, np.sqrt(eps), X.shape[-1] * eps, findings)
         yield part, block, findings
 
 

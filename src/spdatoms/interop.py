@@ -10,15 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.typing import FloatArray
-from spdatoms.divergences import Divergence
+from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.pairwise import pairwise_divergence
+
+#: The metrics for which pyRiemann has maps between matrices and tangent vectors.
+_MAPS = ("riemann", "logeuclid", "euclid")
 
 
 def pyriemann_metric(
     metric: str | Divergence = "stein", n_jobs: int | None = None
-) -> dict[str, Callable[..., Any]]:
-    """Return ``{"mean": …, "distance": …}``, the ``metric`` of pyRiemann's MDM, Kmeans, Potato and others.
+) -> dict[str, Callable[..., Any] | str]:
+    """Return ``{"mean": …, "distance": …, "map": …}``, the ``metric`` of pyRiemann's estimators: MDM, Potato and others.
 
     These estimators then compute with the divergences of this library: many times faster, and with an
     error for matrices that are not SPD instead of a number.
@@ -34,7 +37,11 @@ def pyriemann_metric(
     -------
     dict
         The callables ``mean(X, sample_weight=None)`` and ``distance(A, B, squared=False)``, which is √d,
-        or d if squared: every divergence here is a squared distance or is used as one.
+        or d if squared: every divergence here is a squared distance or is used as one. As
+        ``mean(A, B, t)`` the first is the mean of A and B with the weights 1 − t and t, because pyRiemann
+        calls it in the place of a geodesic. ``"map"`` is pyRiemann's name of the maps between matrices and
+        tangent vectors: those of the metric if it has them, else the affine-invariant ones.
+        ``"dist"`` is ``"distance"``, for the estimators that ask for it.
 
     Examples
     --------
@@ -47,19 +54,29 @@ def pyriemann_metric(
     >>> np.diag(stein["mean"](A)).round(4)
     array([2., 2.])
     """
+    distance = partial(_distance, metric=metric, n_jobs=n_jobs)
+    name = get_divergence(metric).name
     return {
         "mean": partial(_mean, metric=metric),
-        "distance": partial(_distance, metric=metric, n_jobs=n_jobs),
+        "distance": distance,
+        "dist": distance,
+        "map": name if name in _MAPS else "riemann",
     }
 
 
 def _mean(
     X: ArrayLike,
+    *others: Any,
     sample_weight: ArrayLike | None = None,
-    *,
     metric: str | Divergence,
     **_ignored: Any,  # pyRiemann's tol, maxiter and init: the mean is exact without them
 ) -> FloatArray:
+    """Return the mean of X, or the point t between A and B if called with A, B and t."""
+    if len(others) == 2:
+        B, t = others
+        X, sample_weight = np.stack([X, B]), [1.0 - t, t]
+    elif others:
+        (sample_weight,) = others
     return mean(X, metric=metric, sample_weight=sample_weight)
 
 

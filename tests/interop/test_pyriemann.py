@@ -9,11 +9,13 @@ import pyriemann.geometry.distance
 import pyriemann.geometry.kernel
 import pyriemann.geometry.mean
 import pytest
-from pyriemann.classification import MDM, KNearestNeighbor
-from pyriemann.clustering import Kmeans
+from pyriemann.artifact_detection import Potato
+from pyriemann.classification import MDM, FgMDM, KNearestNeighbor
+from pyriemann.clustering import Kmeans, MeanShift
 from pyriemann.datasets import make_gaussian_blobs
 from pyriemann.estimation import Covariances, Shrinkage
 from pyriemann.preprocessing import Whitening
+from pyriemann.tangentspace import TangentSpace
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -87,6 +89,33 @@ def test_other_estimators_of_pyriemann_take_our_metric(blobs):
     neighbours = KNearestNeighbor(3, metric=metric).fit(X[::2], y[::2])
     ours = SPDKNeighborsClassifier(n_neighbors=3, metric="stein").fit(X[::2], y[::2])
     np.testing.assert_array_equal(neighbours.predict(X[1::2]), ours.predict(X[1::2]))
+
+
+@pytest.mark.parametrize("name", ["riemann", "stein", "jeffrey", "logeuclid"])
+def test_potato_learns_online_with_our_metric(blobs, name):
+    """It calls the mean in the place of a geodesic."""
+    X, _ = blobs
+    theirs = {"stein": "logdet", "jeffrey": "kullback_sym"}.get(name, name)
+    ours, peer = (Potato(metric=metric).fit(X[:20]) for metric in (pyriemann_metric(name), theirs))
+    ours.partial_fit(X[20:], alpha=0.3)
+    if name in {"riemann", "logeuclid"}:  # there the mean of two matrices is on the geodesic
+        peer.partial_fit(X[20:], alpha=0.3)
+        np.testing.assert_allclose(ours.covmean_, peer.covmean_, rtol=1e-5)
+    assert np.isfinite(ours.transform(X)).all()
+
+
+@pytest.mark.parametrize("name", ["riemann", "stein", "euclid"])
+def test_tangent_spaces_and_modes_with_our_metric(blobs, name):
+    X, y = blobs
+    metric = pyriemann_metric(name)
+    vectors = TangentSpace(metric=metric).fit_transform(X)
+    assert vectors.shape == (len(X), 10)
+    if name != "stein":
+        peer = TangentSpace(metric=name).fit_transform(X)
+        np.testing.assert_allclose(vectors, peer, rtol=1e-6, atol=1e-6)
+    assert MeanShift(metric=metric, n_jobs=1).fit(X[:8]).modes_.shape[1:] == (4, 4)
+    if name != "euclid":  # it filters tangent vectors, and a Euclidean one may then leave the cone
+        assert FgMDM(metric=metric).fit(X, y).predict(X).shape == y.shape
 
 
 def test_distance_of_two_matrices_and_of_batches():

@@ -59,7 +59,9 @@ def cholesky(A: Floats) -> Floats:
     """Return the lower triangular L of ``A = L Lᵀ``."""
     try:
         return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
-    except np.linalg.LinAlgError:  # check_spd has passed what was given, so the range was not enough
+    except (
+        np.linalg.LinAlgError
+    ):  # check_spd has passed what was given, so the range was not enough
         raise ValueError(
             "A matrix on the way to the result is singular to working precision: bring the variables to "
             "common units, or make the matrices better conditioned by spdatoms.geometry.regularise or shrink."

@@ -198,7 +198,7 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
 def _class_residuals(B: Floats, y: Floats, members: NDArray[np.bool_]) -> Floats:
     parts = members * y
     shares = parts.sum(axis=1)
-    used = shares > 1e-12
+    used = shares > 1e-9  # below it is rounding: a query that is an atom has no other share
     residuals = np.linalg.norm(parts @ B, axis=1) / np.where(used, shares, 1.0)
     distances = np.where(members, np.linalg.norm(B, axis=1), np.inf).min(axis=1)
     worst = np.where(used, residuals, 0.0).max()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
@@ -120,9 +120,13 @@ def spd_roots(X: Floats) -> tuple[Floats, Floats]:
 
 
 def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, see `spd_roots`."""
-    roots, U = spd_roots(X)
-    return roots**2, U
+    """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, small ones by `spd_roots`."""
+    eigenvalues, U = np.linalg.eigh(X)
+    ill = _is_ill(eigenvalues)
+    if ill.any():
+        roots, U[ill] = spd_roots(X[ill])
+        eigenvalues[ill] = roots**2
+    return eigenvalues, U
 
 
 def factored_roots(F: Floats) -> tuple[Floats, Floats]:
@@ -132,12 +136,17 @@ def factored_roots(F: Floats) -> tuple[Floats, Floats]:
 
 def _roots(X: Floats, factors: Floats | None = None) -> tuple[Floats, Floats]:
     eigenvalues, U = np.linalg.eigh(X)
-    ill = ~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1])
+    ill = _is_ill(eigenvalues)
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
     if ill.any():
         F = cholesky(X[ill]) if factors is None else factors[ill]
         U[ill], roots[ill], _ = np.linalg.svd(F, full_matrices=True)
     return roots, U
+
+
+def _is_ill(eigenvalues: Floats) -> NDArray[np.bool_]:
+    """Return for which matrices half the digits of the least eigenvalue are lost, or more."""
+    return np.asarray(~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1]))
 
 
 def log_derivative(eigenvalues: Floats, U: Floats, V: Floats) -> Floats:

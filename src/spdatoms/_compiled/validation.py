@@ -156,7 +156,9 @@ def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
     column = np.empty(n)
     for m in range(X.shape[0]):
         findings[m] = 0
-        if n < _SMALL and _surely_spd(X, m, symmetry_tolerance, safe_determinant, L, inverse_pivots):
+        if n < _SMALL and _surely_spd(
+            X, m, symmetry_tolerance, safe_determinant, L, inverse_pivots
+        ):
             continue
         A = X[m]
         least_diagonal = np.inf

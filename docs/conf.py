@@ -35,7 +35,9 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "command_reference",
     "mathml",
+    "thumbnails",
     "plain_formulas",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -85,6 +87,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "download_all_examples": False,
     "min_reported_time": 5,
+    "thumbnail_size": (480, 320),
+    "subsection_order": ["../examples/five_minutes", "../examples/method"],
     "matplotlib_animations": False,
 }
 
@@ -104,9 +108,11 @@ html_static_path = ["_static"]
 html_css_files = ["spdatoms.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_context = {"default_mode": "light"}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_theme_options = {
-    "logo": {"text": "spdatoms"},
+    "logo": {"text": "spdatoms", "alt_text": "spdatoms, the first page"},
     "show_prev_next": False,
     "navigation_with_keys": False,
     # The tables of results are wide.

@@ -2,8 +2,8 @@ r"""
 Anomalies by reconstruction
 ===========================
 
-A dictionary learned on what is normal represents the normal well and everything else badly: the loss of
-a matrix is a score of its strangeness, without a single label. Here a wall of bricks is normal.
+A dictionary learned on what is normal represents normal matrices well and all others badly. So the loss of
+a matrix is an anomaly score, and no labels are needed. Here a wall of bricks is normal.
 """
 
 # %%
@@ -64,7 +64,11 @@ figure, axes = plt.subplots(1, 2, figsize=(11, 3.1), layout="constrained")
 extent = (0, tested.shape[1], tested.shape[0], 0)
 axes[0].imshow(tested, cmap="gray", extent=extent)
 axes[0].set_title("the wall with three flaws", fontsize=10)
-shown = axes[1].imshow(loss, cmap="magma", vmin=0, vmax=1, extent=(12, 500, 244, 12))
+# Every loss belongs to the middle of its window.
+start, (rows, columns) = (WINDOW - STEP) / 2, loss.shape
+place = (start, start + STEP * columns, start + STEP * rows, start)
+axes[1].imshow(tested, cmap="gray", extent=extent)
+shown = axes[1].imshow(loss, cmap="magma", vmin=0, vmax=1, extent=place)
 axes[1].set(xlim=(0, 512), ylim=(256, 0))
 axes[1].contour(flaw, levels=[0.5], colors="white", linewidths=0.7, extent=(0, 512, 0, 256))
 axes[1].set_title("loss", fontsize=10)

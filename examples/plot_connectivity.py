@@ -3,7 +3,7 @@ Functional connectivity
 =======================
 
 Which regions of the brain work together is summed up by the covariance of their time series, one matrix
-a subject. nilearn estimates it, :class:`~spdatoms.SPDDictionaryLearning` finds the patterns of which the subjects are
+per subject. nilearn estimates it, :class:`~spdatoms.SPDDictionaryLearning` finds the patterns of which the subjects are
 made, and the codes tell patients from controls. The time series are simulated.
 """
 

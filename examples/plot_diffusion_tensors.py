@@ -39,7 +39,7 @@ print(f"{len(tensors)} voxels, {outside.sum()} tensors outside of the cone")
 X = nearest_spd(tensors, floor=0.05)
 learner = SPDDictionaryLearning(n_atoms=6, alpha=0.1, random_state=0).fit(X)
 codes = learner.transform(X)
-print(f"{(codes != 0).sum(axis=1).mean():.1f} atoms a voxel, mean loss {-learner.score(X):.3f}")
+print(f"{(codes != 0).sum(axis=1).mean():.1f} atoms per voxel, mean loss {-learner.score(X):.3f}")
 
 # %%
 # The atoms as ellipsoids, the directions of fastest diffusion in colour (red left–right, green

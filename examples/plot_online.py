@@ -2,8 +2,8 @@
 A stream that drifts
 ====================
 
-Matrices that arrive in batches, for ever, and slowly change: `partial_fit` learns from each batch once and
-forgets the distant past. A dictionary that was learned at the start and left alone falls behind.
+Matrices arrive in batches and slowly change. `partial_fit` learns from each batch once and
+forgets the distant past. A dictionary that is learned at the start and then kept becomes worse and worse.
 """
 
 # %%

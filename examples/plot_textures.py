@@ -3,9 +3,8 @@ Textures of photographs
 =======================
 
 A window of an image is described by the covariance of a few features of its pixels: grey value and
-derivatives. Eight windows of every photograph are all that
-:class:`~spdatoms.SPDSparseClassifier` learns from; then it says of every place in a collage which
-photograph it shows.
+derivatives. :class:`~spdatoms.SPDSparseClassifier` learns from eight windows of every photograph. Then it decides for every
+place of a collage which photograph it shows.
 """
 
 # %%
@@ -55,7 +54,7 @@ found = {
 }
 
 # %%
-# Windows that straddle a border are mixtures. Away from borders (more than half a window) the classes
+# Windows across a border are mixtures. Away from borders (more than half a window) the classes
 # are pure, and that is where the accuracy is counted.
 
 pure = np.ones_like(small_truth, dtype=bool)
@@ -64,13 +63,18 @@ for axis in (0, 1):
         pure &= np.roll(small_truth, shift, axis) == small_truth
 
 extent = (0, width, height, 0)
-within = (WINDOW / 2, width - WINDOW / 2, height - WINDOW / 2, WINDOW / 2)
+# Every label belongs to the middle of its window.
+start, (rows, columns) = (WINDOW - STEP) / 2, small_truth.shape
+within = (start, start + STEP * columns, start + STEP * rows, start)
 figure, axes = plt.subplots(1, 3, figsize=(11, 2.7), layout="constrained")
 axes[0].imshow(collage, cmap="gray", extent=extent)
 axes[0].set_title("collage")
 for ax, (title, labels) in zip(axes[1:], found.items(), strict=True):
     accuracy = (labels == small_truth)[pure].mean()
-    shown = ax.imshow(labels, vmin=-0.5, vmax=2.5, cmap=plt.get_cmap("cividis", 3), extent=within)
+    ax.imshow(collage, cmap="gray", extent=extent)
+    shown = ax.imshow(
+        labels, alpha=0.6, vmin=-0.5, vmax=2.5, cmap=plt.get_cmap("cividis", 3), extent=within
+    )
     ax.set_title(f"{title}: {accuracy:.1%} right")
 for ax in axes:
     ax.contour(column, row, truth, levels=[0.5, 1.5], colors="white", linewidths=1.2)

@@ -2,8 +2,8 @@
 What β and α do
 ===============
 
-β sets how quickly the kernel forgets, α how dear an atom is. Both are drawn over a wide range: accuracy,
-sparsity and time of the classifier on textures, and the place that the automatic choice takes.
+β sets how fast the kernel falls with the divergence, α is the penalty of the codes. Here are accuracy, sparsity and time of
+the classifier on textures over a wide range of both, with the automatic choice.
 """
 
 # %%
@@ -24,7 +24,7 @@ X, y = TextureCovariance(block=None).transform(textures.data), textures.target
 train = np.arange(len(X)) % 3 == 0
 warnings.simplefilter("ignore")  # zero codes and corrections are expected at the ends of the grid
 
-alphas = np.array([1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001])
+alphas = np.array([1.0, 0.3, 0.1, 0.05, 0.03, 0.01, 0.003, 0.001])
 factors = np.array([0.03, 0.1, 0.3, 1, 3, 10, 30, 100])
 
 

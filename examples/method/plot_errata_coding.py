@@ -94,10 +94,13 @@ for name, (history, ended) in runs.items():
 # certifies by its duality gap.
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-styles = ("k:", "k-.", "k--", "k-")
-for (name, (history, ended)), style in zip(runs.items(), styles, strict=True):
+styles = ("k:", "k-", "k-", "k-")
+markers = ("", "s", "^", "o")  # at different rounds, because two of the curves coincide
+for i, (name, (history, ended)) in enumerate(runs.items()):
     excess = np.maximum(np.array(history) - certificate.objective[0], 1e-16)
-    ax.semilogy(excess, style, label=name, linewidth=1.4)
+    places = slice(3 * i, None, 8) if i in (1, 2) else []
+    fill = "white" if i == 1 else "black"
+    ax.semilogy(excess, styles[i], marker=markers[i], markevery=places, mfc=fill, ms=7, label=name)
     if ended:
         ax.plot(len(history) - 1, excess[-1], "ko")
         ax.annotate("ends", (len(history) - 1, excess[-1]), (8, -3), textcoords="offset points")

@@ -35,6 +35,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "benchmark_figures",
     "command_reference",
     "mathml",
     "thumbnails",

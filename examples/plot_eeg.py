@@ -3,11 +3,11 @@ Motor imagery: a pipeline from signals to classes
 =================================================
 
 When somebody imagines moving a hand, the rhythm over the opposite side of the brain weakens, and the
-covariance of the channels shows it. Here pyRiemann's `Covariances` and :class:`~spdatoms.SPDSparseClassifier` make one
-scikit-learn pipeline, side by side with the two standards of the field: minimum distance to mean (MDM)
-and the tangent space. The signals are simulated, with three nuisances that real ones have: the
-strategy of the imagination changes from trial to trial, an average reference takes away a rank, and the
-cap sits differently in the second recording.
+covariance of the channels shows it. Here pyRiemann's `Covariances` and :class:`~spdatoms.SPDSparseClassifier`
+make one scikit-learn pipeline, side by side with the two standards of the field: minimum distance to mean
+(MDM) and the tangent space. The signals are simulated, with three nuisances that real ones have: the strategy
+of the imagination changes from trial to trial, an average reference takes away a rank, and the cap sits
+differently in the second recording.
 """
 
 # %%
@@ -127,7 +127,8 @@ ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 plt.show()
 
 # %%
-# After re-centring, combinations of a few training matrices are better than one mean per class and than a hyperplane, because
-# each kind of trial has several strategies. Without re-centring sparse codes fail first: the warning that many codes are zero
-# means that Tuesday's matrices are far from all of Monday's, so always re-centre between recordings. How accuracy depends on
-# the number of training matrices is shown by :ref:`sphx_glr_gallery_plot_few_samples.py`.
+# After re-centring, combinations of a few training matrices are better than one mean per class and than a
+# hyperplane, because each kind of trial has several strategies. Without re-centring sparse codes fail first:
+# the warning that many codes are zero means that Tuesday's matrices are far from all of Monday's, so always
+# re-centre between recordings. How accuracy depends on the number of training matrices is shown by
+# :ref:`sphx_glr_gallery_plot_few_samples.py`.

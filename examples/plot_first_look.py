@@ -25,8 +25,10 @@ from spdatoms.descriptors import TextureCovariance
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.plotting import ExplanationDisplay
 
-names = ("brick grass gravel coins camera moon page hubble_deep_field retina coffee chelsea "
-         "immunohistochemistry").split()  # fmt: skip
+names = [
+    "brick", "grass", "gravel", "coins", "camera", "moon", "page", "hubble_deep_field", "retina", "coffee",
+    "chelsea", "immunohistochemistry",
+]  # fmt: skip
 windows, labels = [], []
 for name in names:
     image = getattr(data, name)()

@@ -3,8 +3,8 @@ Textures of photographs
 =======================
 
 A window of an image is described by the covariance of a few features of its pixels: grey value and
-derivatives. :class:`~spdatoms.SPDSparseClassifier` learns from eight windows of every photograph. Then it decides for every
-place of a collage which photograph it shows.
+derivatives. :class:`~spdatoms.SPDSparseClassifier` learns from eight windows of every photograph. Then it
+decides for every place of a collage which photograph it shows.
 """
 
 # %%

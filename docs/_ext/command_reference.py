@@ -1,7 +1,7 @@
 """The reference of the command line, written by the commands themselves.
 
-A page with the line ``<!-- commands -->`` gets a section per command there: what it does, its arguments and options, and its
-examples, as ``--help`` shows them.
+A page with the line ``<!-- commands -->`` gets a section per command there: what it does, its arguments and
+options, and its examples, as ``--help`` shows them.
 """
 
 from __future__ import annotations

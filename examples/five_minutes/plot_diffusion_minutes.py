@@ -2,14 +2,14 @@
 Diffusion MRI in five minutes
 =============================
 
-From a tensor volume to a map of tissue: every voxel is a 3×3 matrix, a dictionary finds a few typical tensors, and the codes
-show where each of them is used.
+From a tensor volume to a map of tissue: every voxel is a 3×3 matrix, a dictionary finds a few typical
+tensors, and the codes show where each of them is used.
 """
 
 # %%
 # A small scan that comes with `dipy <https://dipy.org>`_. With your own tensors in a NIfTI file use
-# ``nibabel.load("tensors.nii.gz").get_fdata()`` and :func:`~spdatoms.geometry.unvech`, which knows the orders of
-# dipy, FSL and MRtrix.
+# ``nibabel.load("tensors.nii.gz").get_fdata()`` and :func:`~spdatoms.geometry.unvech`, which knows the orders
+# of dipy, FSL and MRtrix.
 
 import numpy as np
 from dipy.core.gradients import gradient_table
@@ -29,8 +29,9 @@ tensors = TensorModel(gradients).fit(signal).quadratic_form
 print(tensors.shape)
 
 # %%
-# The background of a volume is zero or noise. :func:`~spdatoms.geometry.is_spd` is the mask of the matrices that can be used,
-# and a threshold leaves out the rest. With a floor of 5 % no direction is nearly closed, which would be noise.
+# The background of a volume is zero or noise. :func:`~spdatoms.geometry.is_spd` is the mask of the matrices
+# that can be used, and a threshold leaves out the rest. With a floor of 5 % no direction is nearly closed,
+# which would be noise.
 
 mask = is_spd(tensors) & (signal[..., 0] > 80)
 X = nearest_spd(tensors[mask], floor=0.05)
@@ -39,8 +40,8 @@ codes = learner.transform(X)
 print(f"{mask.sum()} of {mask.size} voxels, {(codes != 0).sum(axis=1).mean():.1f} atoms per voxel")
 
 # %%
-# The atoms as ellipses, seen along the three axes, and where they are used in one slice. Free water is a large circle,
-# fibres are long ellipses.
+# The atoms as ellipses, seen along the three axes, and where they are used in one slice. Free water is a
+# large circle, fibres are long ellipses.
 
 usage = np.zeros((*mask.shape, 4))
 usage[mask] = np.abs(codes)

@@ -2,13 +2,14 @@
 EEG and MEG in five minutes
 ===========================
 
-From the epochs of `MNE <https://mne.tools>`_ to classes: one covariance per epoch, and a classifier that shows its reasons.
-The epochs are simulated here. With your own recording replace the first block by
-``epochs = mne.read_epochs("my-epo.fif")``.
+From the epochs of `MNE <https://mne.tools>`_ to classes: one covariance per epoch, and a classifier that
+shows its reasons. The epochs are simulated here. With your own recording replace the first block by ``epochs
+= mne.read_epochs("my-epo.fif")``.
 """
 
 # %%
-# 120 epochs of 16 channels. In one kind of epoch the 10 Hz rhythm is weak on the left, in the other on the right.
+# 120 epochs of 16 channels. In one kind of epoch the 10 Hz rhythm is weak on the left, in the other on the
+# right.
 
 import mne
 import numpy as np
@@ -21,7 +22,24 @@ from spdatoms import SPDSparseClassifier
 from spdatoms.plotting import ExplanationDisplay
 
 mne.set_log_level("ERROR")
-channels = "F3 F4 FC5 FC1 FC2 FC6 C3 C4 CP5 CP1 CP2 CP6 P3 P4 O1 O2".split()
+channels = [
+    "F3",
+    "F4",
+    "FC5",
+    "FC1",
+    "FC2",
+    "FC6",
+    "C3",
+    "C4",
+    "CP5",
+    "CP1",
+    "CP2",
+    "CP6",
+    "P3",
+    "P4",
+    "O1",
+    "O2",
+]
 left = np.isin(channels, ["FC5", "FC1", "C3", "CP5", "CP1"])
 right = np.isin(channels, ["FC6", "FC2", "C4", "CP6", "CP2"])
 rng = np.random.default_rng(0)
@@ -33,16 +51,16 @@ info = mne.create_info(channels, 125.0, "eeg").set_montage("standard_1020")
 epochs = mne.EpochsArray(signals, info)
 
 # %%
-# Band-pass filter, covariances, classifier. ``"oas"`` is a shrinkage estimator: with it covariances are positive
-# definite even if an epoch is short. With a larger ``alpha`` fewer epochs explain a query.
+# Band-pass filter, covariances, classifier. ``"oas"`` is a shrinkage estimator: with it covariances are
+# positive definite even if an epoch is short. With a larger ``alpha`` fewer epochs explain a query.
 
 data = epochs.filter(8, 12).get_data()
 model = make_pipeline(Covariances("oas"), SPDSparseClassifier(alpha=0.2))
 print(f"accuracy: {cross_val_score(model, data, kind, cv=5).mean():.0%}")
 
 # %%
-# Which training epochs explain the last epoch? And where do the two kinds differ? The maps show the variance of each
-# channel in one kind of epoch, relative to the mean of both.
+# Which training epochs explain the last epoch? And where do the two kinds differ? The maps show the variance
+# of each channel in one kind of epoch, relative to the mean of both.
 
 model.fit(data[:-1], kind[:-1])
 X = model[0].transform(data)

@@ -2,13 +2,13 @@
 fMRI in five minutes
 ====================
 
-From time series of brain regions to classes of subjects: `nilearn <https://nilearn.github.io>`_ estimates one covariance per
-subject, and the classifier shows which subjects a new one resembles.
+From time series of brain regions to classes of subjects: `nilearn <https://nilearn.github.io>`_ estimates one
+covariance per subject, and the classifier shows which subjects a new one resembles.
 """
 
 # %%
-# Sixty simulated subjects with twelve regions in three networks. In patients two of the networks are coupled. With your own
-# data, ``series`` is a list of arrays (times, regions), as nilearn's maskers return them.
+# Sixty simulated subjects with twelve regions in three networks. In patients two of the networks are coupled.
+# With your own data, ``series`` is a list of arrays (times, regions), as nilearn's maskers return them.
 
 import numpy as np
 from matplotlib import pyplot as plt

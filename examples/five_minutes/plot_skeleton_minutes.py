@@ -2,13 +2,13 @@
 Skeletons in five minutes
 =========================
 
-From joint positions to actions: the covariance of all joint coordinates over time describes how a person moves, whatever the
-length of the sequence.
+From joint positions to actions: the covariance of all joint coordinates over time describes how a person
+moves, whatever the length of the sequence.
 """
 
 # %%
-# Sixty simulated sequences of fifteen joints: walking, waving and jumping, with different lengths, tempos and noise. With your
-# own data, ``sequences`` is a list of arrays (frames, joints, 3).
+# Sixty simulated sequences of fifteen joints: walking, waving and jumping, with different lengths, tempos and
+# noise. With your own data, ``sequences`` is a list of arrays (frames, joints, 3).
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -42,8 +42,8 @@ def sequence(name):
 sequences = [sequence(name) for name in names]
 
 # %%
-# A sequence has fewer frames than its matrix has rows, so its covariance would be singular. The descriptor adds a small
-# ridge.
+# A sequence has fewer frames than its matrix has rows, so its covariance would be singular. The descriptor
+# adds a small ridge.
 
 model = make_pipeline(JointCovariance(), SPDSparseClassifier())
 print(f"accuracy: {cross_val_score(model, sequences, names, cv=5).mean():.0%}")

@@ -2,13 +2,13 @@
 Images in five minutes
 ======================
 
-From image files to a map of textures: windows of the images become covariances, and every window of a new photograph gets
-a class.
+From image files to a map of textures: windows of the images become covariances, and every window of a new
+photograph gets a class.
 """
 
 # %%
-# Three photographs that come with scikit-image are written as files. With your own photographs, ``files`` is a dictionary
-# of names and paths.
+# Three photographs that come with scikit-image are written as files. With your own photographs, ``files`` is
+# a dictionary of names and paths.
 
 import tempfile
 from pathlib import Path
@@ -26,8 +26,8 @@ for name, path in files.items():
     io.imsave(path, getattr(data, name)()[:256])
 
 # %%
-# One covariance of grey value and derivatives per window of 32×32 pixels. ``transform_regions`` keeps the windows of every
-# image apart.
+# One covariance of grey value and derivatives per window of 32×32 pixels. ``transform_regions`` keeps the
+# windows of every image apart.
 
 describe = TextureCovariance(block=32, step=16)
 regions = describe.transform_regions(list(files.values()))

@@ -2,8 +2,8 @@
 What β and α do
 ===============
 
-β sets how fast the kernel falls with the divergence, α is the penalty of the codes. Here are accuracy, sparsity and time of
-the classifier on textures over a wide range of both, with the automatic choice.
+β sets how fast the kernel falls with the divergence, α is the penalty of the codes. Here are accuracy,
+sparsity and time of the classifier on textures over a wide range of both, with the automatic choice.
 """
 
 # %%

@@ -73,7 +73,7 @@ def test_the_dictionary_is_checked_by_its_name() -> None:
         ({"alpha": -0.1}, "alpha must be"),
         ({"alpha": "small"}, "alpha must be"),
         ({"metric": "burg"}, "not symmetric"),
-        ({"correction": "hope"}, "correction must be one of"),
+        ({"correction": "hope"}, "correction must be 'clip', 'flip'"),
     ],
 )
 def test_bad_parameters(parameters, message) -> None:

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Indices
 from spdatoms.geometry.validation import check_spd
@@ -30,8 +31,11 @@ __all__ = ["SPDEstimator", "check_labels", "check_streamable", "per_matrix"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class SPDEstimator(StackInputMixin, BaseEstimator):
+class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
     """An estimator whose input X has the shape (m, n, n): m SPD matrices.
+
+    ``fit`` begins by forgetting the last fit. If it fails or is interrupted, the estimator is not fitted;
+    if ``partial_fit`` fails, the estimator stays as it was.
 
     Attributes
     ----------

@@ -10,14 +10,17 @@ import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_alpha, check_nonnegative, check_size
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
+from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.lasso.alpha import sparse_alpha
 from spdatoms.lasso.solve import sparse_code
@@ -181,6 +184,17 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
 
     ridge: float = 0.0  # for subclasses without this parameter
 
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES,
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        alpha=allow.ALPHA,
+        correction=CORRECTION,
+        positive=allow.BOOLEAN,
+        n_jobs=allow.N_JOBS,
+        ridge=allow.real(0),
+    )
+
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
@@ -216,8 +230,6 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         SPDSparseCoder
             The estimator itself.
         """
-        check_alpha(self.alpha)
-        check_nonnegative("ridge", self.ridge)
         X = self.check_training_matrices(X)
         if self.dictionary is None:
             self.atoms_ = X

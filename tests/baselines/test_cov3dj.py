@@ -65,7 +65,7 @@ def test_bad_sequences(motions) -> None:
         Cov3DJClassifier().fit([X[0], X[1][:1]], [0, 1])
     with pytest.raises(ValueError, match=r"X\[1\] has 2 joints, but X\[0\] 3"):
         Cov3DJClassifier().fit([X[0], X[1][:, :2]], [0, 1])
-    with pytest.raises(ValueError, match="levels must be a positive whole number"):
+    with pytest.raises(ValueError, match="levels must be an integer from 1 to 20"):
         Cov3DJClassifier(levels=0).fit(X, y)
     model = Cov3DJClassifier().fit(X, y)
     with pytest.raises(ValueError, match="sequences of 2 joints, but those of fit had 3"):

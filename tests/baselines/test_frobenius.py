@@ -110,7 +110,7 @@ def test_planted_rank_one_atoms_are_found() -> None:
     ("parameters", "message"),
     [
         ({"n_atoms": 0}, "n_atoms must be an integer ≥ 1"),
-        ({"rank": 0}, "rank must be an integer ≥ 1"),
+        ({"rank": 0}, "rank must be None or an integer ≥ 1"),
         ({"alpha": -1.0}, "alpha must be"),
         ({"tol": -1.0}, "tol must be"),
         ({"n_atoms": 21}, "too few for 21 atoms"),

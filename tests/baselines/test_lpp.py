@@ -82,8 +82,8 @@ def test_nearest_neighbour_after_projection(graph) -> None:
     ("parameters", "message"),
     [
         ({}, "y is missing: graph='supervised'"),
-        ({"n_components": 0}, "n_components must be an integer ≥ 1"),
-        ({"graph": "full"}, "graph must be one of supervised, neighbours"),
+        ({"n_components": 0}, "n_components must be None or an integer ≥ 1"),
+        ({"graph": "full"}, "graph must be 'supervised' or 'neighbours'"),
         ({"graph": "neighbours", "n_neighbors": 10}, "n_neighbors must be less than"),
         ({"graph": "neighbours", "ridge": -1.0}, "ridge must be"),
         ({"graph": "neighbours", "metric": "burg"}, "not symmetric"),

@@ -117,7 +117,7 @@ def test_bad_images(model, faces) -> None:
     fitted = clone(model).fit(X, y)
     with pytest.raises(ValueError, match="images of 20×20 pixels, but those of fit had 24×20"):
         fitted.predict(X[:, :20])
-    with pytest.raises(ValueError, match="spacing must be a positive whole number"):
+    with pytest.raises(ValueError, match="spacing must be an integer ≥ 1"):
         GaborSparseClassifier(spacing=0).fit(X, y)
 
 

@@ -185,7 +185,7 @@ def test_streams_give_the_same_bits(tmp_path, gram, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"landmarks": 0}, "landmarks must be an integer ≥ 1, an array of matrices or None"),
+        ({"landmarks": 0}, "landmarks must be None, an integer ≥ 1 or an array of matrices"),
         ({"landmarks": 2.5}, "landmarks must be"),
         ({"landmarks": "auto"}, "landmarks must be"),
         ({"landmarks": True}, "landmarks must be"),

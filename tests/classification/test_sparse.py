@@ -52,8 +52,8 @@ def test_all_zero_codes_fall_back_to_the_nearest_atom(labelled) -> None:
         ({"alpha": "small"}, "alpha must be"),
         ({"metric": "stien"}, "metric must be one of"),
         ({"metric": "burg"}, "not symmetric"),
-        ({"correction": "hope"}, "correction must be one of"),
-        ({"rule": "vote"}, "rule must be one of"),
+        ({"correction": "hope"}, "correction must be 'clip', 'flip'"),
+        ({"rule": "vote"}, "rule must be 'residual', 'sum' or 'max'"),
     ],
 )
 def test_bad_parameters(labelled, parameters, message) -> None:

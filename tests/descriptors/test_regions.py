@@ -184,9 +184,9 @@ def test_single_precision_and_input_untouched(way) -> None:
     ("options", "sentence"),
     [
         ({"block": 17}, r"features has 12×16 pixels, fewer than a block of 17×17"),
-        ({"block": 0}, "block must be a positive whole number or 2 of them"),
-        ({"block": (4, 4, 4)}, "block must be a positive whole number or 2 of them"),
-        ({"block": 4, "step": 1.5}, "step must be a positive whole number"),
+        ({"block": 0}, "block must be an integer ≥ 1 or a list of 2 such numbers"),
+        ({"block": (4, 4, 4)}, "block must be an integer ≥ 1 or a list of 2 such numbers"),
+        ({"block": 4, "step": 1.5}, "step must be an integer ≥ 1"),
         ({"step": 2}, "give block"),
         ({"block": 4, "masks": np.ones((12, 16), bool)}, "only one of block"),
         (
@@ -199,7 +199,7 @@ def test_single_precision_and_input_untouched(way) -> None:
         ({"rectangles": [0, 0, 4, 4]}, "whole numbers of shape"),
         ({"masks": np.stack([np.ones((12, 16)), np.zeros((12, 16))]) > 0}, r"masks\[1\] holds no"),
         ({"masks": np.ones((3, 16, 12), bool)}, "masks must be boolean, of shape"),
-        ({"ridge": -1.0}, "ridge must be finite and not negative"),
+        ({"ridge": -1.0}, "ridge must be a number ≥ 0"),
     ],
 )
 def test_bad_regions(options, sentence) -> None:

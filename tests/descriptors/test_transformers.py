@@ -180,7 +180,7 @@ def test_errors_name_the_item() -> None:
         region_covariances(np.zeros((7, 8, 8, 2)), block=9)
     with pytest.raises(ValueError, match=r"features\(X\[0\]\) must have the shape"):
         RegionCovariance(lambda image: image).transform([GREY])
-    with pytest.raises(TypeError, match="features must be a function"):
+    with pytest.raises(ValueError, match="features must be None or a function"):
         RegionCovariance(features=3).fit([GREY])
     with pytest.raises(ValueError, match="give block"):
         FaceCovariance(step=3).fit([GREY])

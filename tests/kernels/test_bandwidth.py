@@ -97,5 +97,5 @@ def test_automatic_beta_of_a_large_dictionary_is_a_subsample_of_it():
 
 @pytest.mark.parametrize("beta", [0.0, -1.0, np.nan, np.inf, "scale"])
 def test_bad_beta(beta):
-    with pytest.raises(ValueError, match="beta must be 'auto' or a positive number"):
+    with pytest.raises(ValueError, match="beta must be 'auto' or a number > 0"):
         DivergenceKernel(beta=beta).fit(random_spd(3, 2))

@@ -41,7 +41,7 @@ def test_without_correction_it_is_refused():
         DivergenceKernel(metric="jeffrey", beta=0.01, correction="none").fit(
             indefinite_dictionary()
         )
-    with pytest.raises(ValueError, match="correction must be one of clip, flip, shift, none"):
+    with pytest.raises(ValueError, match="correction must be 'clip', 'flip', 'shift' or 'none'"):
         DivergenceKernel(correction="clamp").fit(random_spd(3, 2))
 
 

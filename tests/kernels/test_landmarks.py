@@ -128,9 +128,9 @@ def test_an_indefinite_kernel_keeps_its_landmarks() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"landmarks": "corners"}, "landmarks must be one of k-means"),
+        ({"landmarks": "corners"}, "landmarks must be 'k-means"),
         ({"n_landmarks": 0}, "n_landmarks must be"),
-        ({"tol": 1.0}, r"tol must be a number in \[0, 1\)"),
+        ({"tol": 1.0}, r"tol must be a number ≥ 0 and < 1"),
         ({"landmarks": -np.eye(5)[None]}, "landmarks"),
         ({"landmarks": np.eye(3)[None]}, "landmarks"),
         ({"beta": -1.0}, "beta"),

@@ -88,12 +88,12 @@ GRAM, CROSS = gaussian_problem(5, 4)
         ({"query_norm": -1.0}, "query_norm must be finite and not negative"),
         ({"init": np.zeros((4, 6))}, "init must have the shape"),
         ({"init": np.full((4, 5), np.nan)}, "init contains NaN"),
-        ({"tol": 0.0}, "tol must be positive"),
-        ({"tol": np.nan}, "tol must be a finite number"),
-        ({"tol": "x"}, "tol must be a finite number"),
-        ({"max_rounds": -1}, "max_rounds must be an integer ≥ 0"),
-        ({"max_rounds": np.nan}, "max_rounds must be an integer ≥ 0"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"tol": 0.0}, "tol must be a number > 0"),
+        ({"tol": np.nan}, "tol must be a number > 0"),
+        ({"tol": "x"}, "tol must be a number > 0"),
+        ({"max_rounds": -1}, "max_rounds must be an integer from 0"),
+        ({"max_rounds": np.nan}, "max_rounds must be an integer from 0"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
 from threadpoolctl import ThreadpoolController
 
+from spdatoms._utils.parameters import N_JOBS
 from spdatoms._utils.progress import progress_bar
 
 Result = TypeVar("Result")
@@ -23,12 +24,9 @@ Result = TypeVar("Result")
 
 def effective_n_jobs(n_jobs: int | None) -> int:
     """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one."""
+    N_JOBS.check("n_jobs", n_jobs)
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        raise ValueError(
-            "n_jobs must not be 0: use None or 1 for one thread, -1 for all processors."
-        )
     if n_jobs < 0:
         return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
     return n_jobs

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_integer
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
-from spdatoms.baselines.inputs import check_penalty, given_dictionary
+from spdatoms.baselines.inputs import given_dictionary
 
 
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -68,7 +67,6 @@ class DictionaryCoder(Coder):
         self : object
             The estimator itself.
         """
-        check_penalty(self.alpha)
         X = self.check_training_matrices(X)
         self.atoms_ = given_dictionary(self.dictionary, X)
         return self
@@ -103,7 +101,6 @@ class DictionaryLearner(Coder):
         self : object
             The estimator itself.
         """
-        self._check_parameters()
         X = self.check_training_matrices(X)
         with one_blas_thread():
             self.atoms_ = self._learn(np.ascontiguousarray(X, np.float64)).astype(X.dtype)
@@ -124,8 +121,3 @@ class DictionaryLearner(Coder):
         float
         """
         return -float(self._objectives(self.check_queries(X)).mean())
-
-    def _check_parameters(self) -> None:
-        check_penalty(self.alpha)
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("max_iter", self.max_iter, 1)

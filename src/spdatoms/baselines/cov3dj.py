@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
@@ -18,8 +20,11 @@ from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import sample_moments
 from spdatoms.geometry.half_vectors import vech
 
+#: Windows halve from level to level: more of them than any sequence has frames for.
+_LEVELS = allow.integer(1, 20)
 
-class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
+
+class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
     """A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
 
     On level l = 0, 1, … windows of T/2^l frames, of the T frames of the sequence, overlap by half. C_i is
@@ -60,6 +65,8 @@ class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
     array(['jump', 'wave'], dtype='<U4')
     """
 
+    _parameters = allow.declare(levels=_LEVELS, overlap=allow.BOOLEAN, C=allow.real(above=0))
+
     def __init__(self, levels: int = 2, overlap: bool = True, C: float = 10.0) -> None:
         self.levels = levels
         self.overlap = overlap
@@ -80,7 +87,6 @@ class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         self : object
             The estimator itself.
         """
-        check.lengths(self.levels, "levels", 1)
         sequences = _sequences(X)
         self.classes_, labels = check_labels(y, len(sequences))
         self.n_joints_ = sequences[0].shape[1]
@@ -132,6 +138,7 @@ class Cov3DJClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         return np.stack([cov3dj(s, levels=self.levels, overlap=self.overlap) for s in sequences])
 
 
+@allow.checks(levels=_LEVELS, overlap=allow.BOOLEAN)
 def cov3dj(sequence: ArrayLike, *, levels: int = 2, overlap: bool = True) -> Floats:
     """Return v = (triu C_1, triu C_2, …) / ‖·‖, the descriptor of `Cov3DJClassifier`.
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import row_norms
 
-from spdatoms._utils.checks import check_alpha, check_integer, check_tolerance
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -73,7 +73,6 @@ class _FrobeniusCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEsti
         return code(V, self._atoms, self.alpha_, self.n_jobs)
 
     def _choose_alpha(self) -> None:
-        check_alpha(self.alpha)
         self.alpha_ = _ALPHA if isinstance(self.alpha, str) else float(self.alpha)
 
     @property
@@ -134,6 +133,10 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
     >>> FrobeniusSparseCoder(alpha=0.0).fit(D).transform([[[7.0, 0.0], [0.0, 5.0]]]).round(6)
     array([[3., 1.]])
     """
+
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES, alpha=allow.ALPHA, n_jobs=allow.N_JOBS
+    )
 
     def __init__(
         self,
@@ -225,6 +228,16 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
     True
     """
 
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        rank=allow.NONE | allow.integer(1),
+        alpha=allow.ALPHA,
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_atoms: int = 64,
@@ -258,7 +271,6 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         self : object
             The estimator itself.
         """
-        self._check_parameters()
         self._choose_alpha()
         X = self.check_training_matrices(X)
         self.scale_ = typical_norm(X)
@@ -305,13 +317,6 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         """Return the admissible atom in the direction of a sample, with ‖D‖_F = 1."""
         atom = admissible(v, self.rank)
         return np.asarray(atom / np.linalg.norm(atom))
-
-    def _check_parameters(self) -> None:
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("max_iter", self.max_iter, 1)
-        if self.rank is not None:
-            check_integer("rank", self.rank, 1)
-        check_tolerance(self.tol)
 
 
 def objective(V: Floats, Y: Floats, D: Floats, alpha: float) -> float:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.pixels import PixelSparseClassifier
 from spdatoms.descriptors.gabor import magnitudes
-from spdatoms.descriptors.inputs import lengths
 
 
 class GaborSparseClassifier(PixelSparseClassifier):
@@ -60,6 +60,8 @@ class GaborSparseClassifier(PixelSparseClassifier):
     array(['barn', 'attic'], dtype='<U5')
     """
 
+    _parameters = allow.declare(spacing=allow.integer(1), **PixelSparseClassifier._parameters)
+
     def __init__(
         self,
         spacing: int = 4,
@@ -71,7 +73,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
         self.spacing = spacing
 
     def _vectors(self, images: FloatArray) -> Floats:
-        (spacing,) = lengths(self.spacing, "spacing", 1)
+        spacing = self.spacing
         rows, columns = (slice(min(spacing, n) // 2, None, spacing) for n in images.shape[1:])
         return np.stack([_standardised(image)[rows, columns].ravel() for image in images])
 

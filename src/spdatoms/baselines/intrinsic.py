@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._utils.checks import check_alpha
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.baselines.scores import ScoredClassifier
@@ -16,6 +16,8 @@ from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.means import mean
+from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
+from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import choose_alpha
 
 
@@ -68,6 +70,19 @@ class KMeansSparseCoder(SPDSparseCoder):
     (5, 2)
     """
 
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        cluster_metric=METRIC,
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        alpha=allow.ALPHA,
+        correction=CORRECTION,
+        positive=allow.BOOLEAN,
+        max_iter=allow.integer(1),
+        random_state=allow.RANDOM_STATE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_atoms: int = 64,
@@ -102,7 +117,6 @@ class KMeansSparseCoder(SPDSparseCoder):
         self : object
             The estimator itself.
         """
-        check_alpha(self.alpha)
         X = self.check_training_matrices(X)
         kmeans: Any = SPDKMeans(
             self.n_atoms,
@@ -144,6 +158,8 @@ class MinimumDistanceToMean(ScoredClassifier):
     >>> MinimumDistanceToMean().fit(X, ["a", "a", "b", "b"]).predict(4.0 * X[:2])
     array(['a', 'b'], dtype='<U1')
     """
+
+    _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS)
 
     def __init__(self, metric: str | Divergence = "riemann", n_jobs: int | None = None) -> None:
         self.metric = metric

@@ -7,13 +7,14 @@ import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_integer
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.kernel import DivergenceKernel
 
-GRAPHS = ("supervised", "neighbours")
 #: Eigenvalues of the Gram matrix below this fraction of the greatest are taken for zero.
 _NEGLIGIBLE = 1e-10
 
@@ -85,6 +86,17 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     1.0
     """
 
+    _parameters = allow.declare(
+        n_components=allow.NONE | allow.integer(1),
+        graph=allow.choice("supervised", "neighbours"),
+        n_neighbors=allow.integer(1),
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        correction=CORRECTION,
+        ridge=allow.real(0),
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -120,7 +132,6 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         self : object
             The estimator itself.
         """
-        self._check_parameters()
         X = self.check_training_matrices(X)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(X)
@@ -160,15 +171,6 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
             joined, count = _neighbours(K, self.n_neighbors), self.n_features_in_
             W = np.where(joined, np.maximum(K, 0.0), 0.0)
         return W, self.n_components or count
-
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components, 1)
-        check_integer("n_neighbors", self.n_neighbors, 1)
-        if self.graph not in GRAPHS:
-            raise ValueError(f"graph must be one of {', '.join(GRAPHS)}; got {self.graph!r}.")
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge must be a number ≥ 0, got {self.ridge!r}.")
 
     @property
     def _n_features_out(self) -> int:

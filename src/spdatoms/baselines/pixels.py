@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_alpha
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
@@ -21,7 +22,7 @@ from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
 
 
-class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
+class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
     """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
 
     v holds the pixels of an image, projected onto the principal components of the training images
@@ -66,6 +67,12 @@ class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
     array(['barn', 'attic'], dtype='<U5')
     """
 
+    _parameters = allow.declare(
+        n_components=allow.NONE | allow.integer(1) | allow.real(above=0, below=1),
+        alpha=allow.ALPHA,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_components: int | float | None = None,
@@ -91,7 +98,6 @@ class PixelSparseClassifier(StackInputMixin, ClassifierMixin, BaseEstimator):
         self : object
             The estimator itself.
         """
-        check_alpha(self.alpha)
         images = _images(X)
         self.classes_, self._atom_classes = check_labels(y, len(images))
         self.image_shape_ = images.shape[1:]

@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
-from spdatoms.baselines.inputs import check_penalty
 
 
 def decision_values(scores: Floats) -> Floats:
@@ -99,7 +98,6 @@ class LabelledAtomsClassifier(ScoredClassifier):
         self : object
             The estimator itself.
         """
-        check_penalty(self.alpha)
         X = self.check_training_matrices(X)
         self.classes_, self._atom_classes = check_labels(y, len(X))
         self.atoms_ = X

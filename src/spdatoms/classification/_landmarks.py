@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._utils.checks import check_integer
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences import Divergence
@@ -15,12 +14,6 @@ from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.parts import part_slices
 from spdatoms.scale.passes import Span, StreamPasses
-
-
-def check_landmarks(landmarks: Any) -> None:
-    """Refuse anything but None, an integer ≥ 1 and what may be an array of matrices."""
-    if isinstance(landmarks, str) or (landmarks is not None and np.ndim(landmarks) == 0):
-        check_integer("landmarks", landmarks, 1, ", an array of matrices or None")
 
 
 def landmark_space(

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_choice
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
@@ -23,9 +23,9 @@ from spdatoms.classification.explanation import Explanation
 from spdatoms.classification.scores import RULES, scores_of_codes
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.kernels.bandwidth import choose_beta
-from spdatoms.kernels.correction import correct_gram
+from spdatoms.kernels.correction import CORRECTION, correct_gram
 from spdatoms.kernels.kernel import kernel_values
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
@@ -33,6 +33,12 @@ from spdatoms.lasso.solve import sparse_code
 #: The default grid: β as multiples of the automatic one, and α.
 BETA_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 ALPHAS = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003)
+_SPLITTER = allow.Allowed(
+    ("a splitter of scikit-learn", "a list of splits"),
+    lambda value: (
+        not isinstance(value, str) and (hasattr(value, "split") or hasattr(value, "__iter__"))
+    ),
+)
 
 
 class _Fold:
@@ -150,6 +156,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     (6, 6)
     """
 
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),
+        alphas=allow.NONE | allow.real(0) | allow.reals(0),
+        cv=allow.choice("loo") | allow.integer(2) | _SPLITTER,
+        correction=CORRECTION,
+        rule=allow.choice(*RULES),
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         metric: str | Divergence = "stein",
@@ -187,15 +203,14 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         SPDSparseClassifierCV
             The estimator itself.
         """
-        check_choice("rule", self.rule, RULES)
         divergence = symmetric_divergence(self.metric)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         divergences = divergence.pairwise(divergence.prepare(X), n_jobs=self.n_jobs)
         automatic = choose_beta("auto", divergences)
         default_betas = automatic * np.array(BETA_FACTORS)
-        self.betas_ = _grid("betas", self.betas, default_betas)
-        self.alphas_ = np.sort(_grid("alphas", self.alphas, np.array(ALPHAS)))[::-1]
+        self.betas_ = _grid(self.betas, default_betas)
+        self.alphas_ = np.sort(_grid(self.alphas, np.array(ALPHAS)))[::-1]
         folds = [
             _Fold(divergences, labels, train, test, loo)
             for train, test, loo in self._splits(labels, groups)
@@ -214,8 +229,6 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     ) -> Iterator[tuple[Indices, Indices, bool]]:
         everything = np.arange(len(labels))
         if isinstance(self.cv, str):
-            if self.cv != "loo":
-                raise ValueError(f"cv must be 'loo', a number or a splitter, got {self.cv!r}.")
             if len(labels) < 2:
                 raise ValueError("Leave-one-out needs at least two matrices.")
             yield everything, everything, True
@@ -322,11 +335,5 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return self.classifier_
 
 
-def _grid(name: str, given: ArrayLike | None, default: Floats) -> Floats:
-    if given is None:
-        return default
-    values = np.atleast_1d(np.asarray(given, dtype=np.float64))
-    least = 0.0 if name == "alphas" else np.finfo(float).tiny
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or values.min() < least:
-        raise ValueError(f"{name} must be a list of {'positive ' * (least > 0)}numbers ≥ 0.")
-    return values
+def _grid(given: ArrayLike | None, default: Floats) -> Floats:
+    return default if given is None else np.atleast_1d(np.asarray(given, dtype=np.float64))

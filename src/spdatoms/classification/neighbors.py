@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from spdatoms._utils.checks import check_integer
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.registry import METRIC
 
 #: Divergences held at a time.
 _BLOCK_ENTRIES = 4_000_000
@@ -46,6 +47,8 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     array(['a', 'b'], dtype='<U1')
     """
 
+    _parameters = allow.declare(n_neighbors=allow.integer(1), metric=METRIC, n_jobs=allow.N_JOBS)
+
     def __init__(
         self,
         n_neighbors: int = 1,
@@ -71,7 +74,6 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         SPDKNeighborsClassifier
             The estimator itself.
         """
-        check_integer("n_neighbors", self.n_neighbors, 1)
         X = self.check_training_matrices(X)
         self.classes_, self._labels = check_labels(y, len(X))
         if self.n_neighbors > len(X):

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
-from spdatoms._utils.checks import check_alpha, check_beta, check_choice
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
-from spdatoms.classification._landmarks import check_landmarks, features_of, landmark_space
+from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import Explanation, explain_queries
 from spdatoms.classification.scores import (
     RULES,
@@ -28,9 +28,10 @@ from spdatoms.classification.scores import (
 )
 from spdatoms.coding import coded_blocks, coded_feature_blocks
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
+from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.lasso.alpha import choose_alpha
 
@@ -102,6 +103,18 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     1.0
     """
 
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        alpha=allow.ALPHA,
+        correction=CORRECTION,
+        rule=allow.choice(*RULES),
+        n_atoms_per_class=allow.NONE | allow.integer(1),
+        random_state=allow.RANDOM_STATE,
+        n_jobs=allow.N_JOBS,
+        landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
+    )
+
     def __init__(
         self,
         metric: str | Divergence = "stein",
@@ -141,8 +154,6 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         SPDSparseClassifier
             The estimator itself.
         """
-        check_alpha(self.alpha)
-        check_choice("rule", self.rule, RULES)
         landmarks = self._landmarks()
         if landmarks is not None:
             return self._fit_landmarks(X, y, landmarks)
@@ -157,7 +168,6 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _fit_landmarks(self, X: ArrayLike, y: ArrayLike, landmarks: Any) -> SPDSparseClassifier:
         """Make labelled vectors of labelled matrices."""
-        check_beta(self.beta)
         divergence = symmetric_divergence(self.metric)
         streamed = self.n_atoms_per_class is None
         matrices: Any = check_streamable(X, self.n_jobs) if streamed else check_spd(X)
@@ -175,7 +185,6 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return self
 
     def _landmarks(self) -> Any:
-        check_landmarks(self.landmarks)
         return self.landmarks
 
     def _kernel(self) -> Kernel:

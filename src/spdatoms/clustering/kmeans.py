@@ -12,7 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from spdatoms._utils.checks import check_integer, check_size, check_tolerance, check_weights
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size, check_weights
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -20,6 +21,7 @@ from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.validation import check_spd
 
@@ -108,6 +110,18 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     array([ True])
     """
 
+    _parameters = allow.declare(
+        n_clusters=allow.integer(1),
+        metric=METRIC,
+        init=allow.choice(*_SEEDS) | allow.MATRICES,
+        n_init=allow.AUTO | allow.integer(1),
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -150,7 +164,6 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         SPDKMeans
             The estimator itself.
         """
-        self._check_parameters()
         divergence = get_divergence(self.metric)
         matrices: Any = check_streamable(X, self.n_jobs)
         self.n_features_in_ = matrices.shape[-1]
@@ -239,17 +252,6 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def _losses(self, X: ArrayLike) -> Floats:
         """Return min_j d(X_i, C_j)."""
         return np.asarray(self._divergences(self.check_queries(X)).min(axis=0))
-
-    def _check_parameters(self) -> None:
-        for name in ("n_clusters", "max_iter"):
-            check_integer(name, getattr(self, name), 1)
-        if self.n_init != "auto":
-            check_integer("n_init", self.n_init, 1, " or 'auto'")
-        check_tolerance(self.tol)
-        if isinstance(self.init, str) and self.init not in _SEEDS:
-            raise ValueError(
-                f"init must be 'k-means++', 'random' or an array of centres, got {self.init!r}."
-            )
 
     def _check_number_of_samples(self, count: int, of: int) -> None:
         if count < self.n_clusters:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray
@@ -15,7 +17,7 @@ from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.regions import window_covariances
 
 
-class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
+class Descriptor(CheckedFit, StackInputMixin, TransformerMixin, BaseEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
 
     #: What the items are, and the number of axes of one of them.
@@ -46,7 +48,6 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
         self : object
             The estimator itself.
         """
-        self._check_parameters()
         return self
 
     def transform(self, X: Any) -> Any:
@@ -66,7 +67,7 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
 
     def _described(self, X: Any) -> list[FloatArray]:
         """Return the matrices of every item, each of shape (n_regions, n, n)."""
-        self._check_parameters()
+        self.check_parameters()
         items = check.as_items(X, self._what, self._ndim)
         described: list[FloatArray] = [np.empty(0)] * len(items)
 
@@ -85,10 +86,6 @@ class Descriptor(StackInputMixin, TransformerMixin, BaseEstimator, ABC):
         return described
 
     @abstractmethod
-    def _check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
-
-    @abstractmethod
     def _describe(self, item: Any, name: str) -> FloatArray:
         """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
@@ -97,6 +94,13 @@ class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
     _axes = 2
+    _parameters = allow.declare(
+        block=allow.NONE | check.sizes(2),
+        step=allow.NONE | check.sizes(2),
+        mean=allow.BOOLEAN,
+        ridge=allow.real(0),
+        n_jobs=allow.N_JOBS,
+    )
 
     def __init__(
         self,
@@ -112,13 +116,10 @@ class RegionDescriptor(Descriptor):
         self.ridge = ridge
         self.n_jobs = n_jobs
 
-    def _check_parameters(self) -> None:
-        check.check_ridge(self.ridge)
-        if self.block is not None:
-            check.lengths(self.block, "block", self._axes)
-        if self.step is not None:
-            check.check_step(self.step, self.block)
-            check.lengths(self.step, "step", self._axes)
+    def check_parameters(self) -> None:
+        """Refuse a distance between windows without their size, too."""
+        super().check_parameters()
+        check.check_step(self.step, self.block)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         stack = self._features(item, name)

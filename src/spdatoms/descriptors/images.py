@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
@@ -43,6 +44,10 @@ class RegionCovariance(RegionDescriptor):
     (3, 2, 2)
     """
 
+    _parameters = allow.declare(
+        features=allow.NONE | allow.FUNCTION, **RegionDescriptor._parameters
+    )
+
     def __init__(
         self,
         features: Callable[[Any], Any] | None = None,
@@ -54,14 +59,6 @@ class RegionCovariance(RegionDescriptor):
     ) -> None:
         super().__init__(block, step, mean, ridge, n_jobs)
         self.features = features
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.features is not None and not callable(self.features):
-            raise TypeError(
-                "features must be a function from an image to its features (height, width, F), or "
-                f"None where X holds them, got {type(self.features).__name__}."
-            )
 
     def _features(self, item: Any, name: str) -> FloatArray:
         if self.features is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import read_colour, read_luminance
 from spdatoms._utils.typing import FloatArray
 
@@ -138,16 +139,20 @@ def times(shape: Sequence[int]) -> str:
     return "×".join(map(str, shape))
 
 
+def sizes(axes: int) -> allow.Allowed:
+    """Return: a positive whole number, or one for each axis."""
+    one = allow.integer(1)
+    several = allow.Allowed(
+        (f"a list of {axes} such numbers, one for each axis",),
+        lambda value: allow.ARRAY.test(value) and len(value) == axes and all(map(one.test, value)),
+    )
+    return one | several
+
+
 def lengths(value: Any, name: str, axes: int) -> tuple[int, ...]:
     """Return a positive whole number, or one for each axis, as a tuple."""
-    values = (value,) * axes if isinstance(value, Integral) else tuple(np.atleast_1d(value))
-    whole = all(isinstance(v, Integral) and int(v) >= 1 for v in values)
-    if not whole or len(values) != axes:
-        raise ValueError(
-            f"{name} must be a positive whole number or {axes} of them, one for each axis; got "
-            f"{value!r}."
-        )
-    return tuple(int(v) for v in values)
+    sizes(axes).check(name, value)
+    return (int(value),) * axes if isinstance(value, Integral) else tuple(int(v) for v in value)
 
 
 def check_step(step: Any, block: Any) -> None:
@@ -156,16 +161,8 @@ def check_step(step: Any, block: Any) -> None:
         raise ValueError("step is the distance between windows: give block, their size, as well.")
 
 
-def check_pair_of_joints(joints: Any) -> None:
-    """Refuse what is not two different indices of joints."""
+def two_joints(joints: Any) -> bool:
+    """Return whether it is a pair of different indices of joints."""
+    index = allow.integer(0)
     pair = tuple(joints) if isinstance(joints, Sequence | np.ndarray) else ()
-    if len(set(pair)) != 2 or not all(isinstance(j, Integral) and int(j) >= 0 for j in pair):
-        raise ValueError(
-            f"heading must be None or the indices of two joints, left and right, got {joints!r}."
-        )
-
-
-def check_ridge(ridge: float) -> None:
-    """Refuse a ridge that is negative or not finite."""
-    if not (np.isfinite(ridge) and ridge >= 0.0):
-        raise ValueError(f"ridge must be finite and not negative, got {ridge!r}.")
+    return len(pair) == 2 and all(map(index.test, pair)) and pair[0] != pair[1]

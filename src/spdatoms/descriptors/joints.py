@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import Descriptor
@@ -55,6 +56,13 @@ class JointCovariance(Descriptor):
     True
     """
 
+    _parameters = allow.declare(
+        ridge=allow.real(0),
+        heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
+        vertical=allow.integer(0, 2),
+        n_jobs=allow.N_JOBS,
+    )
+
     _what, _ndim = "sequences (frames, joints, 3)", 3
     _advice = "all sequences must have the same joints"
 
@@ -69,15 +77,6 @@ class JointCovariance(Descriptor):
         self.heading = heading
         self.vertical = vertical
         self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        check.check_ridge(self.ridge)
-        if self.vertical not in (0, 1, 2):
-            raise ValueError(
-                f"vertical must be 0, 1 or 2 (the axis x, y or z), got {self.vertical!r}."
-            )
-        if self.heading is not None:
-            check.check_pair_of_joints(self.heading)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import correlate1d
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
@@ -128,6 +129,13 @@ class KinematicCovariance(RegionDescriptor):
     """
 
     _what, _ndim, _axes = "grey videos (frames, height, width)", 3, 3
+    _parameters = allow.declare(
+        **{
+            **RegionDescriptor._parameters,
+            "block": allow.NONE | check.sizes(3),
+            "step": allow.NONE | check.sizes(3),
+        }
+    )
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
@@ -15,11 +16,14 @@ from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.pixels import as_bytes
 
 SPACING, PATCH = 5, 16
+# Points need 3×3 pixels around them.
+_SPACING, _PATCH = allow.integer(2), allow.integer(1)
 
 # OpenCV describes a key point of size s by 4×4 bins that are 3s/2 pixels wide.
 _PATCH_OF_SIZE_ONE = 6.0
 
 
+@allow.checks(spacing=_SPACING, patch=_PATCH)
 def material_features(
     image: ArrayLike, mask: ArrayLike | None = None, *, spacing: int = SPACING, patch: int = PATCH
 ) -> FloatArray:
@@ -53,16 +57,8 @@ def material_features(
     >>> material_features(np.random.default_rng(0).random((50, 40, 3))).shape
     (80, 155)
     """
-    check_grid(spacing, patch)
     image = check.colour_image(image, "image")
     return material(image, checked_mask(mask, image.shape[:2], "image"), spacing, patch, "image")
-
-
-def check_grid(spacing: Any, patch: Any) -> None:
-    """Refuse a spacing or patch that is not a positive number, and points without 3×3 pixels around."""
-    check.lengths(patch, "patch", 1)
-    if check.lengths(spacing, "spacing", 1)[0] < 2:
-        raise ValueError(f"spacing must be at least 2, got {spacing}.")
 
 
 def checked_mask(
@@ -139,6 +135,10 @@ class MaterialCovariance(Descriptor):
     (2, 155, 155)
     """
 
+    _parameters = allow.declare(
+        spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN, ridge=allow.real(0), n_jobs=allow.N_JOBS
+    )
+
     _what, _ndim = "colour images (height, width, 3)", 3
 
     def __init__(
@@ -154,10 +154,6 @@ class MaterialCovariance(Descriptor):
         self.mean = mean
         self.ridge = ridge
         self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        check.check_ridge(self.ridge)
-        check_grid(self.spacing, self.patch)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         picture, mask = item if isinstance(item, tuple) and len(item) == 2 else (item, None)

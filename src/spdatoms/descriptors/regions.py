@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.regions import add_moments, box_covariances
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.descriptors import inputs as check
@@ -28,6 +29,7 @@ _LARGEST_TABLE = 2**27
 _REGIONS_AT_A_TIME = 2**16
 
 
+@allow.checks(mean=allow.BOOLEAN, ridge=allow.real(0))
 def region_covariances(
     features: ArrayLike,
     *,
@@ -93,7 +95,6 @@ def region_covariances(
     (2, 5, 5)
     """
     stack = check.feature_stack(features, "features")
-    check.check_ridge(ridge)
     if sum(given is not None for given in (block, rectangles, masks)) > 1:
         raise ValueError("Give only one of block, rectangles and masks.")
     shape = stack.shape[:-1]

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced, first_samples
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.validation import check_spd
 
+#: What ``init`` may be.
+INIT = allow.choice("kmeans", "random") | allow.MATRICES
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
 #: The most samples per atom that it sees, evenly taken, or this number if that is more.

@@ -10,14 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import (
-    check_alpha,
-    check_beta,
-    check_choice,
-    check_integer,
-    check_size,
-    check_tolerance,
-)
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -27,15 +21,14 @@ from spdatoms.dictionary._checkpoint import checkpoint_of
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.initial import first_atoms
+from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batch
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 
-_INITS = ("kmeans", "random")
-_UPDATES = ("centre", "gradient")
+LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
 class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -141,6 +134,25 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     True
     """
 
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        alpha=allow.ALPHA,
+        init=INIT,
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        checkpoint=allow.NONE | allow.PATH,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+        update=allow.choice("centre", "gradient"),
+        block_size=allow.NONE | allow.integer(1),
+        forgetting=allow.real(above=0, most=1),
+        batch_iter=allow.integer(1),
+        landmarks=LANDMARKS,
+    )
+
     def __init__(
         self,
         n_atoms: int = 64,
@@ -195,7 +207,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         SPDDictionaryLearning
             The estimator itself.
         """
-        self._check_parameters()
         samples: Any = check_streamable(X, self.n_jobs)
         self._check_number_of_samples(samples)
         with one_blas_thread():
@@ -225,7 +236,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         SPDDictionaryLearning
             The estimator itself.
         """
-        self._check_parameters()
         X = check_spd(X)
         with one_blas_thread():
             atoms, problem, sums, loss = self._learn_batch(X)
@@ -345,26 +355,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _divergence(self) -> Divergence:
         return symmetric_divergence(self.metric)
-
-    def _check_parameters(self) -> None:
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("max_iter", self.max_iter, 1)
-        check_integer("batch_iter", self.batch_iter, 1)
-        if self.block_size is not None:
-            check_integer("block_size", self.block_size, 1)
-        check_tolerance(self.tol)
-        if not 0 < self.forgetting <= 1:
-            raise ValueError(f"forgetting must be in (0, 1], got {self.forgetting!r}.")
-        check_choice("update", self.update, _UPDATES)
-        if isinstance(self.init, str):
-            check_choice("init", self.init, _INITS, " or an array of atoms")
-        if isinstance(self.landmarks, str):
-            check_choice("landmarks", self.landmarks, ("auto",), ", a number or an array, or None")
-        elif self.landmarks is not None and np.ndim(self.landmarks) == 0:
-            check_integer("landmarks", self.landmarks, 1)
-        check_beta(self.beta)
-        check_alpha(self.alpha)
-        self._divergence()
 
     def _check_number_of_samples(self, X: FloatArray) -> None:
         if len(X) < self.n_atoms:

@@ -7,17 +7,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._utils.checks import check_beta, check_integer
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import check_labels
-from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 
 
+@allow.checks(
+    n_atoms_per_class=allow.integer(1),
+    metric=SYMMETRIC_METRIC,
+    beta=allow.BETA,
+    alpha=allow.ALPHA,
+    init=allow.choice("kmeans", "random"),
+    max_iter=allow.integer(1),
+    tol=allow.TOLERANCE,
+    random_state=allow.RANDOM_STATE,
+    n_jobs=allow.N_JOBS,
+    landmarks=LANDMARKS,
+)
 def class_dictionary(
     X: ArrayLike,
     y: ArrayLike,
@@ -83,10 +95,8 @@ def class_dictionary(
     >>> atoms.shape, labels.tolist()
     ((4, 3, 3), ['round', 'round', 'wide', 'wide'])
     """
-    check_integer("n_atoms_per_class", n_atoms_per_class, 1)
     X = check_spd(X)
     classes, of = check_labels(y, len(X))
-    check_beta(beta)
     learner = SPDDictionaryLearning(
         n_atoms_per_class,
         metric,

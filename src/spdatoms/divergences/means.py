@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_weights
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.registry import get_divergence
+from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change, whiten
@@ -22,6 +23,7 @@ from spdatoms.geometry.spectral import cholesky
 from spdatoms.geometry.validation import check_spd
 
 
+@allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1))
 def mean(
     X: ArrayLike,
     metric: str | Divergence = "stein",

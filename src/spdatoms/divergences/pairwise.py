@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.registry import get_divergence
+from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.geometry.validation import check_spd
 
 
+@allow.checks(metric=METRIC, n_jobs=allow.N_JOBS)
 def pairwise_divergence(
     X: ArrayLike,
     Y: ArrayLike | None = None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from spdatoms._utils.parameters import Allowed, shown
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.burg import Burg
@@ -85,20 +86,43 @@ def get_divergence(metric: str | Divergence) -> Divergence:
     -------
     Divergence
     """
+    METRIC.check("metric", metric)
     if isinstance(metric, Divergence):
         return metric
-    cls = _DIVERGENCES.get(_ALIASES.get(metric, metric)) if isinstance(metric, str) else None
-    if cls is None:
-        raise ValueError(f"metric must be one of {', '.join(divergence_names())}; got {metric!r}.")
-    return cls()
+    return _DIVERGENCES[_ALIASES.get(metric, metric)]()
 
 
 def symmetric_divergence(metric: str | Divergence) -> Divergence:
     """Return the divergence, or refuse it if it is not symmetric and so has no kernel."""
-    divergence = get_divergence(metric)
-    if not divergence.symmetric:
-        raise ValueError(
-            f"The {divergence.name} divergence is not symmetric and gives no kernel; jeffrey is its "
-            "symmetric form."
-        )
-    return divergence
+    SYMMETRIC_METRIC.check("metric", metric)
+    return get_divergence(metric)
+
+
+class _Metric(Allowed):
+    """A name of `divergence_names`, to which users may add, or a divergence."""
+
+    def check(self, name: str, value: Any) -> None:
+        if not self.test(value):
+            names = ", ".join(divergence_names())
+            raise ValueError(f"{name} must be one of {names}; got {shown(value)}.")
+
+
+class _SymmetricMetric(_Metric):
+    """A metric that has a kernel."""
+
+    def check(self, name: str, value: Any) -> None:
+        super().check(name, value)
+        divergence = get_divergence(value)
+        if not divergence.symmetric:
+            raise ValueError(
+                f"The {divergence.name} divergence is not symmetric and gives no kernel; jeffrey is "
+                "its symmetric form."
+            )
+
+
+def _is_metric(value: Any) -> bool:
+    return isinstance(value, Divergence) or (isinstance(value, str) and value in divergence_names())
+
+
+METRIC = _Metric(("a divergence",), _is_metric)
+SYMMETRIC_METRIC = _SymmetricMetric(("a symmetric divergence",), _is_metric)

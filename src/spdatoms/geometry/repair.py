@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.spectral import as_matrices, compose, map_blocks, symmetric_part
 from spdatoms.geometry.validation import matrix_name, raise_unless_finite, raise_unless_symmetric
 
 
+@allow.checks(floor=allow.NONE | allow.real(above=0, most=1))
 def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
     """Project onto the cone: ``U max(λ, floor·max|λ|) Uᵀ`` with ``U λ Uᵀ = (X + Xᵀ)/2``.
 
@@ -43,8 +45,6 @@ def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
     X = as_matrices(X, "X")
     if floor is None:
         floor = max(1e-10, 4.0 * X.shape[-1] * float(np.finfo(X.dtype).eps))
-    if not 0.0 < floor <= 1.0:
-        raise ValueError(f"floor must be in (0, 1], got {floor}.")
     stack = X.reshape(-1, *X.shape[-2:])
     raise_unless_finite(stack, "X", X.shape[:-2])
     projected = map_blocks(lambda block: _project(block, floor), X)
@@ -67,6 +67,7 @@ def _project(X: Floats, floor: float) -> Floats:
     return out
 
 
+@allow.checks(ridge=allow.real(above=0))
 def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
     """Add a ridge relative to the trace: ``X + ridge · tr(X)/n · I``.
 
@@ -84,11 +85,10 @@ def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
     -------
     ndarray of shape (..., n, n)
     """
-    if not (ridge > 0.0 and np.isfinite(ridge)):
-        raise ValueError(f"ridge must be positive and finite, got {ridge}.")
     return _towards_identity(X, keep=1.0, add=ridge)
 
 
+@allow.checks(shrinkage=allow.real(0, 1))
 def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
     """Shrink towards the identity and keep the trace: ``(1 − s)·X + s · tr(X)/n · I``.
 
@@ -104,8 +104,6 @@ def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
     -------
     ndarray of shape (..., n, n)
     """
-    if not 0.0 <= shrinkage <= 1.0:
-        raise ValueError(f"shrinkage must be in [0, 1], got {shrinkage}.")
     return _towards_identity(X, keep=1.0 - shrinkage, add=shrinkage)
 
 

@@ -10,11 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_spd
 
 
-class Kernel(BaseEstimator, ABC):
+class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
     """k(X, D_j) for the atoms D_j of a dictionary, and the Gram matrix k(D_i, D_j).
 
     Attributes

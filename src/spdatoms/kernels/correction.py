@@ -12,10 +12,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 
 Correction = Literal["clip", "flip", "shift", "none"]
-CORRECTIONS: tuple[str, ...] = get_args(Correction)
+CORRECTION = allow.choice(*get_args(Correction))
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def eigenvalue_tolerance(gram: FloatArray) -> float:
     return 8.0 * len(gram) * float(np.finfo(gram.dtype).eps)
 
 
+@allow.checks(correction=CORRECTION)
 def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     """Return K itself if λ_min ≥ −ε·λ_max (a λ_min < 0 lifted to |λ_min|), else K made semidefinite.
 
@@ -71,8 +73,6 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     -------
     CorrectedGram
     """
-    if correction not in CORRECTIONS:
-        raise ValueError(f"correction must be one of {', '.join(CORRECTIONS)}; got {correction!r}.")
     eigenvalues, U = np.linalg.eigh(gram.astype(np.float64))
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
     negligible = eigenvalue_tolerance(gram) * greatest

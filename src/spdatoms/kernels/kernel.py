@@ -7,14 +7,14 @@ from typing import Self
 
 import numpy as np
 
-from spdatoms._utils.checks import check_beta
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import CorrectedGram, correct_gram
+from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
 
 
 def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
@@ -109,6 +109,10 @@ class DivergenceKernel(ExponentialKernel):
     array([[0.889, 0.889]])
     """
 
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC, beta=allow.BETA, correction=CORRECTION, n_jobs=allow.N_JOBS
+    )
+
     def __init__(
         self,
         metric: str | Divergence = "stein",
@@ -123,7 +127,6 @@ class DivergenceKernel(ExponentialKernel):
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
-        check_beta(self.beta)
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
         correction = correct_gram(kernel_values(divergences, self.beta_), self.correction)

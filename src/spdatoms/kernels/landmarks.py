@@ -16,12 +16,13 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from spdatoms._utils.checks import check_beta, check_integer, check_size
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.divergences import Divergence, PreparedSet
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
@@ -257,6 +258,16 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     1.0
     """
 
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        n_landmarks=allow.integer(1),
+        landmarks=allow.choice(*_CHOICES) | allow.MATRICES,
+        tol=allow.real(0, below=1),
+        random_state=allow.RANDOM_STATE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         metric: str | Divergence = "stein",
@@ -290,8 +301,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         SPDNystroem
             The estimator itself.
         """
-        check_beta(self.beta)
-        check_share("tol", self.tol)
         divergence = symmetric_divergence(self.metric)
         matrices: Any = check_streamable(X, self.n_jobs)
         Z, chosen = choose_landmarks(
@@ -329,12 +338,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         return len(self.eigenvalues_)
 
 
-def check_share(name: str, value: Any) -> None:
-    """Refuse anything but a number in [0, 1)."""
-    if isinstance(value, str) or not 0 <= value < 1:
-        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}.")
-
-
 def choose_landmarks(
     X: Any,
     landmarks: str | ArrayLike,
@@ -350,12 +353,6 @@ def choose_landmarks(
     if not isinstance(landmarks, str):
         Z = check_size(check_spd(landmarks, name="landmarks"), X.shape[-1], name="landmarks")
         return Z.astype(np.float64), None
-    if landmarks not in _CHOICES:
-        choices = ", ".join(_CHOICES)
-        raise ValueError(
-            f"landmarks must be one of {choices} or an array of matrices; got {landmarks!r}."
-        )
-    check_integer("n_landmarks", n_landmarks, 1)
     rows = np.arange(len(X))[evenly_spaced(len(X), _SAMPLES_PER_LANDMARK * n_landmarks)]
     matrices = np.asarray(X[rows] if len(rows) < len(X) else X[:], np.float64)
     sample = Sample(divergence, matrices, np.ones(len(rows)), n_jobs)

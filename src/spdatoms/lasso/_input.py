@@ -11,7 +11,6 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._utils.checks import check_integer, check_nonnegative
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponents
@@ -79,10 +78,6 @@ class CodingProblem:
         """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
         matrix, unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
         queries = checked_cross(cross, n_atoms=len(matrix))
-        check_nonnegative("tol", tol)
-        if tol == 0:
-            raise ValueError("tol must be positive: codes are exact to rounding errors only.")
-        check_integer("max_rounds", max_rounds, 0)
         ridge = float(np.ldexp(ridge, -unit))
         matrix = with_ridge(matrix, ridge)
         rounding = precision(np.asarray(gram), queries)
@@ -148,7 +143,6 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
         )
     matrix = as_double(given)
     finite_block("gram", matrix, slice(0, n_rows))
-    check_nonnegative("ridge", ridge)
     largest = float(np.abs(matrix.diagonal()).max())
     unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
     matrix = as_double(in_units(matrix, unit))

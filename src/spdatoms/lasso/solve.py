@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
@@ -42,7 +43,21 @@ from spdatoms.lasso.units import (
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 
+#: What the options of both functions may be; arrays are checked in `CodingProblem`.
+_OPTIONS = allow.declare(
+    ridge=allow.real(0),
+    positive=allow.BOOLEAN,
+    tol=allow.real(above=0),
+    max_rounds=allow.integer(0, 2**31 - 1),
+    return_certificate=allow.BOOLEAN,
+    sparse=allow.BOOLEAN,
+    check_gram=allow.BOOLEAN,
+    progress=allow.BOOLEAN,
+    n_jobs=allow.N_JOBS,
+)
 
+
+@allow.checks(**_OPTIONS)
 def sparse_code(
     gram: ArrayLike,
     cross: ArrayLike,
@@ -146,6 +161,7 @@ def sparse_code(
     return (codes, certificate) if return_certificate else codes
 
 
+@allow.checks(**_OPTIONS)
 def sparse_code_path(
     gram: ArrayLike,
     cross: ArrayLike,

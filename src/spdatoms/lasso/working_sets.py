@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.feature_sign import SOLVED, code_block
-from spdatoms._utils.checks import check_nonnegative
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import (
@@ -246,7 +246,7 @@ def code_features(
         finite_block("queries", X, slice(0, len(X))),
     )
     alphas = per_query("alpha", alpha, len(X))
-    check_nonnegative("ridge", ridge)
+    allow.real(0).check("ridge", ridge)
     unit = int(unit_exponents(np.array(np.abs(P).max(initial=0.0))))
     query_units = unit_exponents(np.abs(X).max(axis=1, initial=0.0))
     P, X = in_units(P, unit), in_units(X, query_units)

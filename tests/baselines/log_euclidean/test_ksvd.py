@@ -159,7 +159,7 @@ def test_verbose_shows_the_objective(capsys) -> None:
     [
         ({"n_atoms": 0}, "n_atoms must be an integer ≥ 1"),
         ({"n_nonzero": 1.5}, "n_nonzero must be an integer"),
-        ({"update": "best"}, "update must be one of exact, approximate"),
+        ({"update": "best"}, "update must be 'exact' or 'approximate'"),
         ({"alpha": -1.0}, "alpha must be None or a number ≥ 0"),
         ({"tol": -1.0}, "tol must be"),
         ({"n_atoms": 21}, "too few for 21 atoms"),

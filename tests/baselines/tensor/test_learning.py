@@ -47,7 +47,7 @@ def test_objective_falls_in_every_half_step(update, bounded) -> None:
         ({"alpha": "auto"}, "alpha must be"),
         ({"n_atoms": 0}, "n_atoms must be"),
         ({"max_iter": 0}, "max_iter must be"),
-        ({"update": "magic"}, "update must be one of"),
+        ({"update": "magic"}, "update must be 'gradient' or 'ksvd'"),
     ],
 )
 def test_bad_parameters(parameters, message) -> None:

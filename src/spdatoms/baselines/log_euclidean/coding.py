@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, LogEuclidean
@@ -142,6 +144,14 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
            [0.  , 0.95]])
     """
 
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES,
+        alpha=allow.ALPHA,
+        rescale=allow.BOOLEAN,
+        positive=allow.BOOLEAN,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
@@ -202,6 +212,10 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     >>> LogEuclideanSparseClassifier().fit(X[::2], y[::2]).score(X[1::2], y[1::2])
     0.95
     """
+
+    _parameters = allow.declare(
+        alpha=allow.ALPHA, rescale=allow.BOOLEAN, rule=allow.choice(*RULES), n_jobs=allow.N_JOBS
+    )
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_integer, check_tolerance
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
@@ -93,6 +93,19 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
     1.0
     """
 
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        n_nonzero=allow.integer(1),
+        update=allow.choice(*UPDATES),
+        alpha=allow.NONE | allow.real(0),
+        rescale=allow.BOOLEAN,
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_atoms: int = 64,
@@ -132,7 +145,6 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self : object
             The estimator itself.
         """
-        self._check_parameters()
         X = self.check_training_matrices(X)
         self._log_scale = mean_log_scale(X, self.rescale)
         self.scale_ = float(np.exp(self._log_scale))
@@ -209,16 +221,6 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         order = generator(self.random_state).permutation(used)
         chosen = first_samples(V, order, self.n_atoms)
         return np.asarray(V[chosen] / np.linalg.norm(V[chosen], axis=1, keepdims=True))
-
-    def _check_parameters(self) -> None:
-        check_integer("n_atoms", self.n_atoms, 1)
-        check_integer("n_nonzero", self.n_nonzero, 1)
-        check_integer("max_iter", self.max_iter, 1)
-        check_tolerance(self.tol)
-        if self.update not in UPDATES:
-            raise ValueError(f"update must be one of {', '.join(UPDATES)}; got {self.update!r}.")
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha must be None or a number ≥ 0, got {self.alpha!r}.")
 
     @property
     def _n_features_out(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
@@ -128,6 +129,13 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
     array([[0.75, 0.25]])
     """
 
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES,
+        alpha=allow.real(0),
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
@@ -174,6 +182,8 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     >>> RiemannianSparseClassifier().fit(X, ["tall", "wide"]).predict(1.1 * X[::-1])
     array(['wide', 'tall'], dtype='<U4')
     """
+
+    _parameters = allow.declare(alpha=allow.real(0), verbose=allow.VERBOSE, n_jobs=allow.N_JOBS)
 
     def __init__(self, alpha: float = 0.1, verbose: int = 0, n_jobs: int | None = None) -> None:
         self.alpha = alpha

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.coders import DictionaryLearner
 from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.baselines.tangent.coding import RiemannianCoding, tangent_codes
-from spdatoms.dictionary.initial import first_atoms
+from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.spectral import cholesky, congruence
@@ -93,6 +94,17 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
     >>> bool(np.all(np.diff(learner.objective_) <= 1e-9))
     True
     """
+
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        alpha=allow.real(0),
+        init=INIT,
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
@@ -82,6 +83,14 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
     array([[1., 2.]])
     """
 
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES,
+        alpha=allow.real(0),
+        bounded=allow.BOOLEAN,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
@@ -151,6 +160,13 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     >>> TensorSparseClassifier().fit(X, ["tall", "wide"]).predict(3.0 * X[::-1])
     array(['wide', 'tall'], dtype='<U4')
     """
+
+    _parameters = allow.declare(
+        alpha=allow.real(0),
+        bounded=allow.BOOLEAN,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
 
     def __init__(
         self,

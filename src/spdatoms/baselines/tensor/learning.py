@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
@@ -18,10 +19,8 @@ from spdatoms.baselines.coders import DictionaryLearner
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary
 from spdatoms.baselines.tensor._updates import TensorData, atom_by_atom_update, gradient_update
 from spdatoms.baselines.tensor.coding import TensorCoding
-from spdatoms.dictionary.initial import first_atoms
+from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
-
-_UPDATES = ("gradient", "ksvd")
 
 
 class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
@@ -76,6 +75,19 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
     True
     """
 
+    _parameters = allow.declare(
+        n_atoms=allow.integer(1),
+        alpha=allow.real(0),
+        update=allow.choice("gradient", "ksvd"),
+        bounded=allow.BOOLEAN,
+        init=INIT,
+        max_iter=allow.integer(1),
+        tol=allow.TOLERANCE,
+        random_state=allow.RANDOM_STATE,
+        verbose=allow.VERBOSE,
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         n_atoms: int = 16,
@@ -99,11 +111,6 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
         self.random_state = random_state
         self.verbose = verbose
         self.n_jobs = n_jobs
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.update not in _UPDATES:
-            raise ValueError(f"update must be one of {', '.join(_UPDATES)}; got {self.update!r}.")
 
     def _learn(self, X: Floats) -> Floats:
         data = TensorData.of(X, float(self.alpha), bool(self.bounded))

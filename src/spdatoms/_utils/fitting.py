@@ -1,0 +1,76 @@
+"""What ``fit`` has in common in all estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ClassVar
+
+from spdatoms._utils.parameters import Parameters, declare
+
+#: What scikit-learn keeps in an estimator by the names of private attributes, and no fit has set.
+_CONFIGURATION = ("_metadata_request", "_sklearn_output_config")
+
+
+class CheckedFit:
+    """Estimators whose parameters are checked when ``fit`` begins, and that are never fitted by half.
+
+    ``fit`` forgets the last fit before it begins. If it fails, or is interrupted, the estimator is not
+    fitted, whatever it was before: its parameters may have changed, so that the last fit would not
+    belong to them. If ``partial_fit`` fails, the estimator stays as it was.
+    """
+
+    #: What each parameter may be.
+    _parameters: ClassVar[Parameters] = declare()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, guarded in (("fit", _guarded_fit), ("partial_fit", _guarded_partial_fit)):
+            if name in vars(cls):
+                setattr(cls, name, guarded(vars(cls)[name]))
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that are not what the class declares.
+
+        A subclass whose parameters depend on each other overrides it.
+        """
+        for name, allowed in self._parameters.items():
+            allowed.check(name, getattr(self, name))
+
+
+def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(type(self), "fit", None) is not guarded:
+            return fit(self, *args, **kwargs)  # called by the ``fit`` of a subclass
+        _forget(self)
+        try:
+            self.check_parameters()
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            _forget(self)
+            raise
+
+    return guarded
+
+
+def _guarded_partial_fit(partial_fit: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(partial_fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            self.check_parameters()
+            return partial_fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded
+
+
+def _forget(estimator: Any) -> None:
+    """Delete what ``fit`` has set: attributes with an underscore at their beginning or end."""
+    for name in [*vars(estimator)]:
+        if (name[0] == "_" or name[-1] == "_") and name not in _CONFIGURATION:
+            delattr(estimator, name)

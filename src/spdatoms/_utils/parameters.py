@@ -1,0 +1,189 @@
+"""What parameters may be: declared once, checked in one place, refused with one sentence.
+
+An estimator declares its parameters in its class, a function in a decorator; one line for each:
+
+>>> from spdatoms._utils.parameters import AUTO, N_JOBS, choice, declare, integer, real
+>>> declare(n_clusters=integer(1), beta=AUTO | real(above=0), init=choice("random"), n_jobs=N_JOBS)[
+...     "beta"
+... ].check("beta", -1)
+Traceback (most recent call last):
+ValueError: beta must be 'auto' or a number > 0, got -1.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import reprlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from numbers import Integral, Real
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+
+Inputs = ParamSpec("Inputs")
+Output = TypeVar("Output")
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a parameter may be.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The alternatives, as an error lists them.
+    test : callable
+        Returns whether a value is one of them. It must take anything.
+    """
+
+    words: tuple[str, ...]
+    test: Callable[[Any], bool]
+
+    def __or__(self, other: Allowed) -> Allowed:
+        return Allowed(
+            (*self.words, *other.words), lambda value: self.test(value) or other.test(value)
+        )
+
+    def check(self, name: str, value: Any) -> None:
+        """Refuse a value with a sentence that says what is allowed, and what came."""
+        if not self.test(value):
+            *others, last = self.words
+            words = f"{', '.join(others)} or {last}" if others else last
+            raise ValueError(f"{name} must be {words}, got {shown(value)}.")
+
+
+#: What each parameter may be.
+Parameters: TypeAlias = Mapping[str, Allowed]
+
+
+def declare(**parameters: Allowed) -> Parameters:
+    """Return what each of the parameters may be, as a class attribute holds it."""
+    return MappingProxyType(parameters)
+
+
+def checks(**parameters: Allowed) -> Callable[[Callable[Inputs, Output]], Callable[Inputs, Output]]:
+    """Decorate a function: these of its parameters are checked before it begins."""
+
+    def decorate(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
+        signature = inspect.signature(function)
+        unknown = set(parameters) - set(signature.parameters)
+        assert not unknown, f"{function.__name__} has no parameters {unknown}"
+
+        @wraps(function)
+        def checked(*args: Inputs.args, **kwargs: Inputs.kwargs) -> Output:
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
+                if name in parameters:
+                    parameters[name].check(name, value)
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error shows it: briefly."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and not isinstance(value, np.generic):
+        return f"an array of shape {shape}"
+    brief = reprlib.Repr()
+    brief.maxstring = brief.maxother = 60
+    return brief.repr(value)
+
+
+def integer(least: int, most: int | None = None) -> Allowed:
+    """Return: an integer ≥ ``least``, and ≤ ``most`` if that is given. True and False are none."""
+
+    def test(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            return False
+        number = int(value)
+        return least <= number and (most is None or number <= most)
+
+    limit = f"an integer ≥ {least}" if most is None else f"an integer from {least} to {most}"
+    return Allowed((limit,), test)
+
+
+def real(
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+) -> Allowed:
+    """Return: a finite number within limits, of which ``above`` and ``below`` are themselves excluded."""
+    limits = [
+        f"{sign} {limit:g}"
+        for sign, limit in (("≥", least), (">", above), ("≤", most), ("<", below))
+        if limit is not None
+    ]
+
+    def test(value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return False
+        try:
+            number = float(value)
+        except (OverflowError, ValueError):
+            return False
+        return (
+            math.isfinite(number)
+            and (least is None or number >= least)
+            and (above is None or number > above)
+            and (most is None or number <= most)
+            and (below is None or number < below)
+        )
+
+    return Allowed((" ".join(["a number", " and ".join(limits)]) if limits else "a number",), test)
+
+
+def reals(least: float | None = None, *, above: float | None = None) -> Allowed:
+    """Return: a list or array of numbers within limits, at least one of them."""
+    one = real(least, above=above)
+
+    def test(value: Any) -> bool:
+        return _is_array(value) and len(value) > 0 and all(map(one.test, value))
+
+    return Allowed((f"a list of numbers{one.words[0].removeprefix('a number')}",), test)
+
+
+def choice(*names: str) -> Allowed:
+    """Return: one of these names."""
+    return Allowed(tuple(map(repr, names)), lambda value: isinstance(value, str) and value in names)
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, str | bytes | Mapping):
+        return False
+    shape = getattr(value, "shape", None)
+    return hasattr(value, "__len__") if shape is None else len(shape) > 0
+
+
+def _is_seed(value: Any) -> bool:
+    return isinstance(value, np.random.Generator | np.random.RandomState)
+
+
+AUTO = choice("auto")
+NONE = Allowed(("None",), lambda value: value is None)
+BOOLEAN = Allowed(("True", "False"), lambda value: isinstance(value, bool | np.bool_))
+#: An array, or what can be made one; what is in it is checked where it is used.
+ARRAY = Allowed(("an array",), _is_array)
+MATRICES = Allowed(("an array of matrices",), _is_array)
+FUNCTION = Allowed(("a function",), callable)
+PATH = Allowed(("a path",), lambda value: isinstance(value, str | os.PathLike))
+SEED = Allowed(("a NumPy Generator", "a NumPy RandomState"), _is_seed)
+
+#: α, the penalty of codes; β, the bandwidth of a kernel; a tolerance.
+ALPHA = AUTO | real(0)
+BETA = AUTO | real(above=0)
+TOLERANCE = real(0)
+RANDOM_STATE = NONE | integer(0, 2**32 - 1) | SEED
+VERBOSE = BOOLEAN | integer(0)
+N_JOBS = NONE | Allowed(
+    ("an integer other than 0 (-1 stands for all processors)",),
+    lambda value: integer(1).test(value) or integer(-(2**31), -1).test(value),
+)

@@ -7,33 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from _hostile import HOSTILE
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDKNeighborsClassifier, class_dictionary
 from spdatoms._utils import parameters as allow
 
-#: What nobody means by a parameter, and what breaks comparisons, lengths, truth values and hashes.
-HOSTILE = [
-    object(),
-    1j,
-    complex("nan"),
-    np.array(1.0),
-    np.array([0.1, 0.2]),
-    np.array([]),
-    [],
-    {},
-    set(),
-    b"auto",
-    "nonsense",
-    "",
-    np.nan,
-    np.inf,
-    -np.inf,
-    10**400,
-    np.datetime64("2020-01-01"),
-    np.ma.masked,
-    lambda: 0,
-    type,
-]
 NUMBERS = [
     allow.integer(1),
     allow.integer(0, 5),

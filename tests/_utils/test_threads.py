@@ -61,7 +61,7 @@ def test_number_of_jobs():
     assert effective_n_jobs(-1) == processors
     assert effective_n_jobs(-2) == max(1, processors - 1)
     assert effective_n_jobs(-1000) == 1
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+    with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
         effective_n_jobs(0)
 
 

@@ -236,7 +236,7 @@ def test_headings_that_cannot_be() -> None:
     for wrong in ((1, 1), (1,), 3, (0, -1), (0.5, 1)):
         with pytest.raises(ValueError, match="heading must be None or the indices of two joints"):
             JointCovariance(heading=wrong).fit([SEQUENCE])
-    with pytest.raises(ValueError, match="vertical must be 0, 1 or 2"):
+    with pytest.raises(ValueError, match="vertical must be an integer from 0 to 2"):
         JointCovariance(vertical=3).fit([SEQUENCE])
     with pytest.raises(ValueError, match=r"X\[0\] has 4 joints, but heading is \(1, 6\)"):
         JointCovariance(heading=(1, 6)).transform([SEQUENCE])

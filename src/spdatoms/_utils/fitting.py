@@ -8,9 +8,6 @@ from typing import Any, ClassVar
 
 from spdatoms._utils.parameters import Parameters, declare
 
-#: What scikit-learn keeps in an estimator by the names of private attributes, and no fit has set.
-_CONFIGURATION = ("_metadata_request", "_sklearn_output_config")
-
 
 class CheckedFit:
     """Estimators whose parameters are checked when ``fit`` begins, and that are never fitted by half.
@@ -70,7 +67,6 @@ def _guarded_partial_fit(partial_fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _forget(estimator: Any) -> None:
-    """Delete what ``fit`` has set: attributes with an underscore at their beginning or end."""
-    for name in [*vars(estimator)]:
-        if (name[0] == "_" or name[-1] == "_") and name not in _CONFIGURATION:
-            delattr(estimator, name)
+    """Delete the attributes by which scikit-learn recognises a fitted estimator: ``name_``."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)

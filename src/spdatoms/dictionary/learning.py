@@ -326,9 +326,11 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _learn_batch(self, X: FloatArray) -> tuple[Floats, AnyProblem, Any, float]:
         """Return atoms, problem and memory after a batch, and its mean loss before."""
+        memory = None
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
             atoms, problem = self.atoms_.astype(np.float64), self._problem
+            memory = self._memory
         else:
             self._check_number_of_samples(X)
             atoms, problem = self._first_atoms(X)
@@ -339,7 +341,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             problem,
             rule,
             atoms,
-            getattr(self, "_memory", None),
+            memory,
             self.forgetting,
             self.batch_iter,
         )

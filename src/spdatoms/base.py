@@ -6,7 +6,6 @@ and `SPDEstimator.check_queries`, and marks each method that has one result per 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -21,6 +20,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Indices
+from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks
@@ -178,9 +178,8 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
         raise ValueError(f"X holds {count} matrices, but y {len(labels)} labels.")
     classes, indices = np.unique(labels, return_inverse=True)
     if len(classes) == 1 and count > 1:
-        warnings.warn(
+        warn_user(
             f"All {count} labels are {classes[0]!s}: a classifier that knows one class predicts "
             "nothing else. Check y.",
-            stacklevel=3,
         )
     return classes, indices

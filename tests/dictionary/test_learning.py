@@ -280,15 +280,6 @@ def test_constant_data_and_duplicates(init) -> None:
         assert len(rises(learner.objective_, 40)) == 0
 
 
-def test_a_failed_refit_leaves_the_old_fit() -> None:
-    X = random_spd(30, 3, seed=0)
-    learner = SPDDictionaryLearning(4, init="random", random_state=0, max_iter=2).fit(X)
-    codes = learner.transform(X)
-    with pytest.raises(ValueError, match="fewer than"):
-        learner.fit(random_spd(3, 5))
-    np.testing.assert_array_equal(learner.transform(X), codes)
-
-
 def test_progress_bar(capsys) -> None:
     pytest.importorskip("tqdm")
     X = random_spd(30, 3, seed=0)

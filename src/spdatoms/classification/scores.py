@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.warning import warn_user
 from spdatoms.exceptions import ZeroCodeWarning
 
 RULES = ("residual", "sum", "max")
@@ -179,11 +179,10 @@ def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classe
     return scores
 
 
-def warn_of_zero_codes(count: int, total: int, stacklevel: int = 4) -> None:
+def warn_of_zero_codes(count: int, total: int) -> None:
     """Warn that some queries were classified by their nearest atom."""
-    warnings.warn(
+    warn_user(
         f"{count} of {total} queries have an all-zero code and were given the class of their nearest "
         "atom: alpha or beta is too large for them.",
         ZeroCodeWarning,
-        stacklevel=stacklevel,
     )

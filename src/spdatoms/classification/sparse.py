@@ -301,7 +301,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         for rows, found, none in self._scored_blocks(X):
             scores[rows], zero[rows] = found, none
         if zero.any():
-            warn_of_zero_codes(int(zero.sum()), len(X), stacklevel=5)
+            warn_of_zero_codes(int(zero.sum()), len(X))
         return scores, zero
 
     def _scored_blocks(self, X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:

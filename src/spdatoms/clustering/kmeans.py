@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from spdatoms._utils.checks import check_size, check_weights
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.warning import warn_user
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
@@ -349,7 +349,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             )
         else:
             return
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        warn_user(message, ConvergenceWarning)
 
     @property
     def _n_features_out(self) -> int:

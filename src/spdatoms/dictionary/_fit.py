@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.dictionary._checkpoint import Checkpoint
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem
@@ -102,9 +102,8 @@ def iterate(
                         data.start_from(state.codes)
                 advance(objective=f"{state.objective[-1]:.6g}", nonzeros=f"{state.nonzeros:.1f}")
     except KeyboardInterrupt:
-        warnings.warn(
+        warn_user(
             f"Learning was interrupted: the atoms are those after {state.n_iter} iterations of "
             f"at most {max_iter}.",
-            stacklevel=4,
         )
     return state

@@ -6,7 +6,6 @@ span of landmarks. Both know how to look at the data, and how one iteration goes
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
 from spdatoms.dictionary._state import State
@@ -239,9 +239,8 @@ def _in_the_span(space: LandmarkSpace) -> str:
 
 
 def _warn(divergence: Divergence, beta: float, eigenvalues: Floats, remedy: str) -> None:
-    warnings.warn(
+    warn_user(
         f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
         f"eigenvalue {eigenvalues[0]:.3g}, greatest {eigenvalues[-1]:.3g}): {remedy}.",
         IndefiniteKernelWarning,
-        stacklevel=5,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_weights
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence
@@ -77,11 +77,10 @@ def mean(
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
-        warnings.warn(
+        warn_user(
             f"The {divergence.name} mean did not converge in {max_iter} steps: the last one changed "
             f"it by {last_change:.1e}, tol is {tol:.1e}. Raise max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     with np.errstate(over="ignore"):
         C = in_units(C, -units).astype(X.dtype)

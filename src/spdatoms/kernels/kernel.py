@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Self
 
 import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
@@ -184,10 +184,9 @@ def warn_if_corrected(
 ) -> None:
     """Warn that the Gram matrix was corrected, with its least eigenvalue."""
     if corrected.indefinite:
-        warnings.warn(
+        warn_user(
             f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
             f"eigenvalue {corrected.min_eigenvalue:.3g}, greatest {corrected.max_eigenvalue:.3g}): its "
             f"Gram matrix was corrected by {correction!r}.",
             IndefiniteKernelWarning,
-            stacklevel=4,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils.typing import Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.lasso.units import Exponents, in_units, unit_exponents
 
 #: A duality gap within this share of the objective, or of this many of the terms that it is the difference
@@ -113,18 +113,17 @@ def certify(
     )
 
 
-def warn_if_short(certificate: Certificate, max_rounds: int, stacklevel: int) -> None:
+def warn_if_short(certificate: Certificate, max_rounds: int) -> None:
     """Warn how many codes are not optimal to the tolerance, and how far the worst is."""
     short = np.flatnonzero(~certificate.converged)
     if len(short) == 0:
         return
     worst = short[certificate.kkt_residual[short].argmax()]
-    warnings.warn(
+    warn_user(
         f"{len(short)} of {len(certificate.converged)} codes violate the optimality conditions by more "
         f"than the tolerance, query {worst} the most: by {certificate.kkt_residual[worst]:.3g}, with a "
         f"duality gap of {certificate.duality_gap[worst]:.3g}. Either max_rounds={max_rounds} is too small, or the "
         "problem is too ill-conditioned for this tolerance, or it has no minimum because cross is "
         "not in the range of gram.",
         ConvergenceWarning,
-        stacklevel=stacklevel + 1,
     )

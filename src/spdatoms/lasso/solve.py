@@ -309,7 +309,7 @@ def _solve(
         report, n_nonzero.astype(np.int64), penalties, problem.query_norm, allowed,
         ridge=problem.ridge, n_atoms=n_atoms, units=(units, problem.unit),
     )  # fmt: skip
-    warn_if_short(certificate, problem.max_rounds, stacklevel=3)
+    warn_if_short(certificate, problem.max_rounds)
     return codes, certificate
 
 

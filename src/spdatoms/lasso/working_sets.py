@@ -282,5 +282,5 @@ def code_features(
         n_atoms=len(P),
         units=(query_units + unit, 2 * unit),
     )
-    warn_if_short(certificate, max_rounds, stacklevel=2)
+    warn_if_short(certificate, max_rounds)
     return codes, certificate

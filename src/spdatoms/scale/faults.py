@@ -8,10 +8,10 @@ data is then cut into spans of half the size.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from spdatoms._utils.warning import warn_user
 from spdatoms.scale.passes import StreamPasses
 
 Result = TypeVar("Result")
@@ -55,9 +55,8 @@ def _fewer_parts(error: Exception, parts: int) -> int:
             "a single part of the data: give each worker more memory or fewer threads, or rechunk X "
             "to smaller chunks."
         ) from error
-    warnings.warn(
+    warn_user(
         "Workers died, most likely for want of memory: going on with tasks of half the size.",
-        stacklevel=3,
     )
     return parts // 2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from spdatoms._compiled.bounded_maxdet import code_bounded
 from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_free
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.half_vectors import unvech, vech
 from spdatoms.geometry.spectral import cholesky, congruence, whitened
@@ -141,11 +141,10 @@ def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float)
     short = np.flatnonzero(report[:, GAP] > max(tol, 1e-6) * n)
     if len(short):
         worst = short[report[short, GAP].argmax()]
-        warnings.warn(
+        warn_user(
             f"{len(short)} of {len(codes)} tensor sparse codes have a duality gap above the tolerance, "
             f"query {worst} the largest: {report[worst, GAP]:.3g}. Their matrices may be too "
             "ill-conditioned: spdatoms.geometry.shrink or regularise helps.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return certificate

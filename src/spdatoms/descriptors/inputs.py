@@ -163,6 +163,5 @@ def check_step(step: Any, block: Any) -> None:
 
 def two_joints(joints: Any) -> bool:
     """Return whether it is a pair of different indices of joints."""
-    index = allow.integer(0)
-    pair = tuple(joints) if isinstance(joints, Sequence | np.ndarray) else ()
-    return len(pair) == 2 and all(map(index.test, pair)) and pair[0] != pair[1]
+    pair = tuple(joints) if allow.ARRAY.test(joints) else ()
+    return len(pair) == 2 and all(map(allow.integer(0).test, pair)) and pair[0] != pair[1]

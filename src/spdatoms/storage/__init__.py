@@ -121,7 +121,9 @@ def load(path: str | os.PathLike[str]) -> Any:
         TypeError,
         ValueError,
     ) as e:
-        raise StorageError(f"{os.fspath(path)!r} does not describe a model: {e}.") from e
+        raise StorageError(
+            f"{os.fspath(path)!r} does not describe a model: {str(e).rstrip('.')}."
+        ) from e
 
 
 def _check_format(metadata: Metadata, path: str | os.PathLike[str]) -> None:

@@ -1,28 +1,56 @@
-"""Refuse models whose parts belong to matrices of different sizes, which compiled code would not notice."""
+"""Refuse models that no fit could have made: compiled code trusts what an estimator holds.
+
+Matrices must be positive definite and of one size, and numbers finite; prediction with others could read beyond
+an array, or iterate without an end.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from spdatoms.base import SPDEstimator
+from spdatoms.baselines import FrobeniusDictionaryLearning, TensorDictionaryLearning
 from spdatoms.divergences import PreparedSet
+from spdatoms.geometry.validation import find_unfit
 from spdatoms.kernels import Kernel
 
 #: Attributes that hold n×n matrices.
 _STACKS = ("atoms_", "cluster_centers_", "_dictionary", "_matrices")
+#: Their atoms are semidefinite.
+_RANK_ONE = (FrobeniusDictionaryLearning, TensorDictionaryLearning)
+#: Attributes in which a number may be missing: combinations of parameters that were not tried.
+_WITH_GAPS = ("cv_scores_",)
 
 
-def check_sizes(value: Any) -> None:
-    """Refuse an object with n×n matrices whose parts are for matrices of another size."""
+def check_fitted(value: Any) -> None:
+    """Refuse an object whose fitted attributes are not what a fit leaves behind."""
+    of_the_user = value.get_params(deep=False) if isinstance(value, BaseEstimator) else ()
+    for name, part in getattr(value, "__dict__", {}).items():
+        if name not in of_the_user and name not in _WITH_GAPS:
+            _check_numbers(name, part)
     if isinstance(value, SPDEstimator | Kernel) and hasattr(value, "n_features_in_"):
-        n = value.n_features_in_
-        for name, part in vars(value).items():
-            is_stack = name in _STACKS and part is not None
-            size = _size(check_stack(part) if is_stack else part)
-            if size not in (None, n):
-                raise ValueError(f"{name} is for {size}×{size} matrices, not {n}×{n}")
+        _check_sizes(value)
+
+
+def _check_sizes(value: Any) -> None:
+    """Refuse an object with n×n matrices whose parts are for matrices of another size, or are not SPD."""
+    n = value.n_features_in_
+    for name, part in vars(value).items():
+        is_stack = name in _STACKS and part is not None
+        size = _size(check_stack(part) if is_stack else part)
+        if size not in (None, n):
+            raise ValueError(f"{name} is for {size}×{size} matrices, not {n}×{n}")
+        if is_stack and not isinstance(value, _RANK_ONE) and (unfit := find_unfit(part)).count:
+            raise ValueError(f"{name}[{unfit.first}] {unfit.complaint}")
+
+
+def _check_numbers(name: str, part: Any) -> None:
+    is_number = isinstance(part, float | np.ndarray | np.floating)
+    if is_number and np.asarray(part).dtype.kind in "fc" and not np.isfinite(part).all():
+        raise ValueError(f"{name} is not finite")
 
 
 def check_stack(matrices: Any) -> Any:

@@ -19,7 +19,7 @@ from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
-from spdatoms.storage._checks import check_sizes
+from spdatoms.storage._checks import check_fitted
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
 _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
@@ -113,7 +113,7 @@ class StoredClass:
             raise ValueError(f"{self.name} has no {', '.join(sorted(unknown))}")
         value = self.cls(**parameters)
         vars(value).update(attributes)
-        check_sizes(value)
+        check_fitted(value)
         return value
 
     @property

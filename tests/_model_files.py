@@ -7,6 +7,7 @@ import io
 import json
 import tempfile
 import zipfile
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,19 @@ def assert_equal(a: Any, b: Any) -> None:
     elif isinstance(a, float):
         assert np.float64(a).tobytes() == np.float64(b).tobytes()
     elif hasattr(a, "__dict__") and not isinstance(a, type):
-        assert_equal(dict(sorted(vars(a).items())), dict(sorted(vars(b).items())))
+        assert_equal(attributes(a), attributes(b))
     else:
         assert a == b
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """Return attributes in the order of their names, without those that are computed when they are needed."""
+    kept = {k: v for k, v in vars(value).items() if not is_cached(type(value), k)}
+    return dict(sorted(kept.items()))
+
+
+def is_cached(cls: type, name: str) -> bool:
+    return isinstance(getattr(cls, name, None), cached_property)
 
 
 # --- the format, by hand ------------------------------------------------------------------------------

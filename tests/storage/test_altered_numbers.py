@@ -74,3 +74,18 @@ def test_matrices_that_are_not_positive_definite_are_refused(model, tmp_path):
     for name in stacks:
         changed = {**arrays, name: arrays[name] - 100 * np.eye(3)}
         refused(pack(metadata, changed), tmp_path, "not positive definite|orders of magnitude")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("alpha", -1.0),
+        ("alpha", {"float": "nan"}),
+        ("n_jobs", "many"),
+        ("correction", "none at all"),
+    ],
+)
+def test_parameters_of_a_fitted_model_are_checked(name, value, tmp_path):
+    metadata, arrays = unpack(saved(SPDSparseClassifier().fit(X, LABELS), tmp_path))
+    metadata["estimator"]["object"]["parameters"][name] = value
+    refused(pack(metadata, arrays), tmp_path, f"{name} must be")

@@ -32,7 +32,7 @@ def test_a_file_made_by_hand_is_read(tmp_path) -> None:
         "estimator": {
             "object": {
                 "class": "SPDKMeans",
-                "parameters": {"n_clusters": 2, "metric": "euclid", "tol": {"float": "inf"}},
+                "parameters": {"n_clusters": 2, "metric": "euclid", "tol": 0.5},
                 "attributes": {
                     "cluster_centers_": {"array": "centres"},
                     "n_features_in_": 2,
@@ -45,7 +45,7 @@ def test_a_file_made_by_hand_is_read(tmp_path) -> None:
     for stored in (centres, centres.astype(">f8").astype("<f8"), np.asfortranarray(centres)):
         model = load_bytes(pack(metadata, {"centres": stored}), tmp_path)
         assert type(model) is SPDKMeans
-        assert (model.n_clusters, model.metric, model.tol) == (2, "euclid", np.inf)
+        assert (model.n_clusters, model.metric, model.tol) == (2, "euclid", 0.5)
         assert model.inertia_ == 1.5
         assert model.max_iter == SPDKMeans().max_iter  # what is not given has its default
         np.testing.assert_array_equal(model.cluster_centers_, centres)

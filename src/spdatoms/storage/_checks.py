@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from spdatoms._utils.fitting import CheckedFit
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines import FrobeniusDictionaryLearning, TensorDictionaryLearning
 from spdatoms.divergences import PreparedSet
@@ -31,8 +32,11 @@ def check_fitted(value: Any) -> None:
     for name, part in getattr(value, "__dict__", {}).items():
         if name not in of_the_user and name not in _WITH_GAPS:
             _check_numbers(name, part)
-    if isinstance(value, SPDEstimator | Kernel) and hasattr(value, "n_features_in_"):
-        _check_sizes(value)
+    if hasattr(value, "n_features_in_"):
+        if isinstance(value, CheckedFit):
+            value.check_parameters()
+        if isinstance(value, SPDEstimator | Kernel):
+            _check_sizes(value)
 
 
 def _check_sizes(value: Any) -> None:

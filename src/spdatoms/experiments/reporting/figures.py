@@ -31,19 +31,24 @@ class Picture:
         What it shows, in one sentence.
     figure : matplotlib Figure
         The drawing.
+    narrow : matplotlib Figure, default=None
+        The same for a narrow screen.
     """
 
     name: str
     caption: str
     figure: Any
+    narrow: Any = None
 
-    def render(self, format: str) -> bytes:
+    def render(self, format: str, *, narrow: bool = False) -> bytes:
         """Return the picture as a file, the same bytes for the same data.
 
         Parameters
         ----------
         format : {"png", "svg"}
             The format of the file.
+        narrow : bool, default=False
+            The drawing for a narrow screen, if there is one.
 
         Returns
         -------
@@ -53,7 +58,8 @@ class Picture:
         matplotlib = import_extra("matplotlib", extra="plot")
         with matplotlib.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "path"}):
             metadata = {"Date": None} if format == "svg" else None
-            self.figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+            figure = self.narrow if narrow and self.narrow is not None else self.figure
+            figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
         return buffer.getvalue()
 
 
@@ -78,7 +84,8 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
     return draw[experiment.figure](experiment, results)
 
 
-def _new_figure(size: tuple[float, float]) -> Any:
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure of this size in inches, which belongs to no window."""
     figure = import_extra("matplotlib.figure", extra="plot").Figure
     return figure(figsize=size, layout="constrained")
 
@@ -86,7 +93,7 @@ def _new_figure(size: tuple[float, float]) -> Any:
 def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
     columns = min(columns, count)
     rows = math.ceil(count / columns)
-    figure = _new_figure((columns * size[0] + 1.2, rows * size[1]))
+    figure = new_figure((columns * size[0] + 1.2, rows * size[1]))
     axes = figure.subplots(rows, columns, squeeze=False, sharey="row").ravel().tolist()
     for ax in axes[count:]:
         ax.remove()
@@ -94,12 +101,22 @@ def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, l
 
 
 def _bars(experiment: Experiment, results: Results) -> list[Picture]:
-    """Draw a panel of bars for every score of every part."""
+    """Draw a panel of bars for every score of every part, side by side or one below the other."""
+    embedded = results.settings.get("data") == "embedded"
+    caption = "Mean accuracy, with standard deviations as lines"
+    if not embedded and experiment.published:
+        caption += "; diamonds are published values"
+    wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))
+    return [Picture("accuracy", f"{caption}.", wide, narrow)]
+
+
+def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
     summaries = results.summaries()
     keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
     methods = [name for name in experiment.methods() if any(s.method == name for s in summaries)]
     embedded = results.settings.get("data") == "embedded"
-    figure, axes = _panels(len(keys), (2.5, 0.9 + 0.21 * len(methods)), columns=5)
+    width = 4.6 if len(keys) == 1 and columns > 1 else 2.5
+    figure, axes = _panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
     for ax, (part, score) in zip(axes, keys, strict=True):
         here = {s.method: s for s in summaries if s.part == part and score in s.scores}
         named = {name: here[name] for name in methods if name in here}
@@ -111,8 +128,7 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
         ).plot(ax)
         ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
         ax.tick_params(labelsize=7.5)
-    caption = "Mean accuracy, with standard deviations as lines; diamonds are published values."
-    return [Picture("accuracy", caption, figure)]
+    return figure
 
 
 def _published_values(
@@ -137,15 +153,16 @@ def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
         )
         for name in names
     }
-    figure = _new_figure((7.2, 4.6))
-    AccuracyBySizeDisplay(
+    display = AccuracyBySizeDisplay(
         {name: [point[0] for point in points] for name, points in curves.items()},
         {name: [point[1] for point in points] for name, points in curves.items()},
         {name: [point[2] for point in points] for name, points in curves.items()},
-    ).plot(figure.subplots())
-    return [
-        Picture("accuracy-by-size", "Mean accuracy against the size of the dictionary.", figure)
-    ]
+    )
+    wide, narrow = new_figure((7.2, 4.6)), new_figure((4.2, 4.6))
+    for figure in (wide, narrow):
+        display.plot(figure.subplots())
+    caption = "Mean accuracy against the size of the dictionary."
+    return [Picture("accuracy-by-size", caption, wide, narrow)]
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
@@ -216,7 +233,7 @@ def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
 def _matrix(matrix: Any, labels: Sequence[str]) -> Any:
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    figure = _new_figure((2.2 + 0.5 * len(labels), 1.8 + 0.45 * len(labels)))
+    figure = new_figure((2.2 + 0.5 * len(labels), 1.8 + 0.45 * len(labels)))
     ax = figure.subplots()
     ConfusionMatrixDisplay(matrix, display_labels=labels).plot(
         ax=ax, cmap="Greys", values_format=".0f", xticks_rotation=45, colorbar=False

@@ -11,6 +11,7 @@ from spdatoms._utils.files import replace_file
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
+from spdatoms.experiments.reporting.mosaic import texture_pictures
 from spdatoms.experiments.reporting.tables import remarks, tables
 from spdatoms.experiments.results import Results
 
@@ -43,11 +44,14 @@ def report_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    drawn = pictures(experiment, results) if drawn is None else drawn
+    drawn = _all_pictures(experiment, results) if drawn is None else drawn
+    shown = {picture.name: _figure(picture) for picture in drawn}
+    about = [shown.pop(name) for name in ("textures", "mosaic") if name in shown]
     page: str = environment.get_template("report.html.jinja").render(
         experiment=experiment,
         tables=tables(experiment, results) if results.rows else [],
-        figures=[(picture.caption, _data_uri(picture)) for picture in drawn],
+        about=about,
+        figures=[*shown.values()],
         methods=[m for m in experiment.methods().values() if _has(results, m.name)],
         remarks=remarks(experiment, results),
         settings=_readable(results.settings),
@@ -76,7 +80,7 @@ def write_folder(experiment: Experiment, results: Results, folder: Path) -> list
         The files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = pictures(experiment, results)
+    drawn = _all_pictures(experiment, results)
     results.write_json(folder / "results.json")
     results.write_csv(folder / "results.csv")
     written = [folder / "results.json", folder / "results.csv"]
@@ -94,8 +98,21 @@ def _has(results: Results, method: str) -> bool:
     return any(row.method == method for row in results.rows)
 
 
-def _data_uri(picture: Picture) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(picture.render("svg")).decode()
+def _all_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    return [*texture_pictures(experiment, results), *pictures(experiment, results)]
+
+
+def _figure(picture: Picture) -> dict[str, str]:
+    """Return what the page needs of a picture: its caption, and it itself for wide and narrow screens."""
+    shown = {"caption": picture.caption, "wide": _data_uri(picture, False)}
+    return shown | ({} if picture.narrow is None else {"narrow": _data_uri(picture, True)})
+
+
+def _data_uri(picture: Picture, narrow: bool) -> str:
+    # Photographs are smaller as pixels, drawings as lines.
+    ending = "png" if picture.name in ("textures", "mosaic") else "svg"
+    kind = "image/png" if ending == "png" else "image/svg+xml"
+    return f"data:{kind};base64,{base64.b64encode(picture.render(ending, narrow=narrow)).decode()}"
 
 
 def _parameters(results: Results) -> dict[str, str]:
@@ -110,7 +127,10 @@ def _readable(settings: dict[str, Any]) -> dict[str, str]:
             continue
         if isinstance(value, float):
             value = f"{value:.1f}"
+        if isinstance(value, dict):
+            value = [f"{key}: {chosen}" for key, chosen in value.items() if chosen is not None]
         if isinstance(value, list):
             value = ", ".join(map(str, value))
-        shown[name.replace("_", " ")] = str(value)
+        if value != "":
+            shown[name.replace("_", " ")] = str(value)
     return shown

@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
@@ -102,7 +103,7 @@ def coded_feature_blocks(
             continue
         codes = sparse_code(
             kernel.gram_,
-            features @ kernel.features_.T,
+            row_products(features, kernel.features_.T),
             alpha,
             ridge=ridge,
             query_norm=np.einsum("ij,ij->i", features, features),
@@ -267,7 +268,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             The codes, one per row.
         """
         X = self.check_queries(X)
-        return code_matrices(
+        codes = code_matrices(
             X,
             self.kernel_,
             self.alpha_,
@@ -275,6 +276,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             positive=self.positive,
             n_jobs=self.n_jobs,
         )
+        return codes.astype(np.result_type(X, self.atoms_), copy=False)
 
     @property
     def _n_features_out(self) -> int:

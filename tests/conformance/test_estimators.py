@@ -131,6 +131,16 @@ def test_one_query_at_a_time(estimator, fitted, labelled) -> None:
 
 
 @every_estimator
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_results_are_the_same_to_the_last_bit_in_any_company(estimator, labelled, dtype) -> None:
+    X, y = labelled[0].astype(dtype), labelled[1]
+    model = clone(estimator).fit(X, y)
+    everything = outputs(model, X)
+    for k in (1, 2, 5, 11, 23):
+        assert_same([found[:k] for found in everything], outputs(model, X[:k]))
+
+
+@every_estimator
 def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
     X, y = labelled
     one = clone(estimator).set_params(n_jobs=1).fit(X, y)

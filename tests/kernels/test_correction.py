@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from _matrices import random_spd
-from spdatoms import DivergenceKernel, pairwise_divergence, sparse_code
+from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence, sparse_code
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels import correct_gram
 from spdatoms.kernels.kernel import kernel_values
@@ -51,13 +51,16 @@ def test_corrections(correction, dtype):
     D = indefinite_dictionary().astype(dtype)
     X = (D[:7] * dtype(1.3)).astype(dtype)
     kernel, _ = fitted(D, correction=correction)
-    tolerance = 2e-4 if dtype is np.float32 else 1e-10
+    tolerance = 1e-10  # kernels are in double precision, whatever the matrices are in
     raw_gram, raw_cross = (
-        kernel_values(pairwise_divergence(Z, D, metric="jeffrey"), kernel.beta_) for Z in (D, X)
+        kernel_values(
+            pairwise_divergence(Z.astype(np.float64), D.astype(np.float64), metric="jeffrey"),
+            kernel.beta_,
+        )
+        for Z in (D, X)
     )
-    raw_gram = raw_gram.astype(np.float64)
     eigenvalues, U = np.linalg.eigh(raw_gram)
-    assert kernel.gram_.dtype == kernel.cross(X).dtype == dtype
+    assert kernel.gram_.dtype == kernel.cross(X).dtype == np.float64
     np.testing.assert_array_equal(kernel.gram_, kernel.gram_.T)
     corrected = np.linalg.eigvalsh(kernel.gram_.astype(np.float64))
     assert corrected[0] >= -tolerance * corrected[-1]
@@ -100,6 +103,30 @@ def test_corrections_of_a_known_matrix():
     for result in (clip, flip, shift):
         assert result.indefinite
         assert result.min_eigenvalue == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("correction", ["clip", "flip"])
+@pytest.mark.parametrize("negative", [1, 4, 8, 11])
+def test_the_smaller_eigenspace_gives_the_same_cross_values(correction, negative):
+    rng = np.random.default_rng(negative)
+    U = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    eigenvalues = np.concatenate([-rng.uniform(0.5, 1.0, negative), np.ones(12 - negative)])
+    result = correct_gram((U * eigenvalues) @ U.T, correction)
+    factors = np.sign(eigenvalues) if correction == "flip" else (eigenvalues > 0).astype(float)
+    cross = rng.standard_normal((5, 12))
+    np.testing.assert_allclose(result.transform(cross), cross @ (U * factors) @ U.T, atol=1e-13)
+    assert result.basis.shape[1] == min(negative, 12 - negative)
+    np.testing.assert_array_equal(result.transform(cross)[:2], result.transform(cross[:2]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_single_precision_is_classified_with_jeffrey_at_a_small_penalty(seed):
+    """A corrected Gram matrix must not be indefinite again after rounding."""
+    X = random_spd(60, 6, seed=seed, condition=1e4).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SPDSparseClassifier("jeffrey", alpha=0.001).fit(X[:40], np.arange(40) % 4)
+        assert np.isfinite(model.predict_proba(X[40:])).all()
 
 
 def test_one_warning_and_none_at_cross():

@@ -61,7 +61,7 @@ def assert_close(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
 def tolerance(path: Path, queries: np.ndarray) -> float:
     """Return how far results of different machines may be apart."""
     if queries.dtype == np.float32:
-        return 1e-5
+        return 1e-3  # kernel values were in single precision when these were computed
     # Interior-point methods stop where their gap is small enough, which is not the same point everywhere.
     return 1e-6 if path.stem.startswith(("tensor", "riemannian")) else 1e-9
 

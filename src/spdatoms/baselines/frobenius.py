@@ -19,6 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -84,7 +85,7 @@ def code(V: Floats, D: Floats, alpha: float, n_jobs: int | None) -> Floats:
     """min_{y≥0} ‖v − Σ_j y_j d_j‖² + α Σ_j y_j for every row v of V."""
     codes: Floats = sparse_code(
         D @ D.T,
-        V @ D.T,
+        row_products(V, D.T),
         alpha,
         query_norm=row_norms(V, squared=True),
         positive=True,

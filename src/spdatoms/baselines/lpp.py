@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence
@@ -135,7 +136,8 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         X = self.check_training_matrices(X)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(X)
-        K = self.kernel_.gram_.astype(np.float64)
+        self._dtype = X.dtype
+        K = self.kernel_.gram_
         W, count = self._graph(K, y)
         self.eigenvalues_, self.coefficients_ = locality_preserving(K, W, self.ridge, count)
         return self
@@ -155,7 +157,8 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         """
         X = self.check_queries(X)
         cross = self.kernel_.cross_checked(X)
-        return np.asarray(cross @ self.coefficients_, cross.dtype)
+        dtype = getattr(self, "_dtype", np.float64)  # models saved before do not have it
+        return np.asarray(row_products(cross, self.coefficients_), np.result_type(X, dtype))
 
     def _graph(self, K: Floats, y: ArrayLike | None) -> tuple[Floats, int]:
         """Return W and the number of projections."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.products import row_products
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
@@ -149,7 +150,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
                 f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
                 f"{height}×{width}."
             )
-        cross = self._project(self._vectors(images)) @ self.atoms_.T
+        cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
         codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
         scores, zero = scores_of_codes(
             codes,
@@ -171,7 +172,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
 
     def _project(self, vectors: Floats) -> Floats:
         """Return the projections onto the principal components, scaled to length one."""
-        projected = vectors @ self.pca_.components_.T
+        projected = row_products(vectors, self.pca_.components_.T)
         lengths = np.linalg.norm(projected, axis=1, keepdims=True)
         return np.asarray(projected / np.where(lengths > 0.0, lengths, 1.0))
 

@@ -206,7 +206,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         divergence = symmetric_divergence(self.metric)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        divergences = divergence.pairwise(divergence.prepare(X), n_jobs=self.n_jobs)
+        divergences = divergence.pairwise(
+            divergence.prepare(X.astype(np.float64, copy=False)), n_jobs=self.n_jobs
+        )
         automatic = choose_beta("auto", divergences)
         default_betas = automatic * np.array(BETA_FACTORS)
         self.betas_ = _grid(self.betas, default_betas)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
@@ -79,7 +80,7 @@ def class_scores(
             continue
         y = codes[:, atoms]
         if rule == "residual":
-            residual = 2.0 * cross[:, atoms] - y @ gram[np.ix_(atoms, atoms)]
+            residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
             scores[:, c] = np.einsum("ij,ij->i", y, residual)
         else:
             scores[:, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
@@ -167,7 +168,7 @@ def feature_class_scores(
 def squared_distances(features: Floats, atoms: Floats) -> Floats:
     """Return ‖x_i − p_j‖², shape (m, N)."""
     norms = np.einsum("ij,ij->i", features, features)[:, None]
-    distances = norms + np.einsum("ij,ij->i", atoms, atoms) - 2.0 * features @ atoms.T
+    distances = norms + np.einsum("ij,ij->i", atoms, atoms) - 2.0 * row_products(features, atoms.T)
     return np.asarray(np.maximum(distances, 0.0))
 
 

@@ -324,5 +324,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """Return the divergences of some of the matrices X to the atoms."""
         assert self.atoms_ is not None  # it is None with landmarks only
         divergence = self._divergence()
-        queries = divergence.prepare(X[some].astype(self.atoms_.dtype, copy=False))
-        return divergence.pairwise(queries, divergence.prepare(self.atoms_), n_jobs=self.n_jobs)
+        queries, atoms = (
+            divergence.prepare(Z.astype(np.float64, copy=False)) for Z in (X[some], self.atoms_)
+        )
+        return divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)

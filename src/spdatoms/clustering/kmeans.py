@@ -169,7 +169,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.n_features_in_ = matrices.shape[-1]
         # Normalised weights keep sums in range; the inertia is that of the weights as given.
         weights = check_weights(sample_weight, len(matrices))
-        total = float(len(matrices) if sample_weight is None else np.sum(sample_weight))
+        given = np.ones(len(matrices)) if sample_weight is None else sample_weight
+        total = float(np.sum(np.asarray(given, np.float64)))
         used = np.flatnonzero(weights > 0)
         self._check_number_of_samples(len(used), len(matrices))
         data = self._data(divergence, matrices, weights, used)
@@ -180,8 +181,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.inertia_history_ = total * np.array(best.history)
         if isinstance(data, ClusteredSample):
             divergences = self._divergences(matrices)
-            self.labels_ = divergences.argmin(axis=0)
-            inertia = float(weights @ divergences.min(axis=0))
+            self.labels_ = divergences.argmin(axis=1)
+            inertia = float(weights @ divergences.min(axis=1))
         else:
             self.labels_, inertia = data.nearest(self.cluster_centers_.astype(np.float64))
         self.inertia_ = total * inertia
@@ -202,7 +203,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         ndarray of shape (m,)
             The indices.
         """
-        labels: Indices = self._divergences(self.check_queries(X)).argmin(axis=0)
+        labels: Indices = self._divergences(self.check_queries(X)).argmin(axis=1)
         return labels
 
     @per_matrix
@@ -221,7 +222,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """
         X = self.check_queries(X)
         dtype = np.result_type(X, self.cluster_centers_)
-        return np.ascontiguousarray(self._divergences(X).T, dtype=dtype)
+        return self._divergences(X).astype(dtype, copy=False)
 
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -251,7 +252,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return min_j d(X_i, C_j)."""
-        return np.asarray(self._divergences(self.check_queries(X)).min(axis=0))
+        return np.asarray(self._divergences(self.check_queries(X)).min(axis=1))
 
     def _check_number_of_samples(self, count: int, of: int) -> None:
         if count < self.n_clusters:
@@ -330,11 +331,11 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return run() if isinstance(data, ClusteredSample) else data.attempt(run)
 
     def _divergences(self, X: FloatArray) -> Floats:
-        """d(X_i, C_j) at [j, i], in double precision whatever that of X is."""
+        """d(X_i, C_j) at [i, j], in double precision whatever that of X is."""
         divergence = get_divergence(self.metric)
         prepared = divergence.prepare(X.astype(np.float64, copy=False))
         centres = self.cluster_centers_.astype(np.float64)
-        return divergence.to_centres(prepared, centres, self.n_jobs)
+        return divergence.each_to_centres(prepared, centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))

@@ -258,7 +258,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         ndarray of shape (m, n_atoms)
             The codes, one per row.
         """
-        return code_matrices(self.check_queries(X), self.kernel_, self.alpha_, n_jobs=self.n_jobs)
+        X = self.check_queries(X)
+        codes = code_matrices(X, self.kernel_, self.alpha_, n_jobs=self.n_jobs)
+        return codes.astype(np.result_type(X, self.atoms_), copy=False)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean loss, so that greater is better.

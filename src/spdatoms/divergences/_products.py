@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import PreparedSet
@@ -113,7 +114,7 @@ def squared_distances(A: Floats, B: Floats | None, n_jobs: int | None) -> Floats
     other_squares = np.einsum("ij,ij->i", B, B)
 
     def fill(rows: slice, out: FloatArray) -> None:
-        np.matmul(A[rows], B.T, out=out)
+        row_products(A[rows], B.T, out)
 
     return shifted_products(fill, A.shape[1], -2.0, squares, other_squares, n_jobs)
 

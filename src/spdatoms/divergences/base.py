@@ -169,10 +169,27 @@ class Divergence(ABC):
         -------
         ndarray of shape (k, m)
         """
-        C = self.prepare(centres)
         if self.symmetric:
-            return self.pairwise(C, X, n_jobs=n_jobs)
-        return np.ascontiguousarray(self.pairwise(X, C, n_jobs=n_jobs).T)
+            return self.pairwise(self.prepare(centres), X, n_jobs=n_jobs)
+        return np.ascontiguousarray(self.each_to_centres(X, centres, n_jobs).T)
+
+    def each_to_centres(self, X: Any, centres: Floats, n_jobs: int | None = None) -> FloatArray:
+        """Return d(X_i, C_j) at [i, j], each row to the last bit the same whatever the others are.
+
+        Parameters
+        ----------
+        X : PreparedSet
+            m matrices.
+        centres : ndarray of shape (k, n, n)
+            The centres C.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        ndarray of shape (m, k)
+        """
+        return self.pairwise(X, self.prepare(centres), n_jobs=n_jobs)
 
     # --- the step of `centre` as a sum over parts of the data ------------------------------------------
 

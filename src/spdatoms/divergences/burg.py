@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import shifted_products
 from spdatoms.divergences.base import Divergence
@@ -55,7 +56,7 @@ class Burg(Divergence):
         other = X if Y is None else Y
 
         def fill(rows: slice, out: FloatArray) -> None:
-            np.matmul(X.half[rows], other.inverse_half.T, out=out)
+            row_products(X.half[rows], other.inverse_half.T, out)
 
         shifts_x, shifts_y = (
             shifts.astype(X.stacked.dtype) for shifts in (-X.logdets - X.n, other.logdets)
@@ -78,11 +79,18 @@ class Burg(Divergence):
             C = np.asarray(nearest_spd(C))
         return np.asarray((C if self.side == "right" else batched.inverse(C))[0])
 
-    def to_centres(self, X: BurgSet, centres: Floats, n_jobs: int | None = None) -> FloatArray:
-        """Return B(X_i, C_j), or B(C_j, X_i) for the left side, at [j, i]."""
+    def each_to_centres(self, X: BurgSet, centres: Floats, n_jobs: int | None = None) -> FloatArray:
+        """Return B(X_i, C_j), or B(C_j, X_i) for the left side, at [i, j]."""
+        C = self.prepare(centres)
         if self.side == "right":
-            return super().to_centres(X, centres, n_jobs)
-        return self.pairwise(self.prepare(centres), X, n_jobs=n_jobs)
+            return self.pairwise(X, C, n_jobs=n_jobs)
+
+        def fill(rows: slice, out: FloatArray) -> None:
+            row_products(X.inverse_half[rows], C.half.T, out)
+
+        dtype = X.stacked.dtype
+        shifts_x, shifts_c = X.logdets.astype(dtype), (-C.logdets - X.n).astype(dtype)
+        return shifted_products(fill, X.size, 1.0, shifts_x, shifts_c, n_jobs)
 
     def coordinates(self, C: Floats, current: Floats) -> Floats:
         """Return C itself, or C⁻¹ for the left side."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, shifted_products, symmetrised_products
@@ -91,10 +92,10 @@ class Jeffrey(Divergence):
         def fill(rows: slice, out: FloatArray) -> None:
             if X.n <= _STACKED_SIZE:
                 swapped = np.concatenate([X.inverse_half[rows], X.half[rows]], axis=1)
-                np.matmul(swapped, Y.stacked.T, out=out)
+                row_products(swapped, Y.stacked.T, out)
             else:
-                np.matmul(X.inverse_half[rows], Y.half.T, out=out)
-                out += X.half[rows] @ Y.inverse_half.T
+                row_products(X.inverse_half[rows], Y.half.T, out)
+                out += row_products(X.half[rows], Y.inverse_half.T)
 
         dtype = X.stacked.dtype
         shifts_x = np.full(len(X), -X.n, dtype)

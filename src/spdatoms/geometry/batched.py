@@ -128,12 +128,18 @@ def exponent_range(X: FloatArray) -> tuple[int, int]:
 
 
 def common_exponent(within: tuple[int, int], dtype: np.dtype[np.floating]) -> int | None:
-    """Return an e such that the kernels' products of pivots of 2^-e·X do not overflow, if there is one."""
+    """Return an e such that the kernels' products of pivots of 2^-e·X do not overflow, if there is one.
+
+    It is zero if that will do: the last bits of a result then do not depend on the other matrices.
+    """
     lowest, highest = within
     room = 160 if dtype == np.float64 else 28
     # 2^-e itself must not overflow, either.
-    exponent = max((lowest + highest) // 2, int(np.finfo(dtype).minexp))
-    return exponent if max(exponent - lowest, highest - exponent) <= room else None
+    middle = max((lowest + highest) // 2, int(np.finfo(dtype).minexp))
+    for exponent in (0, middle):
+        if max(exponent - lowest, highest - exponent) <= room:
+            return exponent
+    return None
 
 
 def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -> None:

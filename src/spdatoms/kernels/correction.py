@@ -13,6 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 
 Correction = Literal["clip", "flip", "shift", "none"]
@@ -32,20 +33,33 @@ class CorrectedGram:
     indefinite : bool
         Whether a correction was needed.
     projection : ndarray of shape (N, N) or None
-        What cross values are multiplied by; None leaves them as they are.
+        What cross values are multiplied by, in models saved before there was a basis.
+    basis : ndarray of shape (N, q) or None
+        V, an orthonormal basis of some eigenvectors, the fewer of those that are kept and the others;
+        None leaves cross values as they are.
+    identity_share, basis_share : float
+        Cross values k become a·k + b·VVᵀk with these a and b.
     """
 
-    gram: FloatArray
+    gram: Floats
     min_eigenvalue: float
     max_eigenvalue: float
     indefinite: bool
     projection: Floats | None = None
+    basis: Floats | None = None
+    identity_share: float = 1.0
+    basis_share: float = 0.0
 
-    def transform(self, cross: FloatArray) -> FloatArray:
+    def transform(self, cross: FloatArray) -> Floats:
         """Return the cross values (m, N) that belong to the corrected Gram matrix."""
-        if self.projection is None:
+        cross = np.asarray(cross, np.float64)
+        if self.projection is not None:
+            return np.asarray(row_products(cross, self.projection))
+        if self.basis is None:
             return cross
-        return (cross @ self.projection).astype(cross.dtype, copy=False)
+        along = row_products(row_products(cross, self.basis), self.basis.T)
+        along *= self.basis_share
+        return np.asarray(along + self.identity_share * cross if self.identity_share else along)
 
 
 def eigenvalue_tolerance(gram: FloatArray) -> float:
@@ -60,7 +74,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     Parameters
     ----------
     gram : ndarray of shape (N, N)
-        A symmetric matrix of kernel values.
+        A symmetric matrix of kernel values, in single or double precision.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         With K = U Λ Uᵀ,
 
@@ -72,10 +86,13 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     Returns
     -------
     CorrectedGram
+        In double precision: in single the corrected matrix might be indefinite again.
     """
-    eigenvalues, U = np.linalg.eigh(gram.astype(np.float64))
+    tolerance = eigenvalue_tolerance(gram)
+    gram = np.asarray(gram, np.float64)
+    eigenvalues, U = np.linalg.eigh(gram)
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
-    negligible = eigenvalue_tolerance(gram) * greatest
+    negligible = tolerance * greatest
     if least >= -negligible:
         # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
         lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
@@ -89,15 +106,19 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         # The tolerance on top keeps rounding from leaving it negative again.
         shifted = gram + _scaled_identity(gram, negligible - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
-    keep = eigenvalues > negligible
-    signs = keep.astype(np.float64) if correction == "clip" else np.sign(eigenvalues)
-    projection = (U * signs) @ U.T
-    corrected = (U * (signs * eigenvalues)) @ U.T
-    corrected = 0.5 * (corrected + corrected.T)
+    if correction == "clip":
+        kept, factor = eigenvalues > negligible, 0.0
+    else:
+        kept, factor = eigenvalues >= 0, -1.0
+    # Where an eigenvector is kept, cross values are multiplied by 1 along it, elsewhere by the factor.
+    corrected = (U * (np.where(kept, 1.0, factor) * eigenvalues)) @ U.T
+    few_kept = 2 * np.count_nonzero(kept) < len(kept)
+    basis = np.ascontiguousarray(U[:, kept if few_kept else ~kept])
+    shares = (factor, 1.0 - factor) if few_kept else (1.0, factor - 1.0)
     return CorrectedGram(
-        corrected.astype(gram.dtype), least, greatest, indefinite=True, projection=projection
+        0.5 * (corrected + corrected.T), least, greatest, True, None, basis, *shares
     )
 
 
-def _scaled_identity(gram: FloatArray, scale: float) -> FloatArray:
-    return np.diag(np.full(len(gram), scale, gram.dtype))
+def _scaled_identity(gram: Floats, scale: float) -> Floats:
+    return np.diag(np.full(len(gram), scale))

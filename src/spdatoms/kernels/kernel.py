@@ -18,10 +18,8 @@ from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
 
 
 def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
-    """Return exp(−β·d), with zero in place of numbers too small to compute with quickly."""
-    values = np.exp(divergences * divergences.dtype.type(-beta))
-    values[values < np.finfo(values.dtype).tiny] = 0
-    return np.asarray(values)
+    """Return exp(−β·d) in double precision, with zero in place of numbers too small to compute with quickly."""
+    return kernel_in_place(np.array(divergences, np.float64), beta)
 
 
 def kernel_in_place(divergences: Floats, beta: float) -> Floats:
@@ -52,6 +50,8 @@ class ExponentialKernel(Kernel):
     def _divergences_within(self, D: FloatArray) -> FloatArray:
         """Keep the dictionary, and return d(D_i, D_j)."""
         divergence = symmetric_divergence(self.metric)
+        # In single precision the Gram matrix of a definite kernel might be indefinite.
+        D = D.astype(np.float64, copy=False)
         self._atoms = divergence.prepare(D)
         self._dictionary = D
         self.n_features_in_ = D.shape[-1]
@@ -60,11 +60,12 @@ class ExponentialKernel(Kernel):
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
         divergence = get_divergence(self.metric)
-        dtype, atoms = np.result_type(X, self._dictionary), self._atoms
-        if dtype != self._dictionary.dtype:
-            atoms = divergence.prepare(self._dictionary.astype(dtype))
-        prepared = divergence.prepare(X.astype(dtype, copy=False))
-        return kernel_values(divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs), self.beta_)
+        atoms = self._atoms
+        if self._dictionary.dtype != np.float64:  # as saved before kernels were in double precision
+            atoms = divergence.prepare(self._dictionary.astype(np.float64))
+        prepared = divergence.prepare(X.astype(np.float64, copy=False))
+        divergences = divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs)
+        return kernel_in_place(np.asarray(divergences, np.float64), self.beta_)
 
 
 class DivergenceKernel(ExponentialKernel):

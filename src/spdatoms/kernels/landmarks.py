@@ -18,6 +18,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
@@ -129,7 +130,7 @@ class LandmarkSpace:
 
     def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return φ(X_i) for matrices X (m, n, n), shape (m, r)."""
-        return np.asarray(self.kernel(X, n_jobs) @ self.roots)
+        return np.asarray(row_products(self.kernel(X, n_jobs), self.roots))
 
 
 class LandmarkKernel(Kernel):
@@ -182,7 +183,7 @@ class LandmarkKernel(Kernel):
     def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
         """Return k̃(X_i, D_j), and k̃(X_i, X_i)."""
         features = self.space.features(X, self.n_jobs)
-        return features @ self.features_.T, np.einsum("ij,ij->i", features, features)
+        return row_products(features, self.features_.T), np.einsum("ij,ij->i", features, features)
 
 
 def landmark_gram(features: Floats) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
@@ -66,16 +67,14 @@ class LogCosineKernel(Kernel):
                 "The matrices of the dictionary are all the same multiple of the identity, whose "
                 "logarithm has no direction."
             )
-        self._dtype = D.dtype
-        self.gram_ = (self._vectors @ self._vectors.T).astype(D.dtype)
+        self.gram_ = self._vectors @ self._vectors.T
         self.corrected_ = False
         self.n_features_in_ = D.shape[-1]
         return self
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k(X_i, D_j), shape (m, N), for matrices X (m, n, n), which were checked."""
-        values = self._directions(X) @ self._vectors.T
-        return np.asarray(values, np.result_type(X, self._dtype))
+        return np.asarray(row_products(self._directions(X), self._vectors.T))
 
     def _directions(self, X: FloatArray) -> Floats:
         """Return log(X/c) as unit vectors, or zero where it is only rounding error."""

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
@@ -179,7 +180,7 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         """
         X = self.check_queries(X)
         V = rescaled_logs(X, self._log_scale)
-        gram, cross = self._atoms @ self._atoms.T, V @ self._atoms.T
+        gram, cross = self._atoms @ self._atoms.T, row_products(V, self._atoms.T)
         if self.alpha is None:
             codes = pursue(gram, cross, self.n_nonzero)
         else:

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._compiled.bounded_maxdet import code_bounded
 from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_free
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
@@ -88,7 +89,7 @@ class MaxdetDictionary:
         """
         queries = self.in_frame(np.ascontiguousarray(X, np.float64))
         m, n = queries.shape[:2]
-        costs = vech(inverse(queries), weighted=True) @ self.halves.T + alpha
+        costs = row_products(vech(inverse(queries), weighted=True), self.halves.T) + alpha
         codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, 4))
         multipliers = np.zeros((m, self.halves.shape[1]))
 

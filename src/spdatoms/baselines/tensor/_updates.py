@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.functions import geodesic
@@ -75,7 +76,9 @@ class TensorData:
 
 def combine(codes: Floats, atoms: Floats) -> Floats:
     """M_i = Σ_j y_ij D_j."""
-    return np.asarray(codes @ atoms.reshape(len(atoms), -1)).reshape(-1, *atoms.shape[1:])
+    return np.asarray(row_products(codes, atoms.reshape(len(atoms), -1))).reshape(
+        -1, *atoms.shape[1:]
+    )
 
 
 def dictionary_loss(data: TensorData, atoms: Floats, codes: Floats) -> tuple[float, Floats]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
@@ -194,7 +195,7 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
         D = dictionary.atoms
         queries = dictionary.in_frame(np.ascontiguousarray(X, np.float64))
         inverses, logdets = inverse(queries), log_determinant(queries)
-        traces = np.einsum("mab,jab->mj", inverses, D, optimize=True)
+        traces = row_products(inverses.reshape(len(X), -1), D.reshape(len(D), -1).T)
         n = D.shape[-1]
         best_atom = n * np.log(traces / n) + logdets[:, None] - dictionary.logdets
         residuals = np.full((len(X), len(self.classes_)), np.inf)

@@ -1,0 +1,49 @@
+"""Matrix products whose rows do not depend on how many rows there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray
+
+#: In double precision BLAS computes this many rows at a time, or a divisor of it, and has other code, which
+#: adds in another order, for what is left over.
+_ROWS = 16
+#: In single precision the order depends on the number of rows as well, so there it is always the same.
+_SINGLE_ROWS = 96
+
+
+def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) -> Any:
+    """Return A @ B, of which each row is the same to the last bit in whatever company it comes.
+
+    So a query has the same result alone and among others. The rows left over at the end are computed
+    in a block of their own, filled up with zeros.
+
+    Parameters
+    ----------
+    A : ndarray of shape (m, k)
+        One vector per row.
+    B : ndarray of shape (k, N)
+        The matrix that all rows are multiplied by.
+    out : ndarray of shape (m, N), default=None
+        Where to write the product.
+
+    Returns
+    -------
+    ndarray of shape (m, N)
+    """
+    dtype = np.result_type(A, B)
+    single = dtype == np.float32
+    step = _SINGLE_ROWS if single else _ROWS
+    whole = len(A) // step * step
+    out = np.empty((len(A), B.shape[1]), dtype) if out is None else out
+    for rows in block_slices(whole, step if single else max(whole, 1)):
+        np.matmul(A[rows], B, out=out[rows])
+    if whole < len(A):
+        last = np.zeros((step, A.shape[1]), A.dtype)
+        last[: len(A) - whole] = A[whole:]
+        out[whole:] = (last @ B)[: len(A) - whole]
+    return out

@@ -20,7 +20,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Indices
-from spdatoms._utils.warning import warn_user
+from spdatoms._utils.warning import warn_user, warnings_of
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks
@@ -126,10 +126,11 @@ def per_matrix(method: Method) -> Method:
 
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_streamed(X):
-            return method(self, X, *args, **kwargs)
-        # Blocks are not streamed: they come back here, and go to the method itself.
-        return by_chunks(of_any, self, X, *args, **kwargs)
+        with warnings_of(self):
+            if not is_streamed(X):
+                return method(self, X, *args, **kwargs)
+            # Blocks are not streamed: they come back here, and go to the method itself.
+            return by_chunks(of_any, self, X, *args, **kwargs)
 
     return cast(Method, of_any)
 

@@ -134,7 +134,9 @@ def code_matrices(
 
 
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
+    """Sparse codes of SPD matrices over a dictionary.
+
+    min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
 
     K holds the kernel values exp(−β·d) between atoms, k_X those between X and the atoms. The code is
     exact: see `sparse_code`.

@@ -21,7 +21,9 @@ _MAPS = ("riemann", "logeuclid", "euclid")
 def pyriemann_metric(
     metric: str | Divergence = "stein", n_jobs: int | None = None
 ) -> dict[str, Callable[..., Any] | str]:
-    """Return ``{"mean": …, "distance": …, "map": …}``, the ``metric`` of pyRiemann's estimators (MDM, Potato, …).
+    """Return one of our divergences as the ``metric`` of pyRiemann's estimators.
+
+    It is ``{"mean": …, "distance": …, "map": …}``, the ``metric`` of pyRiemann's estimators (MDM, Potato, …).
 
     These estimators then compute with the divergences of this library: many times faster, and with an
     error for matrices that are not SPD instead of a number.

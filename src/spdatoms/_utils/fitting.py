@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from spdatoms._utils.parameters import Parameters, declare
+from spdatoms._utils.warning import warnings_of
 
 
 class CheckedFit:
@@ -43,7 +44,8 @@ def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
         _forget(self)
         try:
             self.check_parameters()
-            return fit(self, *args, **kwargs)
+            with warnings_of(self):
+                return fit(self, *args, **kwargs)
         except BaseException:
             _forget(self)
             raise
@@ -57,7 +59,8 @@ def _guarded_partial_fit(partial_fit: Callable[..., Any]) -> Callable[..., Any]:
         before = dict(vars(self))
         try:
             self.check_parameters()
-            return partial_fit(self, *args, **kwargs)
+            with warnings_of(self):
+                return partial_fit(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
             vars(self).update(before)

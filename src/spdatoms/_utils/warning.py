@@ -1,16 +1,54 @@
-"""Warnings that point to the line of the user's program."""
+"""Warnings that name the estimator, come once per fit, and point to the line of the user's program."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 
 #: Packages whose frames are passed over: the user has called them, and does not look into them.
 _INSIDE = ("spdatoms", "sklearn", "contextlib")
 
 
+@dataclass
+class _Call:
+    """A call of an estimator, with the kinds of warning that it has given."""
+
+    name: str
+    given: set[object] = field(default_factory=set)
+
+
+_CALL: ContextVar[_Call | None] = ContextVar("call", default=None)
+
+
+@contextmanager
+def warnings_of(estimator: object) -> Iterator[None]:
+    """Let warnings name this estimator, and give each kind once, until the end of the block.
+
+    Estimators that it uses inside are not named: the user does not know them.
+    """
+    if _CALL.get() is not None:
+        yield
+        return
+    token = _CALL.set(_Call(type(estimator).__name__))
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside of this package and of scikit-learn."""
+    call = _CALL.get()
+    if call is not None:
+        kind = message if category is UserWarning else category
+        if kind in call.given:
+            return
+        call.given.add(kind)
+        message = f"{call.name}: {message}"
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in _INSIDE:
         level, frame = level + 1, frame.f_back

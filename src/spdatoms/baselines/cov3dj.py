@@ -25,7 +25,9 @@ _LEVELS = allow.integer(1, 20)
 
 
 class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
-    """A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
+    """Classification of skeletons by covariances over windows of time (Cov3DJ).
+
+    A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
 
     On level l = 0, 1, … windows of T/2^l frames, of the T frames of the sequence, overlap by half. C_i is
     the covariance of the joint positions (x_1 … x_K, y_1 … y_K, z_1 … z_K) in window i. Before that, each

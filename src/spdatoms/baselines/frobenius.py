@@ -96,7 +96,9 @@ def code(V: Floats, D: Floats, alpha: float, n_jobs: int | None) -> Floats:
 
 
 class FrobeniusSparseCoder(_FrobeniusCoder):
-    """min_{y≥0} ‖X − Σ_j y_j D_j‖²_F + α s² Σ_j y_j: the code of X over atoms D_1 … D_N.
+    """Non-negative sparse codes under the Frobenius norm.
+
+    min_{y≥0} ‖X − Σ_j y_j D_j‖²_F + α s² Σ_j y_j: the code of X over atoms D_1 … D_N.
 
     s² is the mean of ‖D_j‖²_F, so that α is a number without a unit. The code is exact: see
     `sparse_code`. With the ½ that Sra and Cherian [1]_ write before the norm, their λ is α s²/2.
@@ -173,7 +175,9 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
 
 
 class FrobeniusDictionaryLearning(_FrobeniusCoder):
-    """min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
+    """Learn a dictionary under the Frobenius norm.
+
+    min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
 
     s² is the mean of ‖X_i‖²_F: atoms have the unit of the data, and α has none. Exact coding and exact
     updates of one atom after the other alternate, so the objective never increases. An atom that no

@@ -11,7 +11,9 @@ from spdatoms.descriptors.gabor import magnitudes
 
 
 class GaborSparseClassifier(PixelSparseClassifier):
-    """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
+    """Sparse-representation classification of images by Gabor features (GSRC).
+
+    The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
 
     As `PixelSparseClassifier`, but v holds Gabor features [1]_: the magnitudes of the 40 wavelets of
     `gabor_bank` at every ``spacing``-th pixel, each standardised to mean 0 and standard deviation 1 over

@@ -132,7 +132,9 @@ class KMeansSparseCoder(SPDSparseCoder):
 
 
 class MinimumDistanceToMean(ScoredClassifier):
-    """The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
+    """Classification by the nearest class mean (MDM).
+
+    The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
 
     Parameters
     ----------
@@ -204,7 +206,9 @@ class MinimumDistanceToMean(ScoredClassifier):
 
 
 def riemannian_nearest_neighbour(n_jobs: int | None = None) -> SPDKNeighborsClassifier:
-    """Return ``SPDKNeighborsClassifier(1, "riemann")``: the label of the nearest matrix under AIRM.
+    """Return a nearest-neighbour classifier under the affine-invariant distance.
+
+    It is ``SPDKNeighborsClassifier(1, "riemann")``: the label of the nearest matrix under AIRM.
 
     Parameters
     ----------

@@ -21,7 +21,9 @@ _NEGLIGIBLE = 1e-10
 
 
 class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """min_a (½ Σ_ij W_ij (f_i − f_j)² + γ aᵀKa) / Σ_i δ_i f_i² with f = Ka: projections f(X) = k_Xᵀa.
+    """Riemannian locality preserving projections.
+
+    min_a (½ Σ_ij W_ij (f_i − f_j)² + γ aᵀKa) / Σ_i δ_i f_i² with f = Ka: projections f(X) = k_Xᵀa.
 
     W joins matrices that should stay together, δ_i = Σ_j W_ij and K holds the kernel values
     exp(−β·d) between the training matrices. The projections are the least eigenvectors of

@@ -24,7 +24,9 @@ from spdatoms.lasso.solve import sparse_code
 
 
 class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
-    """The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
+    """Sparse-representation classification of images by their pixels (SRC).
+
+    The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
 
     v holds the pixels of an image, projected onto the principal components of the training images
     (eigenfaces, without subtracting the mean) and scaled to length one; the columns a_j of A are the

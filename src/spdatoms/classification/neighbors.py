@@ -18,7 +18,9 @@ _BLOCK_ENTRIES = 4_000_000
 
 
 class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
-    """The most frequent label among the k training matrices X_i with the least d(X, X_i).
+    """Classification of SPD matrices by their nearest neighbours.
+
+    The most frequent label among the k training matrices X_i with the least d(X, X_i).
 
     A tie goes to the class with the nearest matrix.
 

@@ -36,7 +36,9 @@ _RANDOM_STARTS = 10
 
 
 class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
-    """min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.
+    """Clusters of SPD matrices under any divergence.
+
+    min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.
 
     Lloyd's algorithm, with exchanges by Hartigan's rule where it stops. With the squared
     affine-invariant distance, ``metric="riemann"``, it is the intrinsic k-means on the manifold. The

@@ -26,7 +26,9 @@ _REACH = 3
 def gabor_bank(
     scales: int = SCALES, orientations: int = ORIENTATIONS
 ) -> tuple[NDArray[np.complex128], ...]:
-    """ψ_{u,v}(z) = (|k|²/σ²) exp(−|k|²|z|²/2σ²) [exp(i k·z) − c], k = k_max f^{−v} (cos φ_u, sin φ_u).
+    """Return a bank of Gabor wavelets.
+
+    ψ_{u,v}(z) = (|k|²/σ²) exp(−|k|²|z|²/2σ²) [exp(i k·z) − c], k = k_max f^{−v} (cos φ_u, sin φ_u).
 
     k_max = π/2, f = √2 and φ_u = πu/orientations as usual for faces [1]_; covariances of such magnitudes
     are those of [2]_. σ = π is half the usual value, for which the coarsest envelope would have a
@@ -77,7 +79,9 @@ def gabor_bank(
 def gabor_magnitudes(
     image: ArrayLike, *, scales: int = SCALES, orientations: int = ORIENTATIONS
 ) -> FloatArray:
-    """|I ∗ ψ_{u,v}|: the magnitudes of the responses to the wavelets of `gabor_bank`.
+    """Return the magnitudes of the responses of an image to Gabor wavelets.
+
+    |I ∗ ψ_{u,v}|: the magnitudes of the responses to the wavelets of `gabor_bank`.
 
     Parameters
     ----------
@@ -139,7 +143,9 @@ def _spectra(
 
 
 def face_features(image: ArrayLike) -> FloatArray:
-    """f = (I, x, y, |G_{0,0}|, …, |G_{4,7}|): 43 features of a face, 40 of them Gabor magnitudes.
+    """Return the 43 features of every pixel of a face.
+
+    f = (I, x, y, |G_{0,0}|, …, |G_{4,7}|): 43 features of a face, 40 of them Gabor magnitudes.
 
     Parameters
     ----------

@@ -14,7 +14,9 @@ from spdatoms.descriptors.pixels import person, texture
 
 
 class RegionCovariance(RegionDescriptor):
-    """C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
+    """Covariances of features of your own, of whole images or their windows.
+
+    C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
 
     `transform` returns an array (m, n, n): without `block` one matrix per image, with it one per window,
     image by image. ``transform_regions`` returns the windows of every image by themselves.
@@ -70,7 +72,9 @@ class RegionCovariance(RegionDescriptor):
 
 
 class TextureCovariance(RegionDescriptor):
-    """5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
+    """Covariances of grey value and derivatives, of blocks of grey images.
+
+    5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
 
     `transform` returns an array (m, 5, 5) with one matrix per block, in reading order, image by image;
     with ``block=None`` one per image. ``transform_regions`` returns the blocks of every image by

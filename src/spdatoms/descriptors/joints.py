@@ -14,7 +14,9 @@ from spdatoms.descriptors.covariance import definite_covariance
 
 
 class JointCovariance(Descriptor):
-    """C = Σ_t (f(t) − μ)(f(t) − μ)ᵀ / (T − 1), f(t) = (x_1 … x_K, y_1 … y_K, z_1 … z_K) at frame t.
+    """The covariance of the joint positions of a moving skeleton.
+
+    C = Σ_t (f(t) − μ)(f(t) − μ)ᵀ / (T − 1), f(t) = (x_1 … x_K, y_1 … y_K, z_1 … z_K) at frame t.
 
     One 3K×3K matrix per sequence [1]_; `transform` returns an array (n_sequences, 3K, 3K).
 

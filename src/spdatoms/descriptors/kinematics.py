@@ -21,7 +21,9 @@ _LEAST_SIDE = 12
 
 
 def kinematic_features(video: ArrayLike) -> FloatArray:
-    """f = (x, y, t, I_t, u, v, u_t, v_t, div, vor, g, s), of the optical flow (u, v) of a video.
+    """Return the twelve kinematic features of every pixel of a video.
+
+    f = (x, y, t, I_t, u, v, u_t, v_t, div, vor, g, s), of the optical flow (u, v) of a video.
 
     With indices for derivatives, the features of Guo, Ishwar and Konrad [1]_ (after Ali and Shah [2]_):
 

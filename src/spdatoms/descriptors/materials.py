@@ -27,7 +27,9 @@ _PATCH_OF_SIZE_ONE = 6.0
 def material_features(
     image: ArrayLike, mask: ArrayLike | None = None, *, spacing: int = SPACING, patch: int = PATCH
 ) -> FloatArray:
-    """f = (128 SIFT values, 27 colours of the 3×3 pixels around), at the points of a grid.
+    """Return dense SIFT and colour features on a grid of points.
+
+    f = (128 SIFT values, 27 colours of the 3×3 pixels around), at the points of a grid.
 
     Parameters
     ----------

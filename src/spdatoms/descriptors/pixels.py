@@ -15,7 +15,9 @@ _FIRST, _SECOND = (-1, 0, 1), (-1, 2, -1)
 
 
 def texture_features(image: ArrayLike) -> FloatArray:
-    """f = (I, |∂I/∂x|, |∂I/∂y|, |∂²I/∂x²|, |∂²I/∂y²|), the five texture features of the paper.
+    """Return the five texture features of every pixel of a grey image.
+
+    f = (I, |∂I/∂x|, |∂I/∂y|, |∂²I/∂x²|, |∂²I/∂y²|), the five texture features of the paper.
 
     Parameters
     ----------
@@ -41,7 +43,9 @@ def texture(image: FloatArray) -> FloatArray:
 
 
 def person_features(image: ArrayLike) -> FloatArray:
-    """f = (x, y, R, G, B, |∂R/∂x|, |∂R/∂y|, …, |∂B/∂y|, |∂²R/∂x²|, …, |∂²B/∂y²|), 17 features.
+    """Return the 17 features of every pixel of a colour image of a person.
+
+    f = (x, y, R, G, B, |∂R/∂x|, |∂R/∂y|, …, |∂B/∂y|, |∂²R/∂x²|, …, |∂²B/∂y²|), 17 features.
 
     Parameters
     ----------

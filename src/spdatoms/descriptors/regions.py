@@ -40,7 +40,9 @@ def region_covariances(
     mean: bool = False,
     ridge: float = 1e-4,
 ) -> FloatArray:
-    """C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + ridge · diag(C_ff + s_f), for every region R.
+    """Return the covariances of regions of a stack of features.
+
+    C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + ridge · diag(C_ff + s_f), for every region R.
 
     f_p is the feature vector of pixel p, and s_f the variance of feature f over the whole image (plus
     a millionth of its mean square; for a feature that is zero everywhere, the mean over the others).

@@ -32,7 +32,9 @@ LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
 class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
+    """Learn a dictionary of SPD matrices, and code matrices over it.
+
+    min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
 
     K holds the kernel values exp(−β·d) between atoms, k_i those between X_i and the atoms. Exact
     coding and updates of the atoms alternate, and no half-step raises the objective: an atom moves

@@ -45,7 +45,9 @@ def class_dictionary(
     n_jobs: int | None = None,
     landmarks: str | int | ArrayLike | None = "auto",
 ) -> tuple[FloatArray, Array]:
-    """Return [D⁽¹⁾, D⁽²⁾, …], a dictionary learned for each class from its matrices alone, and labels.
+    """Learn a dictionary for each class from its matrices alone.
+
+    The result is [D⁽¹⁾, D⁽²⁾, …], with the labels of the atoms.
 
     Parameters
     ----------

@@ -62,7 +62,9 @@ class FactoredSet(PreparedSet):
 
 
 class AffineInvariant(Divergence):
-    """``AIRM²(X, Y) = ‖log(X^-½ Y X^-½)‖²_F = Σ log² λ_i(X⁻¹ Y)``.
+    """The squared affine-invariant Riemannian distance (AIRM).
+
+    ``AIRM²(X, Y) = ‖log(X^-½ Y X^-½)‖²_F = Σ log² λ_i(X⁻¹ Y)``.
 
     With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. Compiled
     code finds them as eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ`` and, for ill-conditioned pairs, of its

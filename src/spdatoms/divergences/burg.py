@@ -26,7 +26,9 @@ class BurgSet(JeffreySet):
 
 
 class Burg(Divergence):
-    """B(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − n, not symmetric.
+    """Burg's divergence, which is not symmetric.
+
+    B(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − n, not symmetric.
 
     Parameters
     ----------

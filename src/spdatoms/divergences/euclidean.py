@@ -14,7 +14,9 @@ from spdatoms.geometry.repair import nearest_spd
 
 
 class Euclidean(Divergence):
-    """d(X, Y) = ‖X − Y‖²_F.
+    """The squared Euclidean distance of the entries, for comparison.
+
+    d(X, Y) = ‖X − Y‖²_F.
 
     The kernel exp(−β·d) is that of Gauss, positive definite at every β.
     """

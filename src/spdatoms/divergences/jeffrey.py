@@ -67,7 +67,9 @@ class JeffreySet(PreparedSet):
 
 
 class Jeffrey(Divergence):
-    """J(X, Y) = ½ tr(X⁻¹Y) + ½ tr(Y⁻¹X) − n.
+    """Jeffrey's divergence, the symmetrised Kullback–Leibler divergence.
+
+    J(X, Y) = ½ tr(X⁻¹Y) + ½ tr(Y⁻¹X) − n.
 
     With λ the eigenvalues of X⁻¹Y it is Σ (cosh log λ − 1): symmetric, invariant under congruence
     and under inversion. All pairs are one matrix product of half-vectors. The kernel exp(−β·J) is

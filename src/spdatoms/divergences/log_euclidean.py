@@ -19,7 +19,9 @@ from spdatoms.geometry.spectral import as_stack, log_derivative, spd_spectrum, s
 
 
 class LogEuclidean(Divergence):
-    """d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms.
+    """The squared log-Euclidean distance.
+
+    d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms.
 
     The kernel exp(−β·d) is that of Gauss on the logarithms, positive definite at every β.
     """

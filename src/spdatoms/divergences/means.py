@@ -32,7 +32,9 @@ def mean(
     tol: float = 1e-9,
     max_iter: int = 200,
 ) -> FloatArray:
-    """Return the C that minimises Σ_i w_i d(X_i, C).
+    """Return the mean of SPD matrices under a divergence.
+
+    It is the C that minimises Σ_i w_i d(X_i, C).
 
     Parameters
     ----------

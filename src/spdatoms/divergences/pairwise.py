@@ -19,7 +19,9 @@ def pairwise_divergence(
     metric: str | Divergence = "stein",
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return d(X_i, Y_j) for all pairs.
+    """Return the divergences of all pairs of matrices.
+
+    They are d(X_i, Y_j) for all i and j.
 
     Parameters
     ----------

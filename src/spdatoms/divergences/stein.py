@@ -50,7 +50,9 @@ class SteinSet(PreparedSet):
 
 
 class Stein(Divergence):
-    """S(X, Y) = log det((X+Y)/2) − ½ log det X − ½ log det Y.
+    """Stein's divergence, also called the S- or logdet divergence.
+
+    S(X, Y) = log det((X+Y)/2) − ½ log det X − ½ log det Y.
 
     With λ the eigenvalues of X⁻¹Y it is Σ log cosh(½ log λ): symmetric, invariant under congruence
     X → AXAᵀ and under inversion. √S is a metric.

@@ -33,7 +33,9 @@ from spdatoms.geometry.validation import raise_unless_spd, raise_unless_symmetri
 
 
 def logm(X: ArrayLike) -> FloatArray:
-    """Return the logarithm ``U log(λ) Uᵀ`` of SPD matrices ``X = U λ Uᵀ``.
+    """Return the logarithms of SPD matrices.
+
+    For ``X = U λ Uᵀ`` it is ``U log(λ) Uᵀ``.
 
     Parameters
     ----------
@@ -54,7 +56,9 @@ def logm(X: ArrayLike) -> FloatArray:
 
 
 def expm(X: ArrayLike) -> FloatArray:
-    """Return the exponential ``U exp(λ) Uᵀ`` of symmetric matrices ``X = U λ Uᵀ``.
+    """Return the exponentials of symmetric matrices.
+
+    For ``X = U λ Uᵀ`` it is ``U exp(λ) Uᵀ``.
 
     Parameters
     ----------
@@ -76,7 +80,9 @@ def expm(X: ArrayLike) -> FloatArray:
 
 
 def sqrtm(X: ArrayLike) -> FloatArray:
-    """Return the SPD root ``X^½ = U √λ Uᵀ`` of SPD matrices.
+    """Return the square roots of SPD matrices.
+
+    The root ``X^½ = U √λ Uᵀ`` is SPD itself.
 
     Parameters
     ----------
@@ -92,7 +98,9 @@ def sqrtm(X: ArrayLike) -> FloatArray:
 
 
 def invsqrtm(X: ArrayLike) -> FloatArray:
-    """Return the inverse root ``X^-½ = U λ^-½ Uᵀ`` of SPD matrices.
+    """Return the inverse square roots of SPD matrices.
+
+    It is ``X^-½ = U λ^-½ Uᵀ``.
 
     Parameters
     ----------
@@ -108,7 +116,9 @@ def invsqrtm(X: ArrayLike) -> FloatArray:
 
 
 def powm(X: ArrayLike, exponent: float) -> FloatArray:
-    """Return the power ``X^p = U λ^p Uᵀ`` of SPD matrices.
+    """Return powers of SPD matrices.
+
+    It is ``X^p = U λ^p Uᵀ``.
 
     Parameters
     ----------
@@ -131,7 +141,9 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
 
 
 def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
-    """Return the tangent vector at P that points to X: ``P^½ log(P^-½ X P^-½) P^½``.
+    """Return the tangent vector at P that points to X.
+
+    It is ``P^½ log(P^-½ X P^-½) P^½``.
 
     Parameters
     ----------
@@ -153,7 +165,9 @@ def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
 
 
 def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
-    """Return ``P^½ exp(P^-½ V P^-½) P^½``, where the geodesic with velocity V at P is at time 1.
+    """Return where the geodesic from P with velocity V is at time 1.
+
+    It is ``P^½ exp(P^-½ V P^-½) P^½``.
 
     Parameters
     ----------
@@ -184,7 +198,9 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
 
 
 def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
-    """Return the point ``A #_t B = A^½ (A^-½ B A^-½)^t A^½`` of the AIRM geodesic from A to B.
+    """Return points of the affine-invariant geodesic from A to B.
+
+    It is ``A #_t B = A^½ (A^-½ B A^-½)^t A^½``.
 
     Parameters
     ----------
@@ -206,7 +222,9 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
 
 
 def geometric_mean(A: ArrayLike, B: ArrayLike) -> FloatArray:
-    """Return ``A # B = A^½ (A^-½ B A^-½)^½ A^½``, the SPD solution G of ``G A⁻¹ G = B``.
+    """Return the geometric mean of two SPD matrices.
+
+    It is ``A # B = A^½ (A^-½ B A^-½)^½ A^½``, the SPD solution G of ``G A⁻¹ G = B``.
 
     It is the midpoint of the geodesic from A to B.
 

@@ -20,7 +20,9 @@ _ORDERS = ("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix")
 
 
 def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
-    """Return the entries of one triangle, ``v_k = w_k · x_{i(k) j(k)}``.
+    """Return half-vectors: the entries of one triangle of symmetric matrices.
+
+    The entries are ``v_k = w_k · x_{i(k) j(k)}``.
 
     Parameters
     ----------
@@ -58,7 +60,9 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
 
 
 def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
-    """Return the symmetric matrices of which `vech` with the same options gives ``v``.
+    """Return the symmetric matrices of half-vectors.
+
+    They are those of which `vech` with the same options gives ``v``.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ from spdatoms.geometry.validation import matrix_name, raise_unless_finite, raise
 
 @allow.checks(floor=allow.NONE | allow.real(above=0, most=1))
 def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
-    """Project onto the cone: ``U max(λ, floor·max|λ|) Uᵀ`` with ``U λ Uᵀ = (X + Xᵀ)/2``.
+    """Return the nearest symmetric positive definite matrices.
+
+    They are the projections onto the cone, ``U max(λ, floor·max|λ|) Uᵀ`` with ``U λ Uᵀ = (X + Xᵀ)/2``.
 
     Among the symmetric matrices whose eigenvalues are at least ``floor · max|λ|`` it is the nearest
     to X in the Frobenius norm [1]_.
@@ -69,7 +71,9 @@ def _project(X: Floats, floor: float) -> Floats:
 
 @allow.checks(ridge=allow.real(above=0))
 def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
-    """Add a ridge relative to the trace: ``X + ridge · tr(X)/n · I``.
+    """Add a ridge relative to the trace.
+
+    The result is ``X + ridge · tr(X)/n · I``.
 
     For covariances of fewer samples than variables. The mean eigenvalue is ``tr(X)/n``, so the same
     ``ridge`` means the same at every scale; the condition number becomes at most about ``n/ridge``.
@@ -90,7 +94,9 @@ def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
 
 @allow.checks(shrinkage=allow.real(0, 1))
 def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
-    """Shrink towards the identity and keep the trace: ``(1 − s)·X + s · tr(X)/n · I``.
+    """Shrink towards the identity, and keep the trace.
+
+    The result is ``(1 − s)·X + s · tr(X)/n · I``.
 
     Parameters
     ----------

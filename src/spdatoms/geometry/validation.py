@@ -29,7 +29,9 @@ _LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
 
 
 def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
-    """Check ``X_i = X_iᵀ`` and ``X_i ≻ 0`` for every i and return X as a float array (m, n, n).
+    """Check that matrices are symmetric positive definite, and return them as a float array.
+
+    That is, ``X_i = X_iᵀ`` and ``X_i ≻ 0`` for every i.
 
     Parameters
     ----------
@@ -181,7 +183,9 @@ def find_unfit(X: FloatArray) -> Unfit:
 
 
 def is_spd(X: ArrayLike) -> NDArray[np.bool_]:
-    """Return whether ``X_i = X_iᵀ`` and ``X_i ≻ 0``, for every matrix of an array of any shape.
+    """Return which matrices are symmetric positive definite.
+
+    That is, ``X_i = X_iᵀ`` and ``X_i ≻ 0``, for every matrix of an array of any shape.
 
     It is the mask of the matrices that `check_spd` accepts: ``X[is_spd(X)]`` leaves out the zero
     matrices in the background of a tensor volume, matrices with NaN, and singular ones.

@@ -17,7 +17,9 @@ from spdatoms.geometry.validation import check_spd
 
 
 class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
-    """k(X, D_j) for the atoms D_j of a dictionary, and the Gram matrix k(D_i, D_j).
+    """The base class of kernels over a dictionary.
+
+    k(X, D_j) for the atoms D_j of a dictionary, and the Gram matrix k(D_i, D_j).
 
     Attributes
     ----------

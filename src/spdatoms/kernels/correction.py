@@ -69,7 +69,9 @@ def eigenvalue_tolerance(gram: FloatArray) -> float:
 
 @allow.checks(correction=CORRECTION)
 def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
-    """Return K itself if λ_min ≥ −ε·λ_max (a λ_min < 0 lifted to |λ_min|), else K made semidefinite.
+    """Make a Gram matrix positive semidefinite if it is not.
+
+    It is K itself if λ_min ≥ −ε·λ_max (a λ_min < 0 lifted to |λ_min|), else K made semidefinite.
 
     Parameters
     ----------

@@ -69,7 +69,9 @@ class ExponentialKernel(Kernel):
 
 
 class DivergenceKernel(ExponentialKernel):
-    """k(X, Y) = exp(−β·d(X, Y)) over a dictionary D of SPD matrices.
+    """The kernel of a divergence over a dictionary, with a Gram matrix that is positive semidefinite.
+
+    k(X, Y) = exp(−β·d(X, Y)) over a dictionary D of SPD matrices.
 
     Parameters
     ----------

@@ -194,7 +194,9 @@ def landmark_gram(features: Floats) -> Floats:
 
 
 class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """φ(X) = Λ₊^-½ U₊ᵀ κ(X), with ⟨φ(X), φ(Y)⟩ ≈ exp(−β·d(X, Y)): SPD matrices as vectors.
+    """SPD matrices as vectors, by their kernel values with a few landmarks.
+
+    φ(X) = Λ₊^-½ U₊ᵀ κ(X), with ⟨φ(X), φ(Y)⟩ ≈ exp(−β·d(X, Y)): SPD matrices as vectors.
 
     κ(X) holds the kernel values of X with landmarks, U Λ Uᵀ is the Gram matrix of the landmarks, and
     small or negative eigenvalues are left out. The inner products of these vectors are a positive

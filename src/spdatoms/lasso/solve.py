@@ -76,7 +76,9 @@ def sparse_code(
     progress: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖², for every query k, by feature-sign search.
+    """Return the sparse codes of queries, given their kernel values.
+
+    min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖², for every query k, by feature-sign search.
 
     Parameters
     ----------
@@ -178,7 +180,9 @@ def sparse_code_path(
     progress: bool = False,
     n_jobs: int | None = None,
 ) -> Any:
-    """y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² for decreasing α, each from the one before.
+    """Return the sparse codes of queries for a decreasing sequence of penalties α.
+
+    y(α) = argmin_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² for decreasing α, each from the one before.
 
     Parameters
     ----------

@@ -23,7 +23,9 @@ _POINTS = 80
 
 
 class AtomsDisplay(Display):
-    """{x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map for larger ones.
+    """Atoms as ellipses, or as heat maps if they are larger than 3×3.
+
+    {x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map for larger ones.
 
     An ellipsoid (n = 3) is shown by its outlines as seen along the three axes, which are the ellipses of
     the 2×2 blocks of A. All ellipses have the same scale, unless ``common_scale`` is false.

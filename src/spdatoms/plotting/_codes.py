@@ -17,7 +17,9 @@ _BLACK_QUANTILE = 0.9
 
 
 class CodesDisplay(Display):
-    """|y_ij|, the weight of atom j in the code of matrix i: white is zero.
+    """The sparsity pattern of codes.
+
+    |y_ij|, the weight of atom j in the code of matrix i: white is zero.
 
     Parameters
     ----------

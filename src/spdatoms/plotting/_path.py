@@ -19,7 +19,9 @@ _LEAST_FRACTION = 1e-3
 
 
 class RegularisationPathDisplay(Display):
-    """y(α) = argmin_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁, the code of one query X as α falls: one line per atom.
+    """The code of one query as the penalty α falls.
+
+    y(α) = argmin_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁, the code of one query X as α falls: one line per atom.
 
     Parameters
     ----------

@@ -11,7 +11,9 @@ from spdatoms.plotting._display import INK, PALE, Display, dense_codes, without_
 
 
 class AtomUsageDisplay(Display):
-    """#{i : y_ij ≠ 0} / m, the share of codes that use atom j, the most used first.
+    """How many codes use each atom, the most used first.
+
+    #{i : y_ij ≠ 0} / m, the share of codes that use atom j, the most used first.
 
     Parameters
     ----------

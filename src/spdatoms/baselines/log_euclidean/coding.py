@@ -97,7 +97,9 @@ class _WithLogCosineKernel:
 
 
 class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
-    """min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
+    """Sparse codes of the logarithms of SPD matrices.
+
+    min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
 
     v is the half-vector of log(X/c), scaled to length one, and d_j that of log(D_j/c); c is the scale
     of the atoms, the geometric mean of all their eigenvalues. The code is exact: see `sparse_code`.
@@ -167,7 +169,9 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
 
 
 class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
-    """The class c with the least ‖v − Σ_{j∈c} y_j d_j‖, for y as in `LogEuclideanSparseCoder`.
+    """Classification by sparse codes of logarithms.
+
+    The class c with the least ‖v − Σ_{j∈c} y_j d_j‖, for y as in `LogEuclideanSparseCoder`.
 
     The training matrices are the atoms.
 
@@ -242,7 +246,9 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
 
 
 def kernel_log_euclidean_classifier(**parameters: Any) -> SPDSparseClassifier:
-    """Return ``SPDSparseClassifier(metric="logeuclid")``: kernel exp(−β‖log X − log Y‖²_F).
+    """Return a sparse classifier with the Gaussian kernel of logarithms.
+
+    It is ``SPDSparseClassifier(metric="logeuclid")``, with the kernel exp(−β‖log X − log Y‖²_F).
 
     This is the log-Euclidean sparse coding of the paper's tables.
 

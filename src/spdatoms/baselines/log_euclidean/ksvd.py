@@ -24,7 +24,9 @@ from spdatoms.lasso.solve import sparse_code
 
 
 class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
-    """min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
+    """K-SVD: a dictionary of the logarithms of SPD matrices.
+
+    min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
 
     K-SVD [1]_ on the half-vectors of the logarithms, with c the scale of the matrices. The objective
     never increases: a matrix keeps its code where orthogonal matching pursuit finds a worse one. Where

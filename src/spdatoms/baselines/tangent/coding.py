@@ -100,7 +100,9 @@ class RiemannianCoding(SPDEstimator):
 
 
 class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
-    """min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, the norm and log affine-invariant.
+    """Sparse codes in the tangent space of every query.
+
+    min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, the norm and log affine-invariant.
 
     Parameters
     ----------
@@ -150,7 +152,9 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
 
 
 class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
-    """The class c with the least ‖Σ_{j∈c} y_j log_X(D_j) / Σ_{j∈c} y_j‖_X, y the code of X.
+    """Classification by sparse codes in tangent spaces.
+
+    The class c with the least ‖Σ_{j∈c} y_j log_X(D_j) / Σ_{j∈c} y_j‖_X, y the code of X.
 
     The training matrices are the labelled atoms. The part of a class is divided by its sum, so that it
     satisfies the affine constraint. Classes without a positive share of the code come after the others,

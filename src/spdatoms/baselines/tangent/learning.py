@@ -48,7 +48,9 @@ def tangent_gradient(X: Floats, atoms: Floats, codes: Floats) -> Floats:
 
 
 class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
-    """min_{D,Y} Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖² + α‖y_i‖₁ over Σ_j y_ij = 1.
+    """Learn a dictionary for sparse codes in tangent spaces.
+
+    min_{D,Y} Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖² + α‖y_i‖₁ over Σ_j y_ij = 1.
 
     Exact coding and steps of Riemannian gradient descent of all atoms alternate; no half-step raises
     the objective.

@@ -50,7 +50,9 @@ class TensorCoding(SPDEstimator):
 
 
 class TensorSparseCoder(TensorCoding, DictionaryCoder):
-    """min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + α) − logdet(Σ_j y_j D_j): tensor sparse coding.
+    """Tensor sparse coding: a matrix as a non-negative sum of atoms.
+
+    min_{y≥0} Σ_j y_j (tr(X⁻¹D_j) + α) − logdet(Σ_j y_j D_j): tensor sparse coding.
 
     Up to a constant it is B(Σ_j y_j D_j, X) + α‖y‖₁ with the Burg divergence B. A code is never zero,
     because the zero matrix is infinitely far from every X.
@@ -128,7 +130,9 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
 
 
 class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
-    """The class c with the least Burg divergence B(Σ_{j∈c} y_j D_j, X), y the tensor sparse code of X.
+    """Classification by tensor sparse codes.
+
+    The class c with the least Burg divergence B(Σ_{j∈c} y_j D_j, X), y the tensor sparse code of X.
 
     The training matrices are the labelled atoms. Classes that the code does not use come after those
     that it uses, in the order of the divergence of their best atom.

@@ -24,7 +24,9 @@ from spdatoms.divergences import get_divergence
 
 
 class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
-    """min_{D,Y≥0} Σ_i B(Σ_j y_ij D_j, X_i) + α‖y_i‖₁ over atoms of one trace, B the Burg divergence.
+    """Learn a dictionary for tensor sparse coding.
+
+    min_{D,Y≥0} Σ_i B(Σ_j y_ij D_j, X_i) + α‖y_i‖₁ over atoms of one trace, B the Burg divergence.
 
     Exact coding and updates of the atoms alternate; no half-step raises the objective.
 

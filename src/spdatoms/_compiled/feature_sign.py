@@ -42,6 +42,7 @@ from spdatoms._compiled.active_factor import (
     with_room,
 )
 
+REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
 
 # A round proposes up to FIRST_PROPOSALS + GROWTH · (active atoms) atoms. With DAMPING 1 a proposal
@@ -260,25 +261,44 @@ def _move(active, size, length, kink, tau, positive):
 
 
 @compiled
-def _support(code, positive, support):
+def _support(code, positive, excluded, support):
     """Write the atoms of a starting code to `support`; return how many there are."""
     count = 0
     for j in range(code.shape[0]):
-        if code[j] > 0.0 or (code[j] < 0.0 and not positive):
+        if (code[j] > 0.0 or (code[j] < 0.0 and not positive)) and j != excluded:
             support[count] = j
             count += 1
     return count
 
 
 @compiled
-def _deliver(cross, tau, active, size, peak, excess, inverse_scale, code, report):
+def _start(active, size, code):
+    """Move the starting values of the active atoms from `code`, which becomes zero."""
+    for i in range(size):
+        active.entries[CODE, i] = code[active.atoms[i]]
+        active.entries[SIGN, i] = math.copysign(1.0, active.entries[CODE, i])
+    for j in range(code.shape[0]):
+        code[j] = 0.0
+
+
+@compiled_fast
+def _total(h):
+    total = 0.0
+    for j in range(h.shape[0]):
+        total += h[j]
+    return total
+
+
+@compiled
+def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, report):
     """Write the code, and what `code_block` reports of it except the rounds; return whether all is finite."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
     violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
-    for j in range(code.shape[0]):
-        code[j] = 0.0
+    total = _total(h)  # not finite if an active row of K is not
+    report[7] = 0.0
     for i in range(size):
         j, y = active.atoms[i], values[i]
+        report[7] += y != 0.0
         correlation = slack[i] + tau * sign[i]
         code[j] = y
         violation = max(violation, abs(slack[i]))
@@ -289,7 +309,7 @@ def _deliver(cross, tau, active, size, peak, excess, inverse_scale, code, report
         peak = max(peak, correlation * sign[i])
     report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak
     report[6] = excess
-    return math.isfinite(violation + linear + quadratic + norm)
+    return math.isfinite(total + violation + linear + quadratic + norm)
 
 
 @compiled_inline
@@ -341,7 +361,9 @@ def _search(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def code_block(gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, codes, report):
+def code_block(
+    gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, codes, report
+):
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
     Parameters
@@ -355,11 +377,14 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, scales, exclud
     scales : AtomScales
     excluded : (m,)
         An atom that the query must not use, −1 for none.
+    warm : bool
+        Whether `codes` holds codes to start from, and not zeros.
     codes : (m, N)
-        Starting codes; overwritten by the solutions.
-    report : (m, 7)
+        Overwritten by the solutions.
+    report : (m, REPORT)
         Overwritten by the largest violation of optimality in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
-        unless positive), the number of rounds, and the largest violation in h_j/√K_jj.
+        unless positive), the number of rounds, the largest violation in h_j/√K_jj, and the number of
+        entries that are not zero.
     """
     n_atoms = gram.shape[0]
     active = new_active_set(min(n_atoms, FIRST_CAPACITY))
@@ -367,15 +392,12 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, scales, exclud
     contenders, atoms = np.zeros(n_atoms + 1, np.int64), np.zeros(n_atoms, np.int64)
     scratch = (floats[0], floats[1], contenders, atoms)
     for query in range(cross.shape[0]):
-        if excluded[query] >= 0:
-            codes[query, excluded[query]] = 0.0
-        count = _support(codes[query], positive, atoms)
         size = np.int64(0)  # for a literal 0 numba would compile what follows once more
-        active = with_room(active, size, count)
-        size = append(gram, active, size, atoms, count, scales)
-        for i in range(size):
-            active.entries[CODE, i] = codes[query, active.atoms[i]]
-            active.entries[SIGN, i] = math.copysign(1.0, active.entries[CODE, i])
+        if warm:
+            count = _support(codes[query], positive, excluded[query], atoms)
+            active = with_room(active, size, count)
+            size = append(gram, active, size, atoms, count, scales)
+            _start(active, size, codes[query])
         if size >= 0:
             active, size, rounds, peak, excess = _search(
                 gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
@@ -384,8 +406,8 @@ def code_block(gram, cross, tau, tolerance, positive, max_rounds, scales, exclud
         if size < 0:
             return query
         finite = _deliver(
-            cross[query], tau[query], active, size, peak, excess, scales.inverse, codes[query],
-            report[query],
+            cross[query], tau[query], active, size, peak, excess, scales.inverse, floats[0],
+            codes[query], report[query],
         )  # fmt: skip
         if not finite:
             return query

@@ -142,7 +142,9 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
             f"gram must be a square matrix of kernel values between the atoms, got {given.shape}."
         )
     matrix = as_double(given)
-    finite_block("gram", matrix, slice(0, n_rows))
+    # Unchecked, only the diagonal is read here: the solver notices what else is not finite, if it matters.
+    if thoroughly or not np.isfinite(matrix.diagonal()).all():
+        finite_block("gram", matrix, slice(0, n_rows))
     largest = float(np.abs(matrix.diagonal()).max())
     unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
     matrix = as_double(in_units(matrix, unit))
@@ -222,6 +224,15 @@ def finite_block(name: str, array: Array, part: slice) -> Floats:
             row = part.start + int(bad.argmax())
             raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
     return block
+
+
+def largest_entries(name: str, block: Floats, first: int) -> Floats:
+    """Return max |k_j| of every row; ValueError with the first row, of those from ``first`` on, not finite."""
+    sizes = np.maximum(block.max(axis=1), -block.min(axis=1))
+    if not np.isfinite(sizes).all():
+        row = first + int(np.isfinite(sizes).argmin())
+        raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
+    return np.asarray(sizes)
 
 
 def per_query(name: str, values: ArrayLike, n_queries: int) -> Floats:

@@ -50,7 +50,6 @@ class Certificate:
 
 def certify(
     report: Floats,
-    n_nonzero: NDArray[np.int64],
     alpha: Floats,
     query_norm: Floats,
     allowed: Floats,
@@ -68,16 +67,16 @@ def certify(
 
     Parameters
     ----------
-    report : (m, 7)
+    report : (m, 8)
         What the compiled solver says of each query.
-    n_nonzero, alpha, query_norm, allowed : (m,)
-        Support sizes, α, ‖x‖² and the violation that is allowed in the scale of each atom.
+    alpha, query_norm, allowed : (m,)
+        α, ‖x‖² and the violation that is allowed in the scale of each atom.
     ridge, n_atoms : float, int
         ρ and the number of atoms.
     units : (m,) and int
         Exponents of the units of k and K, in which all this but ‖x‖² is given; see `units`.
     """
-    violation, linear, quadratic, norm, peak, rounds, excess = report.T
+    violation, linear, quadratic, norm, peak, rounds, excess, n_nonzero = report.T
     # From here on values are in a unit in which ‖x‖² and yᵀKy are both finite.
     value_unit = 2 * units[0] - units[1]
     unit = np.maximum(value_unit, unit_exponents(query_norm))
@@ -107,7 +106,7 @@ def certify(
         kkt_residual=in_units(2 * violation, -units[0]),
         duality_gap=in_units(gap, -unit),
         objective=in_units(objective, -unit),
-        n_nonzero=n_nonzero,
+        n_nonzero=n_nonzero.astype(np.int64),
         rounds=rounds.astype(np.int64),
         converged=(2 * excess <= allowed) & ((gap <= close) | silent),
     )

@@ -96,7 +96,17 @@ class CollaborativeCoder:
         error, excess = np.abs(h).max(axis=1), (np.abs(h) * inverse_scale).max(axis=1)
         linear, quadratic = (y * cross).sum(axis=1), (y * (cross - h)).sum(axis=1)
         report[:] = np.stack(
-            [error, linear, quadratic, np.abs(y).sum(axis=1), error, rounds, excess], axis=1
+            [
+                error,
+                linear,
+                quadratic,
+                np.abs(y).sum(axis=1),
+                error,
+                rounds,
+                excess,
+                np.count_nonzero(y, axis=1),
+            ],
+            axis=1,
         )
 
     def _solve(self, right: Floats) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
@@ -27,6 +27,7 @@ from spdatoms.lasso._input import (
     finite_block,
     indefinite_message,
     init_block,
+    largest_entries,
     per_query,
     real_array,
     representable,
@@ -254,7 +255,7 @@ def _solve(
     direct = _direct_coder(problem, alphas)
     allowed, wanted, penalties = np.zeros((3, n_queries))
     units = np.zeros(n_queries, np.int64)
-    report = np.zeros((n_queries, 7))
+    report = np.zeros((n_queries, REPORT))
     dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
@@ -262,18 +263,21 @@ def _solve(
         # The compiled code works with h, half the gradient.
         failed = code_block(
             problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
-            problem.max_rounds, problem.scales, excluded[part], codes, report[part],
+            problem.max_rounds, problem.scales, excluded[part],
+            init is not None or direct is not None, codes, report[part],
         )  # fmt: skip
         if failed != SOLVED:
+            finite_block("gram", problem.gram, slice(0, n_atoms))
             raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
 
     def code_queries(part: slice) -> None:
-        cross = finite_block("cross", problem.cross, part)
-        units[part] = unit_exponents(np.abs(cross).max(axis=1))
+        cross = as_double(problem.cross[part])
+        sizes = largest_entries("cross", cross, part.start)
+        units[part] = unit_exponents(sizes)
         code_units = units[part] - problem.unit
-        cross = as_double(in_units(cross, units[part]))
+        cross, sizes = as_double(in_units(cross, units[part])), in_units(sizes, units[part])
         penalties[part] = penalty_in_units(alphas[part], units[part])
-        largest = largest_correlations(cross, problem.scales)
+        largest = largest_correlations(cross, sizes, problem.scales)
         allowed[part] = problem.tol * largest
         wanted[part] = within_penalty(allowed[part], penalties[part], largest, problem.scales)
         in_place = dense.dtype == np.float64 and not sparse
@@ -295,22 +299,24 @@ def _solve(
             for row in np.flatnonzero(~(2 * report[part, 6] <= allowed[part])):
                 one = slice(part.start + row, part.start + row + 1)
                 search(one, cross[row : row + 1], codes[row : row + 1])
-        codes = representable(in_units(codes, -code_units), problem.dtype, part.start)
+        if problem.dtype != np.float64 or code_units.any():
+            codes = representable(in_units(codes, -code_units), problem.dtype, part.start)
         if sparse:
             rows[part.start] = scipy.sparse.csr_array(codes)
         elif codes is not dense_part:
             dense[part] = codes
 
     block = _block_length(n_queries, n_atoms, n_jobs)
-    run_blocks(code_queries, n_queries, block, n_jobs, progress, "sparse coding")
+    run_blocks(
+        code_queries, n_queries, block, n_jobs, progress, "sparse coding",
+        uses_blas=direct is not None,
+    )  # fmt: skip
     if rows:
         codes = scipy.sparse.vstack([rows[start] for start in sorted(rows)], format="csr")
-        n_nonzero = np.diff(codes.indptr)
     else:
         codes = scipy.sparse.csr_array(dense) if sparse else dense
-        n_nonzero = np.count_nonzero(dense, axis=1)
     certificate = certify(
-        report, n_nonzero.astype(np.int64), penalties, problem.query_norm, allowed,
+        report, penalties, problem.query_norm, allowed,
         ridge=problem.ridge, n_atoms=n_atoms, units=(units, problem.unit),
     )  # fmt: skip
     warn_if_short(certificate, problem.max_rounds)
@@ -328,5 +334,6 @@ def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
     """Return the number of queries in a block: a few megabytes at most, some blocks per thread."""
     for_memory = max(16, 2**18 // n_atoms)
-    for_threads = -(-n_queries // (4 * effective_n_jobs(n_jobs)))
+    jobs = effective_n_jobs(n_jobs)
+    for_threads = n_queries if jobs == 1 else -(-n_queries // (4 * jobs))
     return max(1, min(512, for_memory, for_threads))

@@ -74,10 +74,10 @@ def atom_scales(
     return AtomScales(inverse, uniform, limits)
 
 
-def largest_correlations(cross: Floats, scales: AtomScales) -> Floats:
-    """Return max |k_j|/√K_jj of every query."""
+def largest_correlations(cross: Floats, sizes: Floats, scales: AtomScales) -> Floats:
+    """Return max |k_j|/√K_jj of every query, of which max |k_j| is known."""
     if scales.uniform:
-        return np.asarray(np.abs(cross).max(axis=1) * scales.inverse[0])
+        return np.asarray(sizes * scales.inverse[0])
     return np.asarray((np.abs(cross) * scales.inverse).max(axis=1))
 
 

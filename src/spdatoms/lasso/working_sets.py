@@ -23,7 +23,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
@@ -67,7 +67,7 @@ class _Search:
         Σ_j y_j p_j.
     allowed : ndarray of shape (m,)
         The violation of the optimality conditions that is allowed.
-    report : ndarray of shape (m, 7)
+    report : ndarray of shape (m, 8)
         As `code_block` writes it, but over all atoms.
     block : int
         The number of queries in a block.
@@ -85,7 +85,7 @@ class _Search:
         self.codes: list[Floats] = [np.zeros(0)] * len(queries)
         self.explained = np.zeros(queries.shape)
         self.allowed = np.zeros(len(queries))
-        self.report = np.zeros((len(queries), 7))
+        self.report = np.zeros((len(queries), REPORT))
         self.block = int(np.clip(_BLOCK_BYTES // (8 * len(atoms)), _LEAST_BLOCK, _LARGEST_BLOCK))
         self.dense = ridge > 0 and not alphas.any()
         if self.dense:
@@ -97,7 +97,8 @@ class _Search:
         x, everything = self._whole_block(self.queries[part]), np.arange(len(self.atoms))
         codes = scipy.linalg.cho_solve(self.factor, x.T).T @ self.atoms.T
         explained, correlations = codes @ self.atoms, x @ self.atoms.T
-        allowed = self.tol * largest_correlations(correlations, self.scales)
+        sizes = np.abs(correlations).max(axis=1)
+        allowed = self.tol * largest_correlations(correlations, sizes, self.scales)
         for row, query in enumerate(range(part.start, part.stop)):
             self.support[query], self.codes[query] = everything, codes[row]
             self.explained[query], self.allowed[query] = explained[row], allowed[row]
@@ -143,6 +144,7 @@ class _Search:
             max(peak, correlation.max(initial=0.0)),
             number,
             max(0.0, excess.max(), (inside * self.scales.inverse[support]).max(initial=0.0)),
+            np.count_nonzero(y),
         )
         beyond = np.flatnonzero(excess > self.allowed[query] / 2)
         most = _FIRST_ATOMS + int(_GROWTH * len(support))
@@ -161,7 +163,7 @@ class _Search:
         failed = code_block(
             with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
             self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self._scales(working),
-            np.full(1, -1), start, np.zeros((1, 7)),
+            np.full(1, -1), True, start, np.zeros((1, REPORT)),
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(indefinite_message(f", met at query {query}"))
@@ -274,7 +276,6 @@ def code_features(
     codes = search.all_codes(query_units - unit)
     certificate = certify(
         search.report,
-        np.diff(codes.indptr).astype(np.int64),
         alphas,
         in_units(squared_norms, -2 * query_units),
         search.allowed,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso.units import atom_scales
 
@@ -29,14 +29,14 @@ def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, flo
     rho = _RHO * scale
     gram = Q + rho
     scales = atom_scales(np.full(len(B), float(gram.diagonal().max())), surely_definite=True)
-    codes, report = np.zeros((1, len(B))), np.zeros((1, 7))
+    codes, report = np.zeros((1, len(B))), np.zeros((1, REPORT))
     nobody, half = np.full(1, -1), np.full(1, 0.5 * alpha)
     allowed = np.full(1, 0.01 * tol * scale * scales.inverse[0])
     target = 1.0
     for _ in range(_ROUNDS):
         cross = np.full((1, len(B)), rho * target)
         if (
-            code_block(gram, cross, half, allowed, False, 500, scales, nobody, codes, report)
+            code_block(gram, cross, half, allowed, False, 500, scales, nobody, True, codes, report)
             != SOLVED
         ):
             break

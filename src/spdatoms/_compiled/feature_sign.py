@@ -45,15 +45,16 @@ from spdatoms._compiled.active_factor import (
 REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
 
-# A round proposes up to FIRST_PROPOSALS + GROWTH · (active atoms) atoms. With DAMPING 1 a proposal
+# A round proposes up to MORE_PROPOSALS + GROWTH · (active atoms) atoms, or LEAST_PROPOSALS. With DAMPING 1 a proposal
 # takes off its whole one-atom step, which overshoots when atoms are correlated, and those of a
 # kernel are; with 0 the proposals of a round are nearly copies of each other. CONTENDER leaves out
 # atoms whose violation is too small against the worst one to be proposed in the same round. All
-# four were chosen by timing; the answer does not depend on them.
-FIRST_PROPOSALS = 8
+# of them were chosen by timing; the answer does not depend on them.
+LEAST_PROPOSALS = 16
+MORE_PROPOSALS = 8
 GROWTH = 0.5
 DAMPING = 0.3
-CONTENDER = 0.1
+CONTENDER = 0.2
 
 FIRST_CAPACITY = 60  # active atoms that the factor holds before it has to grow
 
@@ -338,7 +339,7 @@ def _search(
         if (block_is_optimal and excess <= tolerance) or rounds == max_rounds:
             break
         if block_is_optimal:
-            limit = FIRST_PROPOSALS + int(GROWTH * size)
+            limit = max(LEAST_PROPOSALS, MORE_PROPOSALS + int(GROWTH * size))
             count = _propose(
                 gram, h, excess, tau, tolerance, positive, limit, inverse_scale,
                 atoms, contenders, explained,

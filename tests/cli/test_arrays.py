@@ -11,7 +11,15 @@ import scipy.io
 
 from _commands import two_classes
 from _matrices import random_spd
-from spdatoms.cli._arrays import as_stack, read_labels, read_matrices, write_arrays
+from spdatoms.cli.formats._stack import as_stack
+from spdatoms.cli.formats.labels import read_labels
+from spdatoms.cli.formats.matrices import Source
+from spdatoms.cli.formats.matrices import read_matrices as read_source
+from spdatoms.cli.formats.writing import write_arrays
+
+
+def read_matrices(path, key=None):
+    return read_source(Source(path, key)).X
 
 
 @pytest.mark.parametrize("name", ["X.npy", "data.npz", "data.mat"])

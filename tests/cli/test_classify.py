@@ -6,6 +6,8 @@ import csv
 
 import numpy as np
 import pytest
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 from typer.testing import CliRunner
 
 from _commands import bad_matrices, run, two_classes
@@ -119,3 +121,19 @@ def test_atoms_are_learned_with_three_metrics(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--metric", "riemann")
     options = ("--atoms-per-class", 2, "--save-model", files / "m.spdatoms")
     assert "needs one of the metrics stein, jeffrey" in run("classify", *train, *options, code=2)
+
+
+def test_cross_validation(files):
+    X, y = two_classes()
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    said = run("classify", *train, "--cv", 4, "--seed", 3, "-o", files / "p.csv", "-v")
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    scores = cross_val_score(SPDSparseClassifier(random_state=3), X, y, cv=folds)
+    assert f"{scores.mean():.2%} ± {scores.std(ddof=1):.2%}, 4 folds" in said
+    assert "most frequent class alone 50.00%" in said
+    expected = cross_val_predict(SPDSparseClassifier(random_state=3), X, y, cv=folds)
+    with (files / "p.csv").open() as file:
+        assert [row["predicted"] for row in csv.DictReader(file)] == expected.tolist()
+    table = confusion_matrix(y, expected)
+    assert f"left {table[0, 0]} {table[0, 1]} right {table[1, 0]} {table[1, 1]}" in said
+    assert "the class left has 20" in run("classify", *train, "--cv", 21, code=1)

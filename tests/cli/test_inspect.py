@@ -18,8 +18,9 @@ from spdatoms.exceptions import IndefiniteKernelWarning
         ("x.npy", b"", "x.npy"),
         ("x.npy", b"\x93NUMPY\x01\x00 broken", "x.npy"),
         ("x.npz", b"PK broken", "not an .npz file"),
-        ("x.mat", b"broken", "not a MATLAB file"),
-        ("x.csv", b"1,2", "has the ending '.csv'"),
+        ("x.mat", b"broken", "not a MATLAB or HDF5 file"),
+        ("x.tif", b"", "has the ending '.tif'; these are read: .npy, .npz, .mat"),
+        ("x.csv", b"1,2", "has 1 rows of 2 numbers"),
     ],
 )
 def test_damaged_files(tmp_path, name, content, words):
@@ -64,7 +65,7 @@ def test_inspect_not_finite(tmp_path):
     assert "7 is not finite: its entry (0, 0) is nan" in run("inspect", tmp_path / "X.npy", code=1)
     said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npy", code=1)
     assert "error: X.npy[7] is not finite" in said
-    assert "cannot be repaired" in said
+    assert "cannot be repaired: --drop-bad leaves it out" in said
     assert not (tmp_path / "R.npy").exists()
 
 
@@ -74,10 +75,29 @@ def test_inspect_zero_matrix(tmp_path):
     np.save(tmp_path / "X.npy", X)
     said = run("inspect", tmp_path / "X.npy", code=1)
     assert "39, 1 is not" in said
-    assert "1 is zero leave it out" in said
+    assert "1 is zero leave it out" in said.replace("\n", " ")
     assert "project" not in said
     said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npy", code=1)
     assert "error: X.npy[5] is zero; it cannot be repaired" in said
+
+
+def test_what_cannot_be_repaired_is_dropped(tmp_path):
+    X = bad_matrices()
+    X[7, 0, 0], X[5] = np.nan, 0.0
+    np.save(tmp_path / "X.npy", X)
+    said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npz", "--drop-bad")
+    assert "Left out: 2 (index 5, 7). Leave their labels out, too." in said
+    with np.load(tmp_path / "R.npz") as arrays:
+        kept, repaired = arrays["kept"], check_spd(arrays["matrices"])
+    assert kept.tolist() == [i for i in range(40) if i not in (5, 7)]
+    fit = np.isin(kept, [3, 9, 11], invert=True)
+    np.testing.assert_array_equal(repaired[fit], X[kept][fit])
+    assert "--drop-bad needs --repaired" in run("inspect", tmp_path / "X.npy", "--drop-bad", code=2)
+
+
+def test_long_lists_say_how_many_more(tmp_path):
+    np.save(tmp_path / "X.npy", -two_classes()[0])
+    assert "… and 30 more" in run("inspect", tmp_path / "X.npy", code=1)
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,31 @@ def test_code_over_atoms(files):
     np.testing.assert_array_equal(np.load(files / "c.npy"), codes)
 
 
+def test_atoms_keep_the_settings_of_the_model(files):
+    """Codes over the atoms in an .npz or .mat file are those of the model; of an .npy file that is said."""
+    learn = ("learn", files / "X.npy", "--atoms", 5, "--iterations", 3, "--out")
+    for name in ("m.spdatoms", "a.npz", "a.mat"):
+        assert "note:" not in run(*learn, files / name)
+    said = run(*learn, files / "a.npy")
+    model = load(files / "m.spdatoms")
+    assert f"Give --beta {model.beta_!r} --alpha {model.alpha_!r} --metric stein" in said
+    codes = model.transform(two_classes(seed=1)[0])
+    begin = ("code", files / "Z.npy", "--dictionary")
+    for name in ("a.npz", "a.mat"):
+        run(*begin, files / name, "--out", files / "c.npy", "--force")
+        np.testing.assert_allclose(np.load(files / "c.npy"), codes, atol=1e-9)
+    given = ("--beta", model.beta_, "--alpha", model.alpha_)
+    run("code", files / "Z.npy", "--atoms", files / "a.npy", *given, "--out", files / "d.npy")
+    np.testing.assert_allclose(np.load(files / "d.npy"), codes, atol=1e-9)
+    run(*begin, files / "a.npz", "--alpha", 0.5, "--out", files / "e.npy")
+    assert (np.load(files / "e.npy") != codes).any()
+
+
+def test_models_with_landmarks_say_that_their_atoms_are_not_all(files):
+    learn = ("learn", files / "X.npy", "--atoms", 3, "--iterations", 1, "--metric", "jeffrey")
+    assert "span of landmarks" in run(*learn, "--out", files / "a.npz")
+
+
 def test_code_refuses_other_models_and_sizes(files):
     save(SPDSparseClassifier().fit(*two_classes()), files / "k.spdatoms")
     options = ("--model", files / "k.spdatoms", "--out", files / "c.npy")

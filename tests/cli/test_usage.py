@@ -42,7 +42,7 @@ def test_wrong_usage_is_2(arguments, tmp_path, monkeypatch):
     [
         ("code", ["--metric", "stein"]),
         ("code", ["--alpha", "0.1", "--positive"]),
-        ("code", ["--atoms-key", "X"]),
+        ("code", ["--dictionary-key", "X"]),
         ("classify", ["--rule", "residual"]),
         ("classify", ["--choose"]),
         ("classify", ["--atoms-per-class", "3", "--beta", "auto"]),
@@ -82,7 +82,7 @@ def test_process(files):
     np.save(files / "bad.npy", bad_matrices())
     out, err = spdatoms("learn", files / "bad.npy", "--out", files / "m.spdatoms", code=1)
     assert out == ""
-    assert err.startswith("error: X[3] is not positive definite")
+    assert err.startswith("error: bad.npy[3] is not positive definite")
     assert err.count("\n") == 1
 
 

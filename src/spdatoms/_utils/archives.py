@@ -1,4 +1,4 @@
-"""Read arrays from .npy, .npz and .mat files; an error says what is wrong with a file.
+"""Read arrays from .npy, .npz, .mat and HDF5 files; an error says what is wrong with a file.
 
 A file may be damaged in any way. Whatever its reader makes of that (an exception of any kind, a crash, an
 endless loop, a demand for more memory than there is) becomes a `ValueError` with a sentence that follows
@@ -55,7 +55,7 @@ def read_npz(path: Path) -> dict[str, Array]:
 
 
 def read_mat(path: Path) -> dict[str, Array]:
-    """Return the numeric and text arrays of a MATLAB file (version 7 or before) by name, and cells of such."""
+    """Return the numeric and text arrays of a MATLAB or HDF5 file by name, and cells of such."""
     with tempfile.TemporaryDirectory(prefix="spdatoms-") as folder:
         result = Path(folder) / "arrays.npz"
         command = [sys.executable, "-P", mat_child.__file__, str(path.absolute()), str(result)]

@@ -1,8 +1,9 @@
-"""A program of its own that reads a MATLAB file (version 7 or before): ``mat_child.py FILE.mat RESULT.npz``.
+"""A program of its own that reads a MATLAB or HDF5 file: ``mat_child.py FILE RESULT.npz``.
 
-SciPy's reader trusts what a file says about itself: a damaged file can crash the process or keep it busy
-for ever. So it runs in a child process, and plain arrays come back; see `archives.read_mat`. Of the package
-this program imports nothing. It ends with the code 0, or with 1 and a sentence on stderr.
+SciPy's reader, and the library of HDF5, trust what a file says about itself: a damaged file can crash the
+process or keep it busy for ever. So they run in a child process, and plain arrays come back; see
+`archives.read_mat`. Of the package this program imports nothing. It ends with the code 0, or with 1 and a
+sentence on stderr.
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ import numpy as np
 
 #: Numbers, truth values and text; nothing that could hold an object.
 _PLAIN = "biufcUS"
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def main(path: str, result: str) -> None:
-    """Write the plain arrays of a MATLAB file, and its cell arrays of such."""
-    from scipy.io import loadmat
-
+    """Write the plain arrays of a file, and its cell arrays of such."""
     try:
-        variables = loadmat(path)
-    except NotImplementedError:
-        sys.exit("is a MATLAB 7.3 file (HDF5)")
+        variables = _hdf5_variables(path) if _is_hdf5(path) else _matlab_variables(path)
+    except ModuleNotFoundError:
+        sys.exit("needs 'h5py', which comes with an optional extra: pip install 'spdatoms[hdf5]'")
     except MemoryError:
         sys.exit("needs more memory than there is, or is damaged")
     except Exception:
-        sys.exit("is not a MATLAB file, or a damaged one")
+        sys.exit("is not a MATLAB or HDF5 file, or a damaged one")
     arrays: dict[str, Any] = {}
     names: list[str] = []
     for name, value in variables.items():
@@ -36,6 +36,51 @@ def main(path: str, result: str) -> None:
             arrays |= {f"{len(names)}{key}": array for key, array in content.items()}
             names.append(name)
     np.savez(result, names=np.array(names, dtype=str), **arrays)
+
+
+def _is_hdf5(path: str) -> bool:
+    """Return whether the signature of HDF5 is there: at the start, or after the 512 bytes of MATLAB 7.3."""
+    with open(path, "rb") as file:
+        head = file.read(520)
+    return _HDF5 in (head[:8], head[512:])
+
+
+def _matlab_variables(path: str) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    return dict(loadmat(path))
+
+
+def _hdf5_variables(path: str) -> dict[str, Any]:
+    """Return the datasets by path; those that MATLAB wrote have their axes in its order again."""
+    import h5py
+
+    variables: dict[str, Any] = {}
+    with h5py.File(path, "r") as file:
+
+        def note(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset) and not name.startswith("#"):
+                variables[name] = _dataset(file, item)
+
+        file.visititems(note)
+    return variables
+
+
+def _dataset(file: Any, item: Any) -> Any:
+    import h5py
+
+    if h5py.check_string_dtype(item.dtype):
+        return np.array(item.asstr()[...], dtype=str)
+    array = item[...]
+    if h5py.check_ref_dtype(item.dtype):  # a cell array of MATLAB
+        cells = np.empty(array.size, dtype=object)
+        for i, reference in enumerate(array.flat):
+            cells[i] = _dataset(file, file[reference])
+        return cells.reshape(array.shape).T
+    kind = item.attrs.get("MATLAB_class")
+    if kind == b"char":
+        return np.array(["".join(map(chr, array.ravel()))])
+    return array if kind is None else array.T
 
 
 def _content(value: Any) -> dict[str, Any] | None:

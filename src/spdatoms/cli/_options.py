@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.volumes import Components
+
 _METHOD = "The method"
 _FILES = "Files"
 _RUN = "The run"
@@ -46,7 +49,7 @@ def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
     """Return a check of the ending of a name; without suffixes any name is accepted."""
 
     def check(path: Path | None) -> Path | None:
-        if path is not None and suffixes and path.suffix.lower() not in suffixes:
+        if path is not None and suffixes and not path.name.lower().endswith(suffixes):
             raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
         return path
 
@@ -60,10 +63,15 @@ def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-
     )
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def refuse_beside_model(context: typer.Context, *names: str) -> None:
     """Refuse options on the command line that a fitted model cannot follow."""
-    sources = {name: context.get_parameter_source(name) for name in names}
-    given = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+    given = [name for name in names if is_given(context, name)]
     if given:
         options = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         verb = "does" if len(given) == 1 else "do"
@@ -74,13 +82,40 @@ MatricesArgument = Annotated[
     Path,
     typer.Argument(
         metavar="X",
-        help="The matrices: .npy, .npz or .mat of shape (m, n, n), or MATLAB's (n, n, m).",
+        help="The matrices, (m, n, n) or MATLAB's (n, n, m): .npy .npz .mat .h5 .zarr .csv .parquet, tensors in "
+        ".nii.gz, or signals with --covariance and epochs in .fif.",
         show_default=False,
     ),
 ]
 KeyOption = Annotated[
     str | None,
-    typer.Option("--key", help="Which array of an .npz or .mat file.", rich_help_panel=_FILES),
+    typer.Option("--key", help="Which array of a file that holds several.", rich_help_panel=_FILES),
+]
+MaskOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--mask",
+        help="The voxels of a tensor volume to use (NIfTI); without it, all that are not zero.",
+        rich_help_panel=_FILES,
+    ),
+]
+ComponentsOption = Annotated[
+    Components | None,
+    typer.Option(
+        "--components",
+        help="The order of the six components of tensors: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) "
+        "or dipy (xx xy yy xz yz zz).",
+        rich_help_panel=_FILES,
+    ),
+]
+CovarianceOption = Annotated[
+    Covariance | None,
+    typer.Option(
+        "--covariance",
+        help="The matrices are covariances of signals (trials, channels, times): shrunk by the rule of Chen (oas) "
+        "or of Ledoit and Wolf (lwf), or not (scm). Epochs in .fif use oas.",
+        rich_help_panel=_FILES,
+    ),
 ]
 MetricOption = Annotated[
     Metric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
@@ -118,5 +153,11 @@ SeedOption = Annotated[
     int, typer.Option("--seed", help="The seed of all randomness.", rich_help_panel=_RUN)
 ]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Show a progress bar.", rich_help_panel=_RUN)
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Show progress bars also where there is no terminal.",
+        rich_help_panel=_RUN,
+    ),
 ]

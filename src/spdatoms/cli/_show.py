@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -45,6 +46,11 @@ def show_table(
     for row in cells:
         table.add_row(*row)
     Console(stderr=stderr).print(table)
+
+
+def wants_progress(verbose: bool) -> bool:
+    """Return whether to show progress bars: if asked for, and to whoever sits at a terminal."""
+    return verbose or sys.stderr.isatty()
 
 
 def in_blocks(

@@ -10,9 +10,11 @@ import numpy as np
 import typer
 
 from spdatoms._utils.typing import Array
+from spdatoms.cli._cross_validation import HeldOut, cross_validate
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
+    CovarianceOption,
     JobsOption,
     KeyOption,
     LearningMetric,
@@ -26,9 +28,11 @@ from spdatoms.cli._options import (
 from spdatoms.cli._outputs import ForceOption, check_outputs
 
 #: Options that a trained model does not take.
-_METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "seed")
+_METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
 #: The greatest number of classes whose accuracies are listed.
 _LISTED = 30
+#: The greatest number of classes whose confusions are shown.
+_CONFUSED = 12
 
 
 class Rule(StrEnum):
@@ -45,20 +49,28 @@ def _file(help_text: str) -> Any:
 
 def classify(
     context: typer.Context,
-    train: Annotated[Path | None, _file("Training matrices: .npy, .npz or .mat.")] = None,
+    train: Annotated[
+        Path | None,
+        _file("Training matrices, in any format that 'inspect' reads, or epochs (.fif)."),
+    ] = None,
     train_labels: Annotated[
-        Path | None, _file("Their labels: .csv or .txt, one per line, or an array. May be --train.")
+        Path | None,
+        _file(
+            "Their labels: a column of .csv, .tsv, .txt or .parquet, or an array. May be --train. "
+            "Epochs (.fif) have their own."
+        ),
     ] = None,
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
     test_labels: Annotated[Path | None, _file("Their labels, to compute the accuracy.")] = None,
     key: KeyOption = None,
     label_key: Annotated[
-        str | None, _file("Which array of an .npz or .mat file, or column, has the labels.")
+        str | None, _file("Which array, or column of a table, has the labels.")
     ] = None,
+    covariance: CovarianceOption = None,
     model: Annotated[Path | None, _file("A trained model, in place of --train.")] = None,
     out: Annotated[
         Path | None,
-        output("Where to put predictions and probabilities.", ".csv", ".npy", ".npz"),
+        output("Where to put predictions and probabilities.", ".csv", ".npy", ".npz", ".mat"),
     ] = None,
     save_model: Annotated[
         Path | None,
@@ -89,6 +101,15 @@ def classify(
             rich_help_panel="The method",
         ),
     ] = False,
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            "--cv",
+            help="Divide the training matrices into so many folds, and predict each by the others.",
+            min=2,
+            rich_help_panel="The method",
+        ),
+    ] = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -103,29 +124,45 @@ def classify(
           --test b.mat --test-labels b.mat --out predicted.csv
       spdatoms classify --train X.npy --train-labels y.txt --choose
           --save-model m.spdatoms
+      spdatoms classify --train X.npy --train-labels y.tsv --label-key group --cv 5
+      spdatoms classify --train subject-epo.fif --cv 5
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
-    _check_usage(train, train_labels, test, test_labels, model, out, save_model)
+    if train is not None and train_labels is None and train.suffix.lower() == ".fif":
+        train_labels = train
+    _check_usage(train, train_labels, test, test_labels, model, out, save_model, cv)
     if model is not None:
         refuse_beside_model(context, "train_labels", *_METHOD)
     _check_method(metric, atoms_per_class, choose)
     reads = [train, train_labels, test, test_labels, model]
     check_outputs(reads, [out, save_model], force=force)
-    from spdatoms.cli._arrays import read_labels, read_matrices
     from spdatoms.cli._models import load_model
-    from spdatoms.cli._show import in_blocks
+    from spdatoms.cli._show import in_blocks, wants_progress
+    from spdatoms.cli.formats.labels import read_labels
+    from spdatoms.cli.formats.matrices import Source, read_checked
 
-    queries = None if test is None else _checked(read_matrices(test, _key(key, test, train)), test)
+    shown = wants_progress(verbose)
+    queries = None
+    if test is not None:
+        queries = read_checked(Source(test, _key(key, test, train), covariance=covariance)).X
     truth = None
     if test_labels is not None and queries is not None:
         truth = read_labels(test_labels, _key(label_key, test_labels, train_labels), len(queries))
     if model is not None:
         classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
     elif train is not None and train_labels is not None:
-        X = _checked(read_matrices(train, _key(key, train, test)), train)
+        X = read_checked(Source(train, _key(key, train, test), covariance=covariance)).X
         y = read_labels(train_labels, _key(label_key, train_labels, test_labels), len(X))
         parameters = {"rule": rule.value, "n_jobs": jobs}
         classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
+        if cv is not None:
+            held_out = cross_validate(classifier, X, y, cv, seed, shown=shown)
+            _show_cross_validation(held_out, y)
+            if queries is None and out is not None:
+                _write(out, held_out.predicted, held_out.probabilities, held_out.classes, y)
+                typer.echo(f"Predictions: {out}")
+            if queries is None and save_model is None:
+                return
         classifier.fit(X, y)
         _show_training(classifier, len(X))
     if save_model is not None:
@@ -135,7 +172,7 @@ def classify(
         typer.echo(f"Model: {save_model}", err=True)
     if queries is None:
         return
-    probabilities = in_blocks(classifier.predict_proba, queries, "classifying", shown=verbose)
+    probabilities = in_blocks(classifier.predict_proba, queries, "classifying", shown=shown)
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
     if out is not None:
         _write(out, predicted, probabilities, classifier.classes_, truth)
@@ -154,14 +191,17 @@ def _check_usage(
     model: Path | None,
     out: Path | None,
     save_model: Path | None,
+    cv: int | None,
 ) -> None:
     if (train is None) == (model is None):
         raise typer.BadParameter("give either --train or --model")
     if train is not None and train_labels is None:
         raise typer.BadParameter("--train needs --train-labels")
-    if test is None and save_model is None:
-        raise typer.BadParameter("give --test, or --save-model to train only")
-    if test is None and (test_labels is not None or out is not None):
+    if test is None and save_model is None and cv is None:
+        raise typer.BadParameter(
+            "give --test, --cv for cross-validation, or --save-model to train only"
+        )
+    if test is None and (test_labels is not None or (out is not None and cv is None)):
         raise typer.BadParameter("--test-labels and --out need --test")
 
 
@@ -205,13 +245,6 @@ def _classifier(
     )
 
 
-def _checked(X: Array, path: Path) -> Array:
-    """Return the matrices, or refuse them with the index of the first bad one in the file."""
-    from spdatoms.geometry import check_spd
-
-    return check_spd(X, name=path.name)
-
-
 def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
     from spdatoms.cli._show import counted, show_table
@@ -230,7 +263,7 @@ def _show_training(classifier: Any, count: int) -> None:
 def _write(
     out: Path, predicted: Array, probabilities: Array, classes: Array, truth: Array | None
 ) -> None:
-    from spdatoms.cli._arrays import write_arrays, write_table
+    from spdatoms.cli.formats.writing import write_arrays, write_table
 
     if out.suffix.lower() != ".csv":
         arrays = {"predicted": predicted, "probabilities": probabilities, "classes": classes}
@@ -241,6 +274,29 @@ def _write(
         columns["label"] = truth.tolist()
     columns |= {f"p({c})": p.tolist() for c, p in zip(classes, probabilities.T, strict=True)}
     write_table(out, columns)
+
+
+def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
+    """Print the accuracy in every fold, and which classes are taken for which."""
+    from spdatoms.cli._show import show_table
+
+    right = held_out.predicted == y
+    by_fold = np.array([right[held_out.folds == k].mean() for k in np.unique(held_out.folds)])
+    shown = " ".join(f"{share:.1%}" for share in by_fold)
+    rows = [
+        ("accuracy", f"{by_fold.mean():.2%} ± {by_fold.std(ddof=1):.2%}, {len(by_fold)} folds"),
+        ("folds", shown),
+        ("most frequent class alone", f"{np.unique(y, return_counts=True)[1].max() / len(y):.2%}"),
+    ]
+    show_table(rows, title="Cross-validation")
+    _show_accuracy(y, held_out.predicted)
+    classes = held_out.classes
+    if len(classes) <= _CONFUSED:
+        table = [
+            (label, *(int((held_out.predicted[y == label] == other).sum()) for other in classes))
+            for label in classes
+        ]
+        show_table(table, header=("class", *(f"as {other}" for other in classes)))
 
 
 def _show_accuracy(truth: Array, predicted: Array) -> None:

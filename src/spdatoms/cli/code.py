@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,12 +11,16 @@ import typer
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
+    ComponentsOption,
+    CovarianceOption,
     JobsOption,
     KeyOption,
+    MaskOption,
     MatricesArgument,
     Metric,
     MetricOption,
     VerboseOption,
+    is_given,
     output,
     refuse_beside_model,
 )
@@ -26,20 +30,39 @@ from spdatoms.cli._outputs import ForceOption, check_outputs
 def code(
     context: typer.Context,
     matrices: MatricesArgument,
-    out: Annotated[Path, output("Where to put the codes, (m, atoms).", ".npy", ".npz", ".csv")],
+    out: Annotated[
+        Path,
+        output(
+            "Where to put the codes, (m, atoms): .npy .npz .mat .csv, or a volume per atom (.nii.gz).",
+            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
+        ),
+    ],
     model: Annotated[
         Path | None,
         typer.Option(help="A dictionary made by 'learn'.", rich_help_panel="Files"),
     ] = None,
-    atoms: Annotated[
+    dictionary: Annotated[
         Path | None,
-        typer.Option(help="Or a file of atoms, (N, n, n).", rich_help_panel="Files"),
+        typer.Option(
+            "--dictionary",
+            help="Or a file of atoms, (N, n, n). One made by 'learn' also has β, α and the metric.",
+            rich_help_panel="Files",
+        ),
     ] = None,
+    atoms: Annotated[Path | None, typer.Option("--atoms", hidden=True)] = None,
     key: KeyOption = None,
-    atoms_key: Annotated[
+    dictionary_key: Annotated[
         str | None,
-        typer.Option(help="Which array of the file of atoms.", rich_help_panel="Files"),
+        typer.Option(
+            "--dictionary-key",
+            "--atoms-key",
+            help="Which array of the file of atoms.",
+            rich_help_panel="Files",
+        ),
     ] = None,
+    mask: MaskOption = None,
+    components: ComponentsOption = None,
+    covariance: CovarianceOption = None,
     metric: MetricOption = Metric.stein,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
@@ -52,33 +75,40 @@ def code(
 ) -> None:
     """Write the sparse codes of matrices over a dictionary.
 
-    A model has its own metric, β and α; the options of the method are for --atoms.
+    A model has its own metric, β and α; the options of the method are for --dictionary.
 
     \b
     Examples:
       spdatoms code X.npy --model model.spdatoms --out codes.npy
-      spdatoms code X.npy --atoms D.npy --metric jeffrey --out codes.csv
+      spdatoms code X.npy --dictionary D.npy --metric jeffrey --out codes.csv
+      spdatoms code dti.nii.gz --components fsl --model m.spdatoms --out codes.nii.gz
     """
-    if (model is None) == (atoms is None):
-        raise typer.BadParameter("give either --model or --atoms")
+    dictionary = dictionary or atoms
+    if (model is None) == (dictionary is None):
+        raise typer.BadParameter("give either --model or --dictionary")
     if model is not None:
-        refuse_beside_model(context, "atoms_key", "metric", "beta", "alpha", "positive")
-    check_outputs([matrices, model, atoms], [out], force=force)
-    from spdatoms.cli._arrays import read_matrices, write_arrays
+        refuse_beside_model(context, "dictionary_key", "metric", "beta", "alpha", "positive")
+    check_outputs([matrices, mask, model, dictionary], [out], force=force)
     from spdatoms.cli._models import load_model
-    from spdatoms.cli._show import counted, in_blocks, show_table
+    from spdatoms.cli._show import counted, in_blocks, show_table, wants_progress
+    from spdatoms.cli.formats.matrices import Source, read_checked
+    from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.coding import SPDSparseCoder
-    from spdatoms.geometry import check_spd
 
     if model is not None:
         coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)
-    elif atoms is not None:
-        coder = SPDSparseCoder(
-            metric=metric.value, beta=beta, alpha=alpha, positive=positive, n_jobs=jobs
-        ).fit(check_spd(read_matrices(atoms, atoms_key), name=atoms.name))
-    X = check_spd(read_matrices(matrices, key), name=matrices.name)
-    codes = in_blocks(coder.transform, X, "coding", shown=verbose)
-    write_arrays(out, {"codes": codes})
+    elif dictionary is not None:
+        given = {"metric": metric.value, "beta": beta, "alpha": alpha}
+        kept = _kept_with_atoms(dictionary)
+        settings = {
+            name: kept.get(name, value) if not is_given(context, name) else value
+            for name, value in given.items()
+        }
+        coder = SPDSparseCoder(**settings, positive=positive, n_jobs=jobs)
+        coder.fit(read_checked(Source(dictionary, dictionary_key)).X)
+    read = read_checked(Source(matrices, key, mask, components, covariance))
+    codes = in_blocks(coder.transform, read.X, "coding", shown=wants_progress(verbose))
+    write_arrays(out, {"codes": codes}, read.volume)
     nonzeros = np.count_nonzero(codes, axis=1)
     show_table(
         [
@@ -88,3 +118,16 @@ def code(
             ("written to", out),
         ]
     )
+
+
+def _kept_with_atoms(path: Path) -> dict[str, Any]:
+    """Return the metric, β and α that 'learn' has written beside the atoms, if it has."""
+    from spdatoms.cli.formats.matrices import read_arrays
+
+    if not path.is_file() or path.suffix.lower() not in (".npz", ".mat"):
+        return {}
+    arrays = read_arrays(path)
+    if not {"atoms", "beta", "alpha", "metric"} <= set(arrays):
+        return {}
+    numbers = {name: float(arrays[name].item()) for name in ("beta", "alpha")}
+    return {**numbers, "metric": str(arrays["metric"].item())}

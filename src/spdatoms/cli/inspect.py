@@ -11,7 +11,14 @@ import numpy as np
 import typer
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli._options import KeyOption, MatricesArgument, output
+from spdatoms.cli._options import (
+    ComponentsOption,
+    CovarianceOption,
+    KeyOption,
+    MaskOption,
+    MatricesArgument,
+    output,
+)
 from spdatoms.cli._outputs import ForceOption, check_outputs
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
@@ -23,26 +30,38 @@ _BLOCK = 256
 _ZERO = "is zero"
 #: The complaints of `check_spd`, and that a matrix is zero, with advice.
 _ADVICE = {
-    "is not finite": "leave it out, or estimate it anew",
+    "is not finite": "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
-    _ZERO: "leave it out, or estimate it anew",
-    "is not positive definite": "project it, as --repaired and nearest_spd do",
-    "is singular": "add a ridge, as --repaired and geometry.regularise do",
+    _ZERO: "leave it out, as --repaired with --drop-bad does, or estimate it anew",
+    "is not positive definite": "project it, as --repaired does",
+    "is singular": "add a ridge, as --repaired does",
 }
 
 
 def inspect(
     matrices: MatricesArgument,
     key: KeyOption = None,
+    mask: MaskOption = None,
+    components: ComponentsOption = None,
+    covariance: CovarianceOption = None,
     repaired: Annotated[
         Path | None,
         output(
             "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
             "where they were singular.",
-            ".npy",
+            *(".npy", ".npz", ".mat", ".nii", ".nii.gz"),
             names=("--repaired",),
         ),
     ] = None,
+    drop_bad: Annotated[
+        bool,
+        typer.Option(
+            "--drop-bad",
+            help="Leave out of --repaired what cannot be repaired: matrices that are zero or not finite. "
+            "An .npz or .mat file also gets the indices of those that were kept.",
+            rich_help_panel="Files",
+        ),
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
@@ -53,21 +72,28 @@ def inspect(
     Examples:
       spdatoms inspect X.npy
       spdatoms inspect subject1.mat --key covariances
-      spdatoms inspect X.npy --repaired X_spd.npy
+      spdatoms inspect X.npy --repaired X_spd.npy --drop-bad
+      spdatoms inspect dti.nii.gz --mask mask.nii.gz --components fsl
     """
-    check_outputs([matrices], [repaired], force=force)
-    from spdatoms.cli._arrays import read_matrices, write_arrays
+    if drop_bad and repaired is None:
+        raise typer.BadParameter("--drop-bad needs --repaired, the file for what is kept")
+    check_outputs([matrices, mask], [repaired], force=force)
     from spdatoms.cli._show import show_table
+    from spdatoms.cli.formats.matrices import Source, read_matrices
+    from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.geometry.validation import as_float
 
-    X = as_float(read_matrices(matrices, key), str(matrices))
+    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    X = as_float(read.X, str(matrices))
     if not X.size:
         raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
     unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
     show_table(_summary(X, unfit, fit), title=str(matrices))
     if unfit:
-        listed = list(unfit.items())[:_LISTED]
+        listed = [(str(i), reason) for i, reason in unfit.items()][:_LISTED]
+        if len(unfit) > _LISTED:
+            listed.append(("…", f"and {len(unfit) - _LISTED} more"))
         show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))
         show_table(_advice(unfit), header=("matrices", "what", "advice"))
     if len(fit) > 1:
@@ -76,8 +102,19 @@ def inspect(
         title = f"exp(−β·d) of {len(part)} matrices"
         show_table(_kernels(np.asarray(X[part])), header=header, title=title)
     if repaired is not None:
-        write_arrays(repaired, {"matrices": repair(np.asarray(X), unfit, matrices.name)})
+        lost = irreparable(unfit)
+        if lost and not drop_bad:
+            raise ValueError(
+                f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."
+            )
+        kept = np.setdiff1d(np.arange(len(X)), lost)
+        whole = repair(np.asarray(X), {i: unfit[i] for i in unfit if i not in set(lost)})[kept]
+        volume = None if read.volume is None else read.volume.keeping(kept)
+        write_arrays(repaired, {"matrices": whole, "kept": kept}, volume)
         typer.echo(f"Repaired matrices: {repaired}")
+        if lost:
+            indices = ", ".join(map(str, lost[:_LISTED])) + (", …" if len(lost) > _LISTED else "")
+            typer.echo(f"Left out: {len(lost)} (index {indices}). Leave their labels out, too.")
     elif unfit:
         raise typer.Exit(1)
 
@@ -162,15 +199,15 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def repair(X: Array, unfit: dict[int, str], name: str) -> Array:
-    """Return X with its unfit matrices made positive definite; refuse zero ones and those not finite."""
+def irreparable(unfit: dict[int, str]) -> list[int]:
+    """Return the indices of matrices that cannot be repaired: zero ones and those not finite."""
+    return [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
+
+
+def repair(X: Array, unfit: dict[int, str]) -> Array:
+    """Return X with these unfit matrices made positive definite."""
     from spdatoms.geometry import nearest_spd, regularise
 
-    lost = [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
-    if lost:
-        raise ValueError(
-            f"{name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: leave it out."
-        )
     repaired = np.array(X)
     for i in unfit:
         repaired[i] = (X[i] + X[i].T) / 2

@@ -6,15 +6,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
+    ComponentsOption,
+    CovarianceOption,
     JobsOption,
     KeyOption,
     LearningMetric,
     LearningMetricOption,
+    MaskOption,
     MatricesArgument,
     SeedOption,
     VerboseOption,
@@ -35,13 +39,18 @@ def learn(
     out: Annotated[
         Path,
         output(
-            "Where to put the dictionary: a model for 'code' (.spdatoms), or its atoms (.npy, .npz).",
+            "Where to put the dictionary: a model for 'code' (.spdatoms), its atoms with β, α and the metric "
+            "(.npz, .mat), or its atoms alone (.npy).",
             ".spdatoms",
-            ".npy",
             ".npz",
+            ".mat",
+            ".npy",
         ),
     ],
     key: KeyOption = None,
+    mask: MaskOption = None,
+    components: ComponentsOption = None,
+    covariance: CovarianceOption = None,
     atoms: Annotated[
         int,
         typer.Option("--atoms", "-n", help="The number of atoms.", rich_help_panel="The method"),
@@ -78,17 +87,18 @@ def learn(
     \b
     Examples:
       spdatoms learn X.npy --atoms 64 --out model.spdatoms -v
-      spdatoms learn data.mat --key covs --metric jeffrey --out atoms.npy
+      spdatoms learn data.mat --key covs --metric jeffrey --out atoms.npz
+      spdatoms learn dti.nii.gz --mask mask.nii.gz --components fsl --out m.spdatoms
       spdatoms learn X.npy --iterations 500 --checkpoint run.ckpt --out m.spdatoms
     """
-    check_outputs([matrices, checkpoint], [out], force=force)
+    check_outputs([matrices, mask, checkpoint], [out], force=force)
     if checkpoint is not None:  # it goes on from one that exists
-        check_outputs([matrices], [checkpoint], force=True)
-    from spdatoms.cli._arrays import read_matrices, write_arrays
-    from spdatoms.cli._show import counted, show_table
+        check_outputs([matrices, mask], [checkpoint], force=True)
+    from spdatoms.cli._show import counted, show_table, wants_progress
+    from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
     from spdatoms.dictionary import SPDDictionaryLearning
 
-    X = read_matrices(matrices, key)
+    X = read_matrices(Source(matrices, key, mask, components, covariance)).X
     learner = SPDDictionaryLearning(
         atoms,
         metric=metric.value,
@@ -99,17 +109,40 @@ def learn(
         tol=tol,
         random_state=seed,
         checkpoint=checkpoint,
-        verbose=int(verbose),
+        verbose=int(wants_progress(verbose)),
         n_jobs=jobs,
-    ).fit(X)
+    )
+    with complaints_about(matrices):
+        learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
         from spdatoms.storage import save
 
         save(learner, out)
     else:
-        write_arrays(out, {"atoms": learner.atoms_, "objective": learner.objective_})
+        _write_atoms(learner, out)
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
     show_table(_summary(learner, out), title=title)
+
+
+def _write_atoms(learner: Any, out: Path) -> None:
+    """Write the atoms, and what 'code' needs to give the codes of the model over them."""
+    from spdatoms.cli._errors import say
+    from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.kernels.landmarks import LandmarkKernel
+
+    settings = {"beta": learner.beta_, "alpha": learner.alpha_, "metric": learner.metric}
+    arrays = {"atoms": learner.atoms_, "objective": learner.objective_}
+    write_arrays(out, arrays | {name: np.asarray(value) for name, value in settings.items()})
+    if out.suffix.lower() == ".npy":
+        say(
+            f"note: {out} has the atoms only. Give --beta {learner.beta_!r} --alpha {learner.alpha_!r} "
+            f"--metric {learner.metric} to 'code', or write .npz, which keeps them."
+        )
+    if isinstance(learner.kernel_, LandmarkKernel):
+        say(
+            "note: this model codes in the span of landmarks. Codes over its atoms alone differ a little: "
+            "write a model (.spdatoms) to get the same."
+        )
 
 
 def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:

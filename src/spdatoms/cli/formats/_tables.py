@@ -1,0 +1,79 @@
+"""Tables: text with commas, semicolons or tabs between the columns, and Parquet."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
+
+TEXT_FILES = (".csv", ".tsv", ".txt")
+PARQUET_FILES = (".parquet",)
+_DELIMITERS = ",;\t"
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Return the rows of a text file, without empty ones."""
+    with (
+        refusing_damage("a text file in UTF-8"),
+        path.open(newline="", encoding="utf-8-sig") as file,
+    ):
+        first = file.readline()
+        # A comma in a file of tabs is part of a name.
+        delimiter = "\t" if path.suffix == ".tsv" else max(_DELIMITERS, key=first.count)
+        file.seek(0)
+        return [row for row in csv.reader(file, delimiter=delimiter) if row]
+
+
+def read_numbers(path: Path) -> Array:
+    """Return the numbers of a text file, (rows, columns); a first line of names is left out."""
+    rows = read_rows(path)
+    if rows and not _are_numbers(rows[0]):
+        rows = rows[1:]
+    widths = {len(row) for row in rows}
+    if len(widths) != 1:
+        problem = "has no numbers" if not rows else "has rows of different lengths"
+        raise ValueError(problem)
+    try:
+        return np.array(rows, dtype=np.float64)
+    except ValueError:
+        raise ValueError("has entries that are not numbers") from None
+
+
+def read_parquet(path: Path) -> dict[str, Array]:
+    """Return the columns of a Parquet file by name; a column of lists becomes an array (rows, length)."""
+    parquet = import_extra("pyarrow.parquet", extra="tables")
+    with refusing_damage("a Parquet file"):
+        table = parquet.read_table(path)
+        return {name: _column(table[name].to_pylist()) for name in table.column_names}
+
+
+def numbers_of(columns: Mapping[str, Array]) -> Array:
+    """Return the numbers of a table, (rows, columns): a single column of lists, or columns of numbers."""
+    lists = [column for column in columns.values() if column.ndim == 2]
+    if len(lists) == 1:
+        return lists[0]
+    numbers = [c for c in columns.values() if c.ndim == 1 and c.dtype.kind in "fiu"]
+    if not numbers:
+        raise ValueError("has no columns of numbers")
+    return np.stack(numbers, axis=1).astype(np.float64)
+
+
+def _column(values: Sequence[object]) -> Array:
+    try:
+        return np.array(values)
+    except ValueError:
+        return np.array([str(value) for value in values])
+
+
+def _are_numbers(row: Sequence[str]) -> bool:
+    try:
+        [float(cell) for cell in row]
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""Labels from a file: a column of a table, an array, or the events of epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.archives import read_npy
+from spdatoms._utils.typing import Array
+from spdatoms.cli._show import counted
+from spdatoms.cli.formats._named import chosen, named
+from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
+from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
+from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
+
+LABEL_FILES = (*TEXT_FILES, *PARQUET_FILES, ".npy", *ARRAY_FILES, ".fif")
+
+
+def read_labels(path: Path, key: str | None, count: int) -> Array:
+    """Return ``count`` labels from a file."""
+    with named(path):
+        labels = _labels(path, key, count)
+        if len(labels) != count:
+            labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
+            there = "is" if len(labels) == 1 else "are"
+            raise ValueError(f"there {there} {labelled} for {wanted}")
+        return _as_numbers(labels)
+
+
+def _labels(path: Path, key: str | None, count: int) -> Array:
+    suffix = path.suffix.lower()
+    if suffix in TEXT_FILES:
+        return _text_column(read_rows(path), key, count)
+    if ends_in(path, EPOCHS_FILES):
+        return read_epochs(path)[1]
+    if suffix == ".npy":
+        array = read_npy(path)
+    elif suffix in PARQUET_FILES:
+        array = chosen(read_parquet(path), key, lambda c: c.ndim == 1, "labels", "--label-key")
+    elif suffix in ARRAY_FILES:
+        array = chosen(
+            read_arrays(path), key, lambda array: array.size == count, "labels", "--label-key"
+        )
+    else:
+        raise ValueError(
+            f"has the ending {suffix!r}; labels are read from {', '.join(LABEL_FILES)}"
+        )
+    return np.array([_text(item) for item in array.ravel()], dtype=str)
+
+
+def _text_column(rows: Sequence[Sequence[str]], key: str | None, count: int) -> Array:
+    """Return the labels of a text file: its only column, or the one with this name."""
+    if key is not None:
+        if not rows or key not in rows[0]:
+            names = f"; there are {', '.join(rows[0])}" if rows else ""
+            raise ValueError(f"no column is called {key!r}{names}")
+        column = rows[0].index(key)
+        rows = rows[1:]
+    elif rows and len(rows[0]) > 1:
+        names = ", ".join(rows[0])
+        raise ValueError(f"there are several columns ({names}). Choose one by --label-key")
+    else:
+        column = 0
+        rows = rows[1:] if len(rows) == count + 1 and _has_header(rows) else rows
+    if any(len(row) <= column for row in rows):
+        raise ValueError("a line has fewer columns than the first")
+    return np.array([row[column].strip() for row in rows], dtype=str)
+
+
+def _has_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first line may be the name of the column: a label would occur again."""
+    first, *others = (row[0].strip() for row in rows)
+    return first not in others
+
+
+def _text(item: Any) -> str:
+    """Return a label as text; MATLAB's cells of strings are arrays in arrays."""
+    while isinstance(item, np.ndarray) and item.size == 1:
+        item = item.ravel()[0]
+    if isinstance(item, float | np.floating) and float(item).is_integer():
+        item = int(item)
+    return str(item)
+
+
+def _as_numbers(labels: Array) -> Array:
+    """Return labels as integers if all are; "007" is a name."""
+    try:
+        numbers = np.array([int(label) for label in labels])
+    except ValueError:
+        return labels
+    exact = numbers.dtype.kind == "i" and (numbers.astype(str) == labels).all()
+    return numbers if exact else labels

@@ -1,0 +1,59 @@
+"""Signals, (trials, channels, times), from epochs of MNE or arrays, and their covariances."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
+
+EPOCHS_FILES = (".fif", ".fif.gz")
+
+
+class Covariance(StrEnum):
+    """How covariances are estimated from signals."""
+
+    oas = "oas"
+    lwf = "lwf"
+    scm = "scm"
+
+
+def read_epochs(path: Path) -> tuple[Array, Array]:
+    """Return the signals of all good channels, and the name of the event of every epoch."""
+    mne = import_extra("mne", extra="eeg")
+    with refusing_damage("a file of MNE epochs"):
+        epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
+        signals = epochs.get_data(picks="data", verbose="error")
+    names = {code: name for name, code in epochs.event_id.items()}
+    return signals, np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
+
+
+def covariances(signals: Array, estimator: Covariance) -> Array:
+    """Return the covariance of every trial over time, shrunk towards a multiple of the identity.
+
+    ``oas`` and ``lwf`` choose the shrinkage by the formulas of Chen and of Ledoit and Wolf; ``scm`` is the
+    plain sample covariance, which is singular if there are fewer times than channels.
+    """
+    from sklearn.covariance import empirical_covariance, ledoit_wolf, oas
+
+    estimate = {
+        Covariance.oas: lambda samples: oas(samples)[0],
+        Covariance.lwf: lambda samples: ledoit_wolf(samples)[0],
+        Covariance.scm: empirical_covariance,
+    }[estimator]
+    if not signals.size:
+        raise ValueError(f"holds no signals: the shape is {signals.shape}")
+    bad = np.flatnonzero(~np.isfinite(signals).all(axis=(1, 2)))
+    if len(bad):
+        raise ValueError(f"the signals of trial {bad[0]} are not finite: leave that trial out")
+    # Each trial in its own unit, because products of volts or teslas are tiny.
+    trials = np.asarray(signals, dtype=np.float64)
+    units = np.maximum(abs(trials).max(axis=(1, 2)), np.finfo(np.float64).tiny)
+    scaled = trials / units[:, None, None]
+    estimates = np.stack([estimate(trial.T) for trial in scaled])
+    return np.asarray(estimates * (units**2)[:, None, None])

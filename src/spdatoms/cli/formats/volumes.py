@@ -1,0 +1,115 @@
+"""Tensor volumes of diffusion imaging as NIfTI files: six components per voxel, in one of three orders."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.typing import Array
+from spdatoms.cli._outputs import whole_file
+
+VOLUME_FILES = (".nii", ".nii.gz")
+
+
+class Components(StrEnum):
+    """The order of the six components of a tensor."""
+
+    fsl = "fsl"
+    mrtrix = "mrtrix"
+    dipy = "dipy"
+
+
+#: Row and column of each component: FSL upper triangle, MRtrix diagonal first, dipy (and NIfTI) lower triangle.
+_PLACES = {
+    Components.fsl: ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)),
+    Components.mrtrix: ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)),
+    Components.dipy: ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)),
+}
+#: What the header of a NIfTI file says of symmetric matrices, whose order it then defines.
+_SYMMETRIC = "symmetric matrix"
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Where the matrices of a volume lie in space.
+
+    Attributes
+    ----------
+    image : object
+        The image of the tensors, whose header and affine map results take over.
+    inside : ndarray of bool, shape (x, y, z)
+        The voxels that the matrices come from.
+    """
+
+    image: Any
+    inside: Array
+
+    def keeping(self, some: Array) -> Volume:
+        """Return where some of the matrices lie, given by their indices."""
+        kept = np.zeros(np.count_nonzero(self.inside), dtype=bool)
+        kept[some] = True
+        inside = self.inside.copy()
+        inside[self.inside] = kept
+        return Volume(self.image, inside)
+
+    def write(self, path: Path, values: Array) -> None:
+        """Write values per matrix, (m, ...), as a NIfTI file that is zero in all other voxels."""
+        nibabel = import_extra("nibabel", extra="mri")
+        content = np.zeros((*self.inside.shape, *values.shape[1:]), dtype=np.float32)
+        content[self.inside] = values
+        whole = nibabel.Nifti1Image(content, self.image.affine).to_bytes()
+        with whole_file(path) as file:
+            file.write(gzip.compress(whole) if path.suffix.lower() == ".gz" else whole)
+
+
+def read_volume(path: Path, mask: Path | None, order: Components | None) -> tuple[Array, Volume]:
+    """Return the tensors inside the mask, or else all that are not zero, and where they lie."""
+    image = _load(path)
+    with refusing_damage("a NIfTI volume"):
+        data = np.asarray(image.dataobj)
+    if data.ndim == 5 and data.shape[3] == 1:  # as the standard wants it: x, y, z, time, component
+        data = data[:, :, :, 0]
+    inside = _inside(mask, data) if data.ndim > 3 else np.empty(0)
+    if data.ndim == 5 and data.shape[3:] == (3, 3):
+        return data[inside], Volume(image, inside)
+    if data.ndim != 4 or data.shape[3] != 6:
+        raise ValueError(f"the shape {data.shape} is not (x, y, z, 6) or (x, y, z, 3, 3)")
+    if order is None and image.header.get_intent()[0] == _SYMMETRIC:
+        order = Components.dipy
+    if order is None:
+        raise ValueError(
+            "has six components per voxel, and does not say in which order: give --components fsl (xx, xy, "
+            "xz, yy, yz, zz), mrtrix (xx, yy, zz, xy, xz, yz) or dipy (xx, xy, yy, xz, yz, zz)"
+        )
+    components = data[inside]
+    tensors = np.empty((len(components), 3, 3), dtype=np.result_type(data.dtype, np.float32))
+    for (row, column), values in zip(_PLACES[order], components.T, strict=True):
+        tensors[:, row, column] = tensors[:, column, row] = values
+    return tensors, Volume(image, inside)
+
+
+def _load(path: Path) -> Any:
+    nibabel = import_extra("nibabel", extra="mri")
+    with refusing_damage("a NIfTI volume"):
+        return nibabel.load(path)
+
+
+def _inside(mask: Path | None, data: Array) -> Array:
+    if mask is None:
+        return np.asarray((data != 0).any(axis=tuple(range(3, data.ndim))))
+    with refusing_damage("a NIfTI mask"):
+        inside: Array = np.asarray(_load(mask).dataobj) != 0
+    if inside.ndim == 4 and inside.shape[3] == 1:
+        inside = inside[:, :, :, 0]
+    if inside.shape != data.shape[:3]:
+        raise ValueError(f"--mask has the shape {inside.shape}, but the volume {data.shape[:3]}")
+    if not inside.any():
+        raise ValueError("--mask is zero everywhere")
+    return inside

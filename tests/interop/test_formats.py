@@ -1,0 +1,128 @@
+"""Files of other libraries on the command line: epochs of MNE, NIfTI, HDF5, Parquet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from _commands import run, two_classes
+from _matrices import random_spd
+from spdatoms.cli.formats.labels import read_labels
+from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.volumes import Components
+
+#: Row and column of the six components, as the documentations of the programs list them.
+ORDERS = {
+    "fsl": "xx xy xz yy yz zz",
+    "mrtrix": "xx yy zz xy xz yz",
+    "dipy": "xx xy yy xz yz zz",
+}
+
+
+@pytest.fixture
+def epochs(tmp_path):
+    mne = pytest.importorskip("mne")
+    signals = 1e-6 * np.random.default_rng(0).standard_normal((40, 5, 100))
+    signals[20:, :2] *= 3.0
+    info = mne.create_info(["C1", "C2", "C3", "C4", "STI"], 100.0, ["eeg"] * 4 + ["stim"])
+    events = np.stack([np.arange(40), np.zeros(40), np.repeat([1, 2], 20)], axis=1).astype(int)
+    all_epochs = mne.EpochsArray(
+        signals, info, events, event_id={"left": 1, "right": 2}, verbose="error"
+    )
+    path = tmp_path / "subject-epo.fif"
+    all_epochs.save(path, fmt="double", verbose="error")
+    return path, signals[:, :4]
+
+
+def test_epochs_have_covariances_and_labels(epochs):
+    path, signals = epochs
+    oas = pytest.importorskip("sklearn.covariance").oas
+    expected = [oas(1e6 * trial.T)[0] * 1e-12 for trial in signals]
+    np.testing.assert_allclose(read_matrices(Source(path)).X, expected, rtol=1e-9)
+    assert read_labels(path, None, 40).tolist() == ["left"] * 20 + ["right"] * 20
+    said = run("classify", "--train", path, "--cv", 5)
+    assert "accuracy 100.00% ± 0.00%, 5 folds" in said
+    path.write_bytes(path.read_bytes()[:400])
+    assert f"{path}: is not a file of MNE epochs" in run("inspect", path, code=1)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_tensor_volumes(tmp_path, order):
+    nibabel = pytest.importorskip("nibabel")
+    tensors = 1e-3 * random_spd(24, 3).reshape(2, 3, 4, 3, 3)
+    places = ["xyz".index(letter) for letter in ORDERS[order].replace(" ", "")]
+    data = tensors[..., places[::2], places[1::2]]
+    data[0, 0, 0] = 0.0
+    affine = np.diag([2.0, 2.0, 3.0, 1.0])
+    nibabel.save(nibabel.Nifti1Image(data, affine), tmp_path / "dti.nii.gz")
+    inside = np.zeros((2, 3, 4), dtype=np.uint8)
+    inside[1] = 1
+    nibabel.save(nibabel.Nifti1Image(inside, affine), tmp_path / "mask.nii.gz")
+    source = Source(tmp_path / "dti.nii.gz", components=Components(order))
+    np.testing.assert_allclose(read_matrices(source).X, tensors.reshape(24, 3, 3)[1:])
+    volume = (tmp_path / "dti.nii.gz", "--mask", tmp_path / "mask.nii.gz", "--components", order)
+    assert "12 of 3×3" in run("inspect", *volume)
+    model, maps = tmp_path / "m.spdatoms", tmp_path / "codes.nii.gz"
+    run("learn", *volume, "--atoms", 2, "--iterations", 1, "--out", model)
+    run("code", *volume, "--model", model, "--out", maps)
+    run("code", *volume, "--model", model, "--out", tmp_path / "codes.npy")
+    image = nibabel.load(maps)
+    np.testing.assert_array_equal(image.affine, affine)
+    codes = np.asarray(image.dataobj)
+    assert codes.shape == (2, 3, 4, 2)
+    assert not codes[0].any()
+    flat = np.load(tmp_path / "codes.npy")
+    np.testing.assert_allclose(codes[1].reshape(12, 2), flat, rtol=1e-6, atol=1e-7)
+    assert "give --components fsl" in run("inspect", tmp_path / "dti.nii.gz", code=1)
+
+
+def test_volumes_of_bad_tensors_are_repaired_in_place(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    tensors = random_spd(8, 3).reshape(2, 2, 2, 3, 3)
+    tensors[0, 0, 0, 0, 0], tensors[1, 1, 1] = np.nan, -tensors[1, 1, 1]
+    nibabel.save(nibabel.Nifti1Image(tensors, np.eye(4)), tmp_path / "t.nii")
+    run("inspect", tmp_path / "t.nii", "--repaired", tmp_path / "r.nii", "--drop-bad")
+    repaired = np.asarray(nibabel.load(tmp_path / "r.nii").dataobj)
+    assert not repaired[0, 0, 0].any()
+    np.testing.assert_allclose(repaired[0, 1], tensors[0, 1], rtol=1e-6)
+    assert (np.linalg.eigvalsh(repaired[1, 1, 1]) > 0).all()
+
+
+def test_hdf5_and_matlab_7_3(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    X, y = two_classes()
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        file["group/X"], file["y"] = X, y.astype("S")
+    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "d.h5")).X, X)
+    with h5py.File(tmp_path / "v73.mat", "w", userblock_size=512) as file:
+        # As MATLAB writes it: axes reversed, names as characters behind references.
+        file["covs"] = np.asfortranarray(X.transpose(1, 2, 0)).T
+        file["covs"].attrs["MATLAB_class"] = np.bytes_("double")
+        names = [
+            file.create_dataset(f"#refs#/{i}", data=[[ord(c)] for c in n]) for i, n in enumerate(y)
+        ]
+        for name in names:
+            name.attrs["MATLAB_class"] = np.bytes_("char")
+        cell = file.create_dataset("names", (1, 40), dtype=h5py.ref_dtype)
+        cell[0] = [name.ref for name in names]
+        cell.attrs["MATLAB_class"] = np.bytes_("cell")
+    path = tmp_path / "v73.mat"
+    np.testing.assert_array_equal(read_matrices(Source(path)).X, X)
+    assert read_labels(path, "names", 40).tolist() == y.tolist()
+    path.write_bytes(path.read_bytes()[:700])
+    assert "is not a MATLAB or HDF5 file" in run("inspect", path, code=1)
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    X, y = two_classes()
+    rows = X.reshape(40, 16)
+    for table in ({"cov": list(rows)}, {f"c{i}": column for i, column in enumerate(rows.T)}):
+        parquet.write_table(pyarrow.table(table), tmp_path / "X.parquet")
+        np.testing.assert_array_equal(read_matrices(Source(tmp_path / "X.parquet")).X, X)
+    labels = pyarrow.table({"id": np.arange(40), "label": y})
+    parquet.write_table(labels, tmp_path / "y.parquet")
+    assert read_labels(tmp_path / "y.parquet", "label", 40).tolist() == y.tolist()
+    with pytest.raises(ValueError, match="Choose one by --label-key"):
+        read_labels(tmp_path / "y.parquet", None, 40)

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from _commands import run
-from spdatoms.cli._outputs import check_outputs, whole_file
+from spdatoms.cli.outputs import check_outputs, whole_file
 
 TRAIN = ("--train", "X.npy", "--train-labels", "y.csv")
 

@@ -25,7 +25,7 @@ from spdatoms.cli._options import (
     output,
     refuse_beside_model,
 )
-from spdatoms.cli._outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import ForceOption, check_outputs
 
 #: Options that a trained model does not take.
 _METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -105,7 +105,7 @@ def classify(
         int | None,
         typer.Option(
             "--cv",
-            help="Divide the training matrices into so many folds, and predict each by the others.",
+            help="The number of folds: each part of the training matrices is predicted by the others.",
             min=2,
             rich_help_panel="The method",
         ),
@@ -137,9 +137,9 @@ def classify(
     reads = [train, train_labels, test, test_labels, model]
     check_outputs(reads, [out, save_model], force=force)
     from spdatoms.cli._models import load_model
-    from spdatoms.cli._show import in_blocks, wants_progress
     from spdatoms.cli.formats.labels import read_labels
     from spdatoms.cli.formats.matrices import Source, read_checked
+    from spdatoms.cli.show import in_blocks, wants_progress
 
     shown = wants_progress(verbose)
     queries = None
@@ -247,7 +247,7 @@ def _classifier(
 
 def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
-    from spdatoms.cli._show import counted, show_table
+    from spdatoms.cli.show import counted, show_table
 
     fitted = getattr(classifier, "classifier_", classifier)
     matrices = counted(count, "matrix", "matrices")
@@ -278,7 +278,7 @@ def _write(
 
 def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
     """Print the accuracy in every fold, and which classes are taken for which."""
-    from spdatoms.cli._show import show_table
+    from spdatoms.cli.show import show_table
 
     right = held_out.predicted == y
     by_fold = np.array([right[held_out.folds == k].mean() for k in np.unique(held_out.folds)])
@@ -300,7 +300,7 @@ def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
 
 
 def _show_accuracy(truth: Array, predicted: Array) -> None:
-    from spdatoms.cli._show import show_table
+    from spdatoms.cli.show import show_table
 
     truth, predicted = truth.astype(str), predicted.astype(str)
     right = truth == predicted

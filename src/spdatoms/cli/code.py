@@ -24,7 +24,7 @@ from spdatoms.cli._options import (
     output,
     refuse_beside_model,
 )
-from spdatoms.cli._outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import ForceOption, check_outputs
 
 
 def code(
@@ -90,9 +90,9 @@ def code(
         refuse_beside_model(context, "dictionary_key", "metric", "beta", "alpha", "positive")
     check_outputs([matrices, mask, model, dictionary], [out], force=force)
     from spdatoms.cli._models import load_model
-    from spdatoms.cli._show import counted, in_blocks, show_table, wants_progress
     from spdatoms.cli.formats.matrices import Source, read_checked
     from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.cli.show import counted, in_blocks, show_table, wants_progress
     from spdatoms.coding import SPDSparseCoder
 
     if model is not None:

@@ -19,7 +19,7 @@ from spdatoms.cli._options import (
     MatricesArgument,
     output,
 )
-from spdatoms.cli._outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import ForceOption, check_outputs
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
@@ -78,9 +78,9 @@ def inspect(
     if drop_bad and repaired is None:
         raise typer.BadParameter("--drop-bad needs --repaired, the file for what is kept")
     check_outputs([matrices, mask], [repaired], force=force)
-    from spdatoms.cli._show import show_table
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.cli.show import show_table
     from spdatoms.geometry.validation import as_float
 
     read = read_matrices(Source(matrices, key, mask, components, covariance))

@@ -24,7 +24,7 @@ from spdatoms.cli._options import (
     VerboseOption,
     output,
 )
-from spdatoms.cli._outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import ForceOption, check_outputs
 
 
 class Init(StrEnum):
@@ -94,8 +94,8 @@ def learn(
     check_outputs([matrices, mask, checkpoint], [out], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
-    from spdatoms.cli._show import counted, show_table, wants_progress
     from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
+    from spdatoms.cli.show import counted, show_table, wants_progress
     from spdatoms.dictionary import SPDDictionaryLearning
 
     X = read_matrices(Source(matrices, key, mask, components, covariance)).X
@@ -146,7 +146,7 @@ def _write_atoms(learner: Any, out: Path) -> None:
 
 
 def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:
-    from spdatoms.cli._show import counted
+    from spdatoms.cli.show import counted
 
     objective, iterations = learner.objective_, counted(learner.n_iter_, "iteration")
     return [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spdatoms.cli._options import JobsOption, SeedOption, output
-from spdatoms.cli._outputs import ForceOption, check_folder, check_outputs
+from spdatoms.cli.outputs import ForceOption, check_folder, check_outputs
 
 if TYPE_CHECKING:
     from spdatoms.experiments import Experiment, Results

@@ -10,11 +10,11 @@ import numpy as np
 
 from spdatoms._utils.archives import read_npy
 from spdatoms._utils.typing import Array
-from spdatoms.cli._show import counted
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
 from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
+from spdatoms.cli.show import counted
 
 LABEL_FILES = (*TEXT_FILES, *PARQUET_FILES, ".npy", *ARRAY_FILES, ".fif")
 

@@ -13,7 +13,7 @@ import numpy as np
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
-from spdatoms.cli._outputs import whole_file
+from spdatoms.cli.outputs import whole_file
 
 VOLUME_FILES = (".nii", ".nii.gz")
 

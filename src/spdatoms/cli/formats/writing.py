@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli._outputs import whole_file
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
+from spdatoms.cli.outputs import whole_file
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None = None) -> None:

@@ -7,7 +7,7 @@ a matrix is an anomaly score, and no labels are needed. Here a wall of bricks is
 """
 
 # %%
-# The photograph of bricks that comes with scikit-image. Into its lower half we paint three flaws: a patch
+# The photograph of bricks that comes with scikit-image. We paint three flaws into its lower half: a patch
 # of other texture, a blurred patch and a crack.
 
 import numpy as np
@@ -58,7 +58,7 @@ loss = certificate.objective.reshape(share.shape)
 print(f"area under the ROC curve: {roc_auc_score(share.ravel() > 0.1, loss.ravel()):.3f}")
 
 # %%
-# Dark where the dictionary knows what it sees, bright where it does not.
+# The loss is small (dark) where the wall is normal, and large (bright) at the flaws.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.1), layout="constrained")
 extent = (0, tested.shape[1], tested.shape[0], 0)

@@ -2,9 +2,9 @@
 Atoms of diffusion tensors
 ==========================
 
-Every voxel of a diffusion scan holds a tensor, a 3×3 SPD matrix that says how fast water moves in which
+Every voxel of a diffusion scan holds a tensor, a 3×3 SPD matrix that describes how fast water moves in each
 direction. A dictionary of a few tensors sums up the volume, and where each atom is used makes a map:
-free water and bundles of fibres of several directions come apart without any threshold.
+free water and bundles of fibres of several directions are separated without any threshold.
 """
 
 # %%
@@ -33,8 +33,8 @@ outside = np.linalg.eigvalsh(tensors)[:, 0] <= 0
 print(f"{len(tensors)} voxels, {outside.sum()} tensors outside of the cone")
 
 # %%
-# :func:`~spdatoms.nearest_spd` brings them back. A floor of 5 % of the largest eigenvalue says that no direction is
-# closed entirely: an eigenvalue of nearly zero is noise, and would be all that a divergence sees.
+# :func:`~spdatoms.nearest_spd` projects them onto the cone. The floor, 5 % of the largest eigenvalue, is used
+# because an eigenvalue of nearly zero is noise, and would dominate every divergence.
 
 X = nearest_spd(tensors, floor=0.05)
 learner = SPDDictionaryLearning(n_atoms=6, alpha=0.1, random_state=0).fit(X)

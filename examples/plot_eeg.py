@@ -50,8 +50,7 @@ monday, y_monday = record(shift=0.0)
 tuesday, y_tuesday = record(shift=0.6)
 
 # %%
-# The average reference makes every covariance singular, and we are told so instead of getting an
-# arbitrary number:
+# The average reference makes every covariance singular. This is an error, and not an arbitrary number:
 
 try:
     check_spd(Covariances("scm").transform(monday))

@@ -47,8 +47,7 @@ for name, (classifier, data) in candidates.items():
     print(f"{name:>28}: {scores.mean():.1%} ± {scores.std() / np.sqrt(10):.1%}")
 
 # %%
-# One query in pictures: the atoms that its code uses. A code is a sentence, "this is a bit of that one
-# and a bit of that one", and can be read.
+# One query in pictures, and the atoms that its code uses: a query is a combination of a few training images.
 
 train, test = next(splits.split(X, y))
 coder = SPDSparseCoder(X[train], alpha=0.1).fit(X[train])

@@ -3,7 +3,7 @@ Few samples per class
 =====================
 
 How many labelled matrices does a classifier need? Twelve photographs are the classes, and the accuracy
-is drawn against the number of training matrices from each. A photograph is no single texture (sky,
+is drawn against the number of training matrices from each. A photograph has several textures (sky,
 coat and grass of the cameraman), so a mean for each class says little, while a query may well be
 a combination of a few of its class.
 """
@@ -52,8 +52,8 @@ def split(size):
 
 
 # %%
-# Four random splits of each size. Jeffrey's kernel is not positive definite, which is corrected and
-# announced, and so are queries far from all atoms; here we know.
+# Four random splits of each size. The warnings about Jeffrey's kernel, which is corrected, and about queries
+# far from all atoms are expected here.
 
 warnings.simplefilter("ignore", IndefiniteKernelWarning)
 warnings.simplefilter("ignore", ZeroCodeWarning)

@@ -79,7 +79,7 @@ for name, (accuracy, seconds, milliseconds) in ((name, m[-1]) for name, m in mea
 # matrices, but it decomposes the Gram matrix of all of them, in time that grows with the third power of their number.
 #
 # On these textures the machine with landmarks is also more accurate, by two or three points, and a hundred
-# landmarks are nearly as good as three hundred. That is not a law: on other data it may be the other way round, and the
+# landmarks are nearly as good as three hundred. On other data it may be the other way round, and the
 # support vector machine needs its C. The sparse classifier also tells which training matrices a query resembles.
 
 labels = "accuracy", "seconds to fit", "milliseconds per query"

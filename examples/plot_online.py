@@ -7,7 +7,7 @@ forgets the distant past. A dictionary that is learned at the start and then kep
 """
 
 # %%
-# Four prototypes wander through the cone while 80 batches of 60 matrices arrive.
+# Four prototypes move slowly through the cone while 80 batches of 60 matrices arrive.
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -32,7 +32,7 @@ def batch(prototypes, size=60):
 
 # %%
 # Three learners: one that stops after the first ten batches, one with a long memory, one with a short.
-# Each is judged on every batch before it sees it.
+# Each is tested on every batch before it learns from it.
 
 learners = {
     "stops learning at 10": SPDDictionaryLearning(8, alpha=0.1, random_state=0, forgetting=0.9),
@@ -52,8 +52,8 @@ for time in range(BATCHES):
     prototypes = 0.5 * (prototypes + prototypes.swapaxes(1, 2))
 
 # %%
-# The learner with the short memory follows the drift; the one with the long memory lags behind, and the
-# one that has stopped is lost.
+# The learner with the short memory follows the drift; the one with the long memory is too slow, and the
+# one that has stopped is the worst.
 
 figure, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
 for (name, values), style in zip(losses.items(), ("k:", "k--", "k-"), strict=True):

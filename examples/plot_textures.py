@@ -55,7 +55,7 @@ found = {
 
 # %%
 # Windows across a border are mixtures. Away from borders (more than half a window) the classes
-# are pure, and that is where the accuracy is counted.
+# are pure, and the accuracy is computed there.
 
 pure = np.ones_like(small_truth, dtype=bool)
 for axis in (0, 1):

@@ -39,7 +39,7 @@ centre = matrices(np.array([0.55]), np.array([0.25]))
 
 # %%
 # The curves are drawn at fixed multiples of the median divergence over the disc. Euclidean
-# circles run out of the cone; the others crowd towards the edge, which is infinitely far away. Stein
+# circles leave the cone; the others become dense towards the edge, which is infinitely far away. Stein
 # and AIRM have nearly the same shape near the point, as they must: to second order
 # :math:`S = \text{AIRM}^2 / 8 = J / 4`.
 
@@ -62,8 +62,8 @@ for ax, (metric, title) in zip(axes, metrics.items(), strict=True):
 plt.show()
 
 # %%
-# Means inherit it. Two thin ellipses that cross: their Euclidean mean is fatter than both (its
-# determinant is larger), the others keep the area. The geometric mean of *two* matrices is the same
+# The same holds for means. The Euclidean mean of two thin ellipses that cross is larger than both (its
+# determinant is larger); the other means keep the area. The geometric mean of *two* matrices is the same
 # under AIRM, Stein and Jeffrey.
 
 pair = matrices(np.array([0.9, -0.6]), np.array([0.0, 0.7]))

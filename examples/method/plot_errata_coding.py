@@ -89,7 +89,7 @@ for name, (history, ended) in runs.items():
 
 # %%
 # With the printed derivative the optimality conditions cannot hold at the optimum, so the search adds
-# and removes atoms for ever. With the printed jumps it solves the same quadratic problem again and
+# and removes atoms without end. With the printed jumps it solves the same quadratic problem again and
 # again, and no second atom is ever selected. Corrected, it ends at the minimum, which :func:`~spdatoms.sparse_code`
 # certifies by its duality gap.
 

@@ -11,7 +11,7 @@ nor positive definite, for any β, and the case of 1×1 matrices is enough to se
 # difference of logarithms. By Bochner's theorem such a kernel is positive definite if and only if its
 # Fourier transform is nowhere negative. That of :math:`\exp(-\beta \cosh t)` is
 # :math:`2 K_{i\omega}(\beta)`, a modified Bessel function of imaginary order, which oscillates for
-# :math:`\omega > \beta`. (A negative value at some :math:`\omega \ne 0` denies conditional definiteness as
+# :math:`\omega > \beta`. (A negative value at some :math:`\omega \ne 0` excludes conditional definiteness as
 # well: the test vector is a wave, which sums to zero.)
 
 import numpy as np
@@ -51,8 +51,8 @@ betas = np.geomspace(0.01, 30, 60)
 
 # %%
 # The violation shrinks as β grows, and on a finite set it ends where the Gram matrix comes close to the
-# identity (the curves that leave at the top). This is why the library looks at the Gram matrix it has, corrects it
-# consistently where it must (:class:`~spdatoms.DivergenceKernel`), and says so.
+# identity (the curves that leave at the top). This is why the library checks the Gram matrix, corrects it
+# if necessary (:class:`~spdatoms.DivergenceKernel`), and warns.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for style, (beta, spectrum) in zip(("k-", "k--", "k:"), spectra.items(), strict=True):

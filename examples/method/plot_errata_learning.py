@@ -9,7 +9,7 @@ With the codes :math:`Y` fixed, the terms of the objective that contain the atom
    F_r(D_r) = -2 \sum_i Y_{ir}\, k(X_i, D_r) + 2 \sum_{j \ne r} A_{rj}\, k(D_j, D_r),
    \qquad A = Y^\top Y.
 
-The paper sets the derivative to zero and solves for :math:`D_r`, with three slips on the way. Here the
+The paper sets the derivative to zero and solves for :math:`D_r`, with three errors. Here the
 printed and the corrected updates learn from the same data, both without any safeguard.
 """
 
@@ -99,8 +99,8 @@ for (metric, printed), history in curves.items():
     print(f"{metric:>8}, {'printed' if printed else 'corrected':>9}:", *np.round(history, 1))
 
 # %%
-# With the printed updates the atoms run away from the data until few codes, or none, use them: 500, one for every
-# sample, is the objective of an empty dictionary. With the corrected ones it goes down.
+# With the printed updates the atoms move away from the data until few codes, or none, use them: 500, one for every
+# sample, is the objective of an empty dictionary. With the corrected ones the objective falls.
 # :class:`~spdatoms.SPDDictionaryLearning` adds safeguards on top: a step that does not lower the objective is shortened
 # or refused, so that its curve never rises, on any data.
 

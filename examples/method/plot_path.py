@@ -2,8 +2,8 @@
 The path of one query
 =====================
 
-As α falls, atoms enter the code of a query one after the other. For a classifier it is telling which:
-those of the right class should come first, and stay.
+As α falls, atoms enter the code of a query one after the other. Those of the right class should come
+first, and stay.
 """
 
 # %%
@@ -26,7 +26,7 @@ print(labels[query], "is taken for", *classifier.predict(X[query : query + 1]))
 
 # %%
 # Dark lines are the atoms with the largest weights, one style per class; the others are pale. At the right
-# edge, where atoms are nearly free, the code begins to fit small differences by large weights of both
+# edge, where the penalty is nearly zero, the code begins to fit small differences by large weights of both
 # signs. The α in use is well to the left of that.
 
 figure, ax = plt.subplots(figsize=(8, 4.4), layout="constrained")

@@ -2,7 +2,7 @@ r"""
 Side claims of the paper, checked
 =================================
 
-Besides its tables the paper says four things in passing. Here each is put to the test, with small data.
+Besides its tables the paper makes four smaller claims. Here each is tested with small data.
 
 1. Residuals classify better than the sum or the maximum of a class's part of the code.
 2. J is cheaper than S for matrices smaller than about 35 (its counts say larger).
@@ -45,7 +45,7 @@ for (metric, rule), values in accuracy.items():
 # J, with an inverse for every pair; by these counts J would be cheaper for :math:`n > 34.8`, not below.
 # Inverses belong to single matrices, not to pairs: computed once, J is
 # one inner product of :math:`n(n+1)` numbers per pair, all pairs are one matrix product, and J is the
-# cheaper one at every size, the more so the larger n is.
+# cheaper one at every size, and the difference grows with n.
 
 sizes = (2, 3, 5, 8, 12, 22, 35, 50)
 microseconds = {"stein": [], "jeffrey": []}

@@ -155,9 +155,9 @@ def test_out_of_time(monkeypatch):
     results = run(Toy(), repeats=3, time_limit=0.02)
     (row,) = results.rows
     asked = int(row.note.split()[0])
-    assert row.note == f"{asked} of 20 queries for want of time"
+    assert row.note == f"{asked} of 20 queries because time ran out"
     assert 8 <= asked < 20
-    assert results.problems == ["slow: 1 of 3 repeats for want of time"]
+    assert results.problems == ["slow: 1 of 3 repeats because time ran out"]
     assert "*" in to_markdown(tables(Toy(), results)[0])
     assert any(row.note in remark for remark in remarks(Toy(), results))
 

@@ -325,7 +325,7 @@ class Experiment(ABC):
         if len(scores) > 1:
             scores["average"] = float(np.mean(list(scores.values())))
         seconds = time.perf_counter() - start
-        note = f"{', '.join(asked_of)} queries for want of time" if asked_of else ""
+        note = f"{', '.join(asked_of)} queries because time ran out" if asked_of else ""
         return Outcome(scores, fit_seconds, seconds, note=note)
 
     def place(self, folder: Path) -> Path:

@@ -63,7 +63,7 @@ class Ledger:
                 return
             if self._spent(part, method.name):
                 total = self.totals[part]
-                self._stop(part, method.name, f"{repeat} of {total} repeats for want of time")
+                self._stop(part, method.name, f"{repeat} of {total} repeats because time ran out")
                 return
             if method.view not in task().train.views:
                 self._stop(part, method.name, f"these data have no {method.view} to work on")

@@ -51,12 +51,12 @@ def _fewer_parts(error: Exception, parts: int) -> int:
         raise error
     if parts == 1:
         raise MemoryError(
-            "Workers died again and again, most likely for want of memory, although every task read "
+            "Workers died again and again, most likely because memory ran out, although every task read "
             "a single part of the data: give each worker more memory or fewer threads, or rechunk X "
             "to smaller chunks."
         ) from error
     warn_user(
-        "Workers died, most likely for want of memory: going on with tasks of half the size.",
+        "Workers died, most likely because memory ran out: going on with tasks of half the size.",
     )
     return parts // 2
 

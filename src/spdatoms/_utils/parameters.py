@@ -141,6 +141,15 @@ def real(
     return Allowed((" ".join(["a number", " and ".join(limits)]) if limits else "a number",), test)
 
 
+def several(one: Allowed, name: str) -> Allowed:
+    """Return: a list or tuple of things that are allowed one by one, at least one of them."""
+
+    def test(value: Any) -> bool:
+        return isinstance(value, list | tuple) and len(value) > 0 and all(map(one.test, value))
+
+    return Allowed((f"a list of such {name}",), test)
+
+
 def reals(least: float | None = None, *, above: float | None = None) -> Allowed:
     """Return: a list or array of numbers within limits, at least one of them."""
     one = real(least, above=above)

@@ -11,20 +11,43 @@ from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences import Divergence
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
+from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.parts import part_slices
 from spdatoms.scale.passes import Span, StreamPasses
 
+#: How matrices vary within classes is found from this many per landmark at most.
+_WHITENED_PER_LANDMARK = 10
+
 
 def landmark_space(
-    X: Any, labels: Indices, landmarks: int | ArrayLike, divergence: Divergence, beta: float | str
+    X: Any,
+    labels: Indices,
+    landmarks: int | ArrayLike,
+    divergence: Divergence,
+    beta: float | str,
+    shrinkage: float | None = None,
 ) -> LandmarkSpace:
-    """Return the span of given landmarks, or of this number of the matrices X."""
+    """Return the span of given landmarks, or of this number of the matrices X.
+
+    With a shrinkage their divergence is whitened, by how some of the matrices vary within their classes.
+    """
     if np.ndim(landmarks) == 0:
         Z = np.asarray(X[spread_over_classes(labels, int(landmarks))], np.float64)  # type: ignore[arg-type]
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
-    return LandmarkSpace.of(divergence, Z, beta, SHARE)
+    if shrinkage is None:
+        return LandmarkSpace.of(divergence, Z, beta, SHARE)
+    some = spread_over_classes(labels, _WHITENED_PER_LANDMARK * len(Z))
+    samples = divergence.prepare(np.asarray(X[some], np.float64))
+    prepared = divergence.prepare(Z)
+    to_landmarks = divergence.pairwise(samples, prepared)
+    scaling = ClassicalScaling(divergence.pairwise(prepared))
+    scatter = Scatter.within(scaling.place(to_landmarks)[0], labels[some])
+    whitening = Whitening(scaling, scatter, Z.shape[-1] * (Z.shape[-1] + 1) // 2, shrinkage)
+    if isinstance(beta, str):
+        beta = 1.0 / cross_fitted_median([whitening.to_references(to_landmarks)])
+    return LandmarkSpace.of(divergence, Z, beta, SHARE, whitening)
 
 
 def spread_over_classes(labels: Indices, count: int) -> Indices:

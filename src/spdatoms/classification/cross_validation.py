@@ -1,144 +1,117 @@
-"""`SPDSparseClassifierCV`: β and α chosen by cross-validation on the training matrices.
+"""`SPDSparseClassifierCV`: kernels, penalties and rules weighted by cross-validation on the training matrices.
 
-The divergences between training matrices are computed once. For each cell (β, α) of the
-grid only the exponential and the codes are computed anew, and the codes start from those of the last α.
+The divergences between training matrices are computed once. For each cell of the grid only the whitening,
+the exponential and the codes are computed anew, in every fold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.threads import run_blocks
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.folds import Fold, class_folds
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.classification._average import (
+    AVERAGED_METRICS,
+    average,
+    average_scores,
+)
+from spdatoms.classification._cells import Cell, in_order, ridge_of
+from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
+from spdatoms.classification._references import References
+from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.explanation import Explanation
-from spdatoms.classification.scores import RULES, scores_of_codes
+from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.kernels.bandwidth import choose_beta
-from spdatoms.kernels.correction import CORRECTION, correct_gram
-from spdatoms.kernels.kernel import kernel_values
-from spdatoms.lasso.alpha import automatic_alpha
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.kernels.correction import CORRECTION
 
-#: The default grid: β as multiples of the automatic one, and α.
-BETA_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-ALPHAS = (0.3, 0.1, 0.05, 0.03, 0.01, 0.003)
+#: The grid of codes: multiples of the automatic β, and shrinkages (1 does not whiten).
+FACTORS, SHRINKAGES = (1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
+#: The grid of class means. Without whitening they are no good.
+MEAN_FACTORS, MEAN_SHRINKAGES = (0.3, 1.0), (0.03, 0.1, 0.3)
+#: How much of the weights follows the log-loss of left-out matrices; the rest is the same for all cells.
+_TRUST = 0.7
 _SPLITTER = allow.Allowed(
     ("a splitter of scikit-learn", "a list of splits"),
     lambda value: (
         not isinstance(value, str) and (hasattr(value, "split") or hasattr(value, "__iter__"))
     ),
 )
-
-
-class _Fold:
-    """Training and test matrices of one split; in leave-one-out both are all matrices."""
-
-    def __init__(
-        self,
-        divergences: FloatArray,
-        labels: Indices,
-        train: Indices,
-        test: Indices,
-        leave_one_out: bool,
-    ) -> None:
-        self.among_atoms = divergences[np.ix_(train, train)]
-        self.to_atoms = divergences[np.ix_(test, train)]
-        self.atom_classes, self.truth = labels[train], labels[test]
-        self.exclude = test if leave_one_out else None
-
-    def hits(
-        self, beta: float, alphas: Floats, model: SPDSparseClassifierCV
-    ) -> tuple[list[float], bool]:
-        """Return how many test matrices each of the decreasing α gets right, and whether K is indefinite.
-
-        Of the default grid an α below the automatic one is not tried on a corrected Gram matrix,
-        whose entries are not true to that detail; it counts as NaN.
-        """
-        corrected = correct_gram(kernel_values(self.among_atoms, beta), model.correction)
-        cross = corrected.transform(kernel_values(self.to_atoms, beta))
-        least = automatic_alpha(True) if corrected.indefinite else 0.0
-        codes, hits = None, []
-        for alpha in alphas:
-            if model.alphas is None and alpha < least:
-                hits.append(np.nan)
-                continue
-            codes = sparse_code(
-                corrected.gram,
-                cross,
-                alpha,
-                init=codes,
-                exclude=self.exclude,
-                check_gram=False,
-            )
-            scores, _ = scores_of_codes(
-                codes,
-                corrected.gram,
-                cross,
-                self.atom_classes,
-                len(model.classes_),
-                model.rule,
-                self._divergences_to_atoms,
-            )
-            hits.append(float(np.count_nonzero(scores.argmax(axis=1) == self.truth)))
-        return hits, corrected.indefinite
-
-    def _divergences_to_atoms(self, some: NDArray[np.bool_]) -> FloatArray:
-        """Return the divergences of some test matrices to the atoms, infinite to themselves."""
-        divergences: FloatArray = self.to_atoms[some]
-        if self.exclude is not None:
-            divergences[np.arange(len(divergences)), self.exclude[some]] = np.inf
-        return divergences
+_RULE = allow.choice(*RULES, MEAN)
 
 
 class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
-    """`SPDSparseClassifier` with β and α chosen by cross-validation on the training matrices.
+    """Sparse-representation classification with kernels, penalties and rules weighted by cross-validation.
+
+    Every cell of a grid (a divergence, a shrinkage of whitening, a β, penalties α and ρ, a rule) is a
+    classifier as `SPDSparseClassifier` with one kernel is. Its class scores for left-out matrices are calibrated. The
+    cell with the least log-loss counts most, one that is worse by z standard errors exp(−z²/2) times as
+    much, and all count a little: near-equal cells are averaged rather than chosen between.
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        As in `SPDSparseClassifier`.
+    metric : str, Divergence or list of them, default=("stein", "logeuclid")
+        The divergences to try. Matrices are re-centred at their mean first, which changes nothing for
+        those that are invariant under congruence.
     betas : array-like of float, default=None
-        The values of β to try. None stands for six multiples, from 0.1 to 30, of the automatic β.
+        The values of β to try, for divergences that are not whitened. None stands for multiples of the
+        automatic β: 1, 3 and 10 for codes, 0.3 and 1 for class means.
     alphas : array-like of float, default=None
-        The values of α to try. None stands for six values from 0.003 to 0.3, of which those below
-        0.05 are left out where the Gram matrix is indefinite.
-    cv : "loo", int or scikit-learn splitter, default="loo"
-        ``"loo"`` codes every training matrix over all the others. It leaks where training matrices
-        overlap (epochs of one recording): then give a splitter, and ``groups`` to `fit` if it wants
-        them. An integer is a number of stratified folds.
+        The penalties of ‖y‖₁ to try. None stands for 0 with a ridge, and for 0.01 without one.
+    cv : int, "loo" or scikit-learn splitter, default=5
+        An integer is a number of stratified folds. ``"loo"`` codes every training matrix over all the
+        others; it does not go with whitening or class means. Where training matrices overlap
+        (epochs of one recording), give a splitter, and ``groups`` to `fit` if it wants them.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
-        As in `SPDSparseClassifier`.
-    rule : {"residual", "sum", "max"}, default="residual"
-        As in `SPDSparseClassifier`.
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    rule : {"residual", "sum", "max", "mean"} or list of them, default=("sum", "mean")
+        The rules to try, see `SPDSparseClassifier`. ``"mean"`` needs no codes: it compares the
+        distances to the means of the classes in the space of the kernel, a linear discriminant if the
+        kernel is whitened.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
+    ridges : array-like of float, default=None
+        The penalties ρ of ‖y‖² to try. None stands for 0.3·(1 − e^(−β·median)), or for 0 if ``alphas`` are given.
+    whitening : array-like of float, default=None
+        The shrinkages δ of within-class whitening to try, above 0; 1 does not whiten. None stands for 0.1, 0.3 and 1 for
+        codes and 0.03, 0.1 and 0.3 for class means, and for 1 with given ``betas`` or ``"loo"``.
+    verbose : int, default=0
+        Show a progress bar if positive (needs tqdm).
 
     Attributes
     ----------
-    beta_, alpha_ : float
-        The choice: the cell with the most hits (of equals the one nearest to the defaults), if it
-        beats the defaults by more than one standard error, else the cell nearest to the defaults.
+    cv_results_ : dict of str to ndarray
+        For every cell its parameters (``param_metric`` and so on), the accuracy and the log-loss on
+        left-out matrices (``mean_test_score``, ``mean_test_log_loss``), its rank by log-loss
+        (``rank_test_log_loss``) and its share of the weights (``weight``).
+    best_index_ : int
+        The cell with the least log-loss.
+    best_params_ : dict
+        Its parameters.
     best_score_ : float
-        Its accuracy in the cross-validation.
-    cv_scores_ : ndarray of shape (n_betas, n_alphas)
-        The accuracy of every cell, NaN where it was not tried.
-    betas_, alphas_ : ndarray
-        The grid, alphas decreasing.
-    classifier_ : SPDSparseClassifier
-        The classifier, fitted to all the training matrices with that choice.
+        Its accuracy on left-out matrices.
+    beta_, alpha_ : float
+        Its β and α.
+    average_ : object
+        The cells and their weights.
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    atoms_ : ndarray of shape (N, n, n)
+        The training matrices.
+    atom_labels_ : ndarray of shape (N,)
+        Their labels.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -152,29 +125,36 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     >>> X = samples @ samples.swapaxes(1, 2) / 20
     >>> y = np.repeat(["round", "long"], 20)
     >>> model = SPDSparseClassifierCV().fit(X, y)
-    >>> model.cv_scores_.shape
-    (6, 6)
+    >>> len(model.cv_results_["weight"])
+    30
     """
 
     _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
+        metric=SYMMETRIC_METRIC | allow.several(SYMMETRIC_METRIC, "divergences"),
         betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),
         alphas=allow.NONE | allow.real(0) | allow.reals(0),
         cv=allow.choice("loo") | allow.integer(2) | _SPLITTER,
         correction=CORRECTION,
-        rule=allow.choice(*RULES),
+        rule=_RULE | allow.several(_RULE, "rules"),
         n_jobs=allow.N_JOBS,
+        ridges=allow.NONE | allow.real(0) | allow.reals(0),
+        whitening=allow.NONE | allow.real(above=0) | allow.reals(above=0),
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
-        metric: str | Divergence = "stein",
+        metric: str | Divergence | Sequence[str | Divergence] = AVERAGED_METRICS,
         betas: ArrayLike | None = None,
         alphas: ArrayLike | None = None,
-        cv: Any = "loo",
+        cv: Any = 5,
         correction: str = "clip",
-        rule: str = "residual",
+        rule: str | Sequence[str] = ("sum", "mean"),
         n_jobs: int | None = None,
+        *,
+        ridges: ArrayLike | None = None,
+        whitening: ArrayLike | None = None,
+        verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.betas = betas
@@ -183,11 +163,14 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         self.correction = correction
         self.rule = rule
         self.n_jobs = n_jobs
+        self.ridges = ridges
+        self.whitening = whitening
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
     ) -> SPDSparseClassifierCV:
-        """Choose β and α, and fit a classifier with them to all the matrices.
+        """Weight the cells of the grid, and fit all that count to all the matrices.
 
         Parameters
         ----------
@@ -203,71 +186,121 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         SPDSparseClassifierCV
             The estimator itself.
         """
-        divergence = symmetric_divergence(self.metric)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        divergences = divergence.pairwise(
-            divergence.prepare(X.astype(np.float64, copy=False)), n_jobs=self.n_jobs
+        self.atoms_, self.atom_labels_ = X, self.classes_[labels]
+        folds = list(self._folds(labels, groups))
+        cells = in_order(self._cells())
+        self._references = References.of(X, self._metrics())
+        problem = (
+            self._references.among(self.n_jobs),
+            labels,
+            self._references.dimension,
+            cells,
         )
-        automatic = choose_beta("auto", divergences)
-        default_betas = automatic * np.array(BETA_FACTORS)
-        self.betas_ = _grid(self.betas, default_betas)
-        self.alphas_ = np.sort(_grid(self.alphas, np.array(ALPHAS)))[::-1]
-        folds = [
-            _Fold(divergences, labels, train, test, loo)
-            for train, test, loo in self._splits(labels, groups)
-        ]
-        self.cv_scores_, indefinite = self._search(folds)
-        beta, alpha = self._best_cell(automatic, indefinite, len(X))
-        self.beta_, self.alpha_ = float(self.betas_[beta]), float(self.alphas_[alpha])
-        self.best_score_ = float(self.cv_scores_[beta, alpha])
-        self.classifier_ = SPDSparseClassifier(
-            self.metric, self.beta_, self.alpha_, self.correction, self.rule, n_jobs=self.n_jobs
-        ).fit(X, y)
+        with progress_bar(len(cells), "cross-validation", self.verbose > 0) as advance:
+            left_out = leave_out(*problem, folds, self.n_jobs, advance)
+        t = sharpness(left_out.scores, labels[left_out.rows])
+        weights, losses = soft_weights(left_out, labels, t)
+        weights = _TRUST * weights / weights.sum() + (1.0 - _TRUST) / len(cells)
+        self.average_ = average(*problem, left_out, weights * t)
+        self._keep_results(cells, left_out, labels, weights, losses)
         return self
 
-    def _splits(
-        self, labels: Indices, groups: ArrayLike | None
-    ) -> Iterator[tuple[Indices, Indices, bool]]:
+    def _metrics(self) -> tuple[str | Divergence, ...]:
+        return _listed(self.metric)
+
+    def _cells(self) -> Iterator[Cell]:
+        """Yield the cells of the grid."""
+        for rule in _listed(self.rule):
+            if rule == MEAN and self._leaves_one_out() and len(_listed(self.rule)) > 1:
+                continue
+            metrics = range(len(self._metrics()))
+            for metric, delta, (factor, beta) in product(
+                metrics, self._shrinkages(rule), self._betas(rule)
+            ):
+                for alpha, ridge in self._penalties(rule, factor):
+                    yield Cell(metric, delta, factor, alpha, ridge, rule, beta, self.correction)
+
+    def _leaves_one_out(self) -> bool:
+        return isinstance(self.cv, str)
+
+    def _shrinkages(self, rule: str) -> Sequence[float]:
+        if self.whitening is not None:
+            return [min(1.0, float(delta)) for delta in np.ravel(self.whitening)]
+        if self._leaves_one_out() or self.betas is not None:
+            return (1.0,)
+        return MEAN_SHRINKAGES if rule == MEAN else SHRINKAGES
+
+    def _betas(self, rule: str) -> list[tuple[float, float | None]]:
+        """Return multiples of the automatic β, or β itself."""
+        if self.betas is not None:
+            return [(1.0, float(beta)) for beta in np.ravel(self.betas)]
+        return [(factor, None) for factor in (MEAN_FACTORS if rule == MEAN else FACTORS)]
+
+    def _penalties(self, rule: str, factor: float) -> list[tuple[float, float]]:
+        """Return the pairs (α, ρ)."""
+        if rule == MEAN:
+            return [(0.0, 0.0)]
+        given = self.alphas is not None
+        alphas = np.ravel(self.alphas) if given else [0.0]  # type: ignore[arg-type]
+        if self.ridges is not None:
+            ridges = np.ravel(self.ridges)
+        else:
+            ridges = [0.0 if given else ridge_of(factor)]
+        return [(float(alpha), float(ridge)) for alpha, ridge in product(alphas, ridges)]
+
+    def _folds(self, labels: Indices, groups: ArrayLike | None) -> Iterator[Fold]:
         everything = np.arange(len(labels))
-        if isinstance(self.cv, str):
+        if self._leaves_one_out():
             if len(labels) < 2:
                 raise ValueError("Leave-one-out needs at least two matrices.")
-            yield everything, everything, True
-            return
-        splitter = check_cv(self.cv, labels, classifier=True)
-        for train, test in splitter.split(everything, labels, groups):
-            yield train, test, False
+            whitened = min(self._shrinkages(RULES[0])) < 1.0
+            if whitened or _listed(self.rule) == (MEAN,):
+                raise ValueError(
+                    "cv='loo' does not go with whitening or the rule 'mean', which left-out matrices "
+                    "must have no part in: give a number of folds, such as cv=5."
+                )
+            yield Fold(everything, everything, exclude=everything)
+        elif isinstance(self.cv, int | np.integer):
+            yield from class_folds(labels, int(self.cv))
+        else:
+            splitter = check_cv(self.cv, labels, classifier=True)
+            for train, test in splitter.split(everything, labels, groups):
+                yield Fold(train, test)
 
-    def _search(self, folds: list[_Fold]) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the accuracy of every cell, and at which β the Gram matrix is indefinite."""
-        hits = np.zeros((len(self.betas_), len(self.alphas_)))
-        indefinite = np.zeros(len(self.betas_), dtype=bool)
-
-        def try_betas(part: slice) -> None:
-            for b in range(part.start, part.stop):
-                for fold in folds:
-                    counts, corrected = fold.hits(float(self.betas_[b]), self.alphas_, self)
-                    hits[b] += counts
-                    indefinite[b] |= corrected
-
-        run_blocks(try_betas, len(self.betas_), 1, self.n_jobs)
-        return hits / sum(len(fold.truth) for fold in folds), indefinite
-
-    def _best_cell(
-        self, automatic_beta: float, indefinite: NDArray[np.bool_], count: int
-    ) -> tuple[int, int]:
-        """Return the default cell, unless another is better by more than one standard error."""
-        scores = np.nan_to_num(self.cv_scores_, nan=-1.0)
-        betas = np.log(self.betas_ / automatic_beta) ** 2
-        alpha = automatic_alpha(bool(indefinite[betas.argmin()]))
-        alphas = np.log(np.maximum(self.alphas_, 1e-12) / alpha) ** 2
-        best = scores.max()
-        if best <= scores[betas.argmin(), alphas.argmin()] + np.sqrt(best * (1.0 - best) / count):
-            return int(betas.argmin()), int(alphas.argmin())
-        distance = np.where(scores >= best - 1e-12, np.add.outer(betas, alphas), np.inf)
-        chosen = np.unravel_index(distance.argmin(), distance.shape)
-        return int(chosen[0]), int(chosen[1])
+    def _keep_results(
+        self,
+        cells: Sequence[Cell],
+        left_out: LeftOut,
+        labels: Indices,
+        weights: Floats,
+        losses: Floats,
+    ) -> None:
+        hits = left_out.scores.argmax(axis=2) == labels[left_out.rows]
+        betas = [cell.beta_for(float(m)) for cell, m in zip(cells, left_out.medians, strict=True)]
+        metrics = self._metrics()
+        columns: dict[str, list[Any]] = {
+            "metric": [metrics[cell.metric] for cell in cells],
+            "whitening": [cell.shrinkage for cell in cells],
+            "beta": betas,
+            "alpha": [cell.alpha for cell in cells],
+            "ridge": [cell.ridge for cell in cells],
+            "rule": [cell.rule for cell in cells],
+        }
+        self.cv_results_: dict[str, Array] = {
+            f"param_{name}": _column(values) for name, values in columns.items()
+        }
+        self.cv_results_ |= {
+            "mean_test_score": hits.mean(axis=1) if hits.size else np.zeros(len(cells)),
+            "mean_test_log_loss": losses,
+            "rank_test_log_loss": losses.argsort(kind="stable").argsort(kind="stable") + 1,
+            "weight": weights,
+        }
+        self.best_index_ = int(losses.argmin())
+        self.best_params_ = {name: values[self.best_index_] for name, values in columns.items()}
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.beta_, self.alpha_ = betas[self.best_index_], cells[self.best_index_].alpha
 
     @per_matrix
     def predict(self, X: ArrayLike) -> Array:
@@ -283,11 +316,12 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        return self._fitted().predict(X)
+        labels: Array = self.classes_[self._logits(X).argmax(axis=1)]
+        return labels
 
     @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return each class's share of the positive scores, as `SPDSparseClassifier` does.
+        """Return the probabilities of the classes, calibrated on left-out training matrices.
 
         Parameters
         ----------
@@ -297,13 +331,13 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         Returns
         -------
         ndarray of shape (m, n_classes)
-            The shares, one row per matrix.
+            The probabilities, one row per matrix.
         """
-        return self._fitted().predict_proba(X)
+        return np.asarray(softmax(self._logits(X)))
 
     @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return how well each class represents each matrix, as `SPDSparseClassifier` does.
+        """Return the logits of the classes, whose softmax `predict_proba` is.
 
         Parameters
         ----------
@@ -313,12 +347,13 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         Returns
         -------
         ndarray of shape (m, n_classes), or (m,) for two classes
-            The scores of the classes; of two classes the second score minus the first.
+            The logits; of two classes the second minus the first.
         """
-        return self._fitted().decision_function(X)
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
     def explain(self, X: ArrayLike) -> list[Explanation]:
-        """Return which training matrices explain each matrix, as `SPDSparseClassifier` does.
+        """Return which training matrices explain each matrix, by the sparse code over the best divergence's kernel.
 
         Parameters
         ----------
@@ -330,12 +365,23 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         list of Explanation
             For each matrix the training matrices of its code, with their shares.
         """
-        return self._fitted().explain(X)
+        X = self.check_queries(X)
+        plain = SPDSparseClassifier(self.best_params_["metric"], n_jobs=self.n_jobs)
+        return plain.fit(self.atoms_, self.atom_labels_).explain(X)
 
-    def _fitted(self) -> SPDSparseClassifier:
-        check_is_fitted(self)
-        return self.classifier_
+    def _logits(self, X: ArrayLike) -> Floats:
+        X = self.check_queries(X)
+        return average_scores(self.average_, self._references, X, self.n_jobs)
 
 
-def _grid(given: ArrayLike | None, default: Floats) -> Floats:
-    return default if given is None else np.atleast_1d(np.asarray(given, dtype=np.float64))
+def _listed(value: Any) -> tuple[Any, ...]:
+    return (value,) if isinstance(value, str | Divergence) else tuple(value)
+
+
+def _column(values: list[Any]) -> Array:
+    """Return numbers as numbers, and everything else as objects."""
+    if all(isinstance(value, float) for value in values):
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column

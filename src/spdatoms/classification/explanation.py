@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -83,11 +84,14 @@ class Explanation:
 
 
 def explain_queries(
-    X: FloatArray, kernel: Kernel, alpha: float, labels: Array, n_jobs: int | None = None
+    X: FloatArray, kernel: Kernel, alpha: float, labels: Array, **coding: Any
 ) -> Iterator[Explanation]:
-    """Yield the explanations of checked matrices X by the labelled atoms of a fitted kernel."""
+    """Yield the explanations of checked matrices X by the labelled atoms of a fitted kernel.
+
+    ``coding`` is what `coded_blocks` wants to know besides.
+    """
     if isinstance(kernel, LandmarkKernel):
-        for _, features, codes in coded_feature_blocks(X, kernel, alpha, n_jobs=n_jobs):
+        for _, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
             for i, query in enumerate(features):
                 code = codes[[i]]
                 atoms = kernel.features_[code.indices]
@@ -95,7 +99,7 @@ def explain_queries(
                     code.indices, code.data, atoms @ atoms.T, atoms @ query, query @ query, labels
                 )
         return
-    for block in coded_blocks(X, kernel, alpha, n_jobs=n_jobs):
+    for block in coded_blocks(X, kernel, alpha, **coding):
         norms = np.broadcast_to(kernel.cross_and_norms(X[block.rows])[1], len(block.codes))
         for code, cross, norm in zip(block.codes, block.cross, norms, strict=True):
             used = np.flatnonzero(code)

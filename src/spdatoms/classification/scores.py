@@ -13,8 +13,11 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.exceptions import ZeroCodeWarning
+from spdatoms.kernels.whitening import squared_distances
 
 RULES = ("residual", "sum", "max")
+#: The rule of `class_means`, which needs no codes.
+MEAN = "mean"
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
 
@@ -85,6 +88,19 @@ def class_scores(
         else:
             scores[:, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
     return scores
+
+
+def class_means(gram: FloatArray, atom_classes: Indices, n_classes: int) -> tuple[Floats, Floats]:
+    """Return W (N, n_classes) and b (n_classes,): kᵀW + b tells how near a query is to the mean m_c of each class.
+
+    It is 2⟨φ(X), m_c⟩ − ‖m_c‖² = ‖φ(X)‖² − ‖φ(X) − m_c‖², the greatest is the best, and −inf for a class without
+    atoms. With a kernel of whitened divergences and a small β this is a linear discriminant.
+    """
+    counts = np.bincount(atom_classes, minlength=n_classes)
+    shares = np.zeros((len(atom_classes), n_classes))
+    shares[np.arange(len(atom_classes)), atom_classes] = 1.0 / counts[atom_classes]
+    norms = np.einsum("jc,jc->c", shares, gram @ shares)
+    return 2.0 * shares, np.where(counts > 0, -norms, -np.inf)
 
 
 def scores_of_feature_codes(
@@ -163,13 +179,6 @@ def feature_class_scores(
     scores = np.zeros((codes.shape[0], n_classes))
     scores[query, of_class] = values
     return scores
-
-
-def squared_distances(features: Floats, atoms: Floats) -> Floats:
-    """Return ‖x_i − p_j‖², shape (m, N)."""
-    norms = np.einsum("ij,ij->i", features, features)[:, None]
-    distances = norms + np.einsum("ij,ij->i", atoms, atoms) - 2.0 * row_products(features, atoms.T)
-    return np.asarray(np.maximum(distances, 0.0))
 
 
 def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classes: int) -> Floats:

@@ -1,7 +1,8 @@
 """`SPDSparseClassifier`: the class whose atoms represent a query best.
 
 The training matrices (or fewer atoms made of them) are labelled atoms. A query is coded over all of
-them at once, and each class is judged by the part of the code that falls on its atoms.
+them at once, and each class is judged by the part of the code that falls on its atoms. By default this is
+done with several kernels, whose judgements are averaged.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
+from spdatoms.classification._average import (
+    AVERAGED_METRICS,
+    DEFAULT_CELLS,
+    KernelAverage,
+    average_scores,
+    averaged,
+)
 from spdatoms.classification._landmarks import features_of, landmark_space
+from spdatoms.classification._references import References
 from spdatoms.classification.explanation import Explanation, explain_queries
 from spdatoms.classification.scores import (
     RULES,
@@ -33,20 +42,31 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
+from spdatoms.kernels.whitening import WhitenedKernel
 from spdatoms.lasso.alpha import choose_alpha
+
+#: More training matrices than this are not averaged over several kernels, or not whitened without landmarks.
+MOST_AVERAGED, MOST_WHITENED = 1500, 4000
+#: What scores of one kernel, shares of a squared norm, are multiplied by before their softmax.
+_SHARPNESS = 10.0
 
 
 class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
-    """Sparse-representation classification of SPD matrices (RSR-S, RSR-J).
+    """Classification of SPD matrices by how labelled matrices represent them.
 
-    A query X gets the code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ over the labelled atoms, and
-    the class that does best by `rule`.
+    A query X gets the code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the labelled
+    atoms, and the class that does best by `rule`. ``SPDSparseClassifier("stein")`` is the paper's RSR-S,
+    ``SPDSparseClassifier("jeffrey")`` its RSR-J. ``SPDSparseClassifier()`` averages over sixteen kernels and
+    penalties, and there is nothing to choose.
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        ``"stein"`` gives the paper's RSR-S, ``"jeffrey"`` its RSR-J; also ``"logeuclid"``,
-        ``"riemann"``, ``"euclid"``.
+    metric : str or Divergence, default="auto"
+        The divergence d of the kernel: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"`` or
+        ``"euclid"``. ``"auto"`` averages over kernels of the Stein and the log-Euclidean divergence,
+        with and without whitening, see *Notes*. If another parameter asks for one kernel (`beta`, `alpha`,
+        `rule`, `ridge`, `whitening`, `landmarks`, `n_atoms_per_class`), or if there are more than
+        1500 training matrices, ``"auto"`` is ``"stein"``.
     beta : float or "auto", default="auto"
         The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between
         two atoms, or two landmarks; `SPDSparseClassifierCV` chooses it by cross-validation.
@@ -72,23 +92,42 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         vector of at most L numbers. A number takes that many training matrices, evenly from each
         class. There are too few if the vectors, ``kernel_.features_``, are about as long as L. None
         computes with exp(−β·d) itself.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖². With ``alpha=0`` it makes collaborative representation, which
+        needs no search and is fast.
+    whitening : float, default=None
+        The shrinkage δ, above 0 and up to 1, of within-class whitening: directions in which training
+        matrices of one class differ count less, the more so the smaller δ is. 0.1 to 0.5 are good
+        values. The kernel is then positive definite with every divergence. It takes N³ operations, so
+        more than 4000 training matrices need landmarks. None does not whiten.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    average_ : object or None
+        The kernels and their weights, if several are averaged. There are then no ``kernel_`` and no
+        ``alpha_``.
     atoms_ : ndarray of shape (N, n, n) or None
         The labelled atoms. None if they were read from a Dask array or a long memory map, with
         landmarks: they are then kept as vectors only, ``kernel_.features_``.
     atom_labels_ : ndarray of shape (N,)
         Their labels.
     kernel_ : Kernel
-        The kernel over the atoms: a `DivergenceKernel`, or one in the span of landmarks, with
-        ``features_`` of shape (N, r).
+        The kernel over the atoms: a `DivergenceKernel`, or one of whitened divergences, or one in the
+        span of landmarks, with ``features_`` of shape (N, r).
     alpha_ : float
         The α in use.
     n_features_in_ : int
         The size n of the matrices.
+
+    Notes
+    -----
+    The average has codes with α = 0, a ridge and the rule ``"sum"`` for both divergences, β of 1, 3 and 10
+    times the automatic one, whitened with δ = 0.1 and not whitened; and distances to class means in four whitened
+    kernels. Matrices are re-centred at their mean first. Five folds of the training matrices
+    are left out in turn to learn how sharp each of the sixteen scores is, and how sharp their sum is, so that
+    `predict_proba` is calibrated.
 
     Examples
     --------
@@ -104,7 +143,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     """
 
     _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
+        metric=allow.AUTO | SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
         correction=CORRECTION,
@@ -113,11 +152,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
         landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
+        ridge=allow.real(0),
+        whitening=allow.NONE | allow.real(most=1, above=0),
     )
 
     def __init__(
         self,
-        metric: str | Divergence = "stein",
+        metric: str | Divergence = "auto",
         beta: float | str = "auto",
         alpha: float | str = "auto",
         correction: str = "clip",
@@ -127,6 +168,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         n_jobs: int | None = None,
         *,
         landmarks: int | ArrayLike | None = None,
+        ridge: float = 0.0,
+        whitening: float | None = None,
     ) -> None:
         self.metric = metric
         self.beta = beta
@@ -137,6 +180,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.landmarks = landmarks
+        self.ridge = ridge
+        self.whitening = whitening
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
         """Make labelled atoms of labelled matrices.
@@ -160,20 +205,57 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         self.atoms_: FloatArray | None
+        self.average_: KernelAverage | None = None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
-        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        if self._averages(len(X)):
+            self._references = References.of(X, AVERAGED_METRICS)
+            self.average_ = averaged(self._references, labels, DEFAULT_CELLS, self.n_jobs)
+            return self
+        self.kernel_ = self._labelled_kernel(X, labels)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
 
+    def _averages(self, count: int) -> bool:
+        """Return whether several kernels are averaged, since nothing asks for a single one."""
+        return (
+            isinstance(self.metric, str)
+            and self.metric == "auto"
+            and count <= MOST_AVERAGED
+            and self.n_atoms_per_class is None
+            and self.whitening is None
+            and (self.beta, self.alpha, self.rule, self.ridge) == ("auto", "auto", RULES[0], 0.0)
+        )
+
+    def _one_metric(self) -> str | Divergence:
+        """Return the divergence of a single kernel."""
+        return "stein" if isinstance(self.metric, str) and self.metric == "auto" else self.metric
+
+    def _labelled_kernel(self, X: FloatArray, labels: Indices) -> Kernel:
+        """Return the kernel over the atoms, whitened by the labelled matrices X if that is asked for."""
+        assert self.atoms_ is not None
+        whitening = self._whitening()
+        if whitening is None:
+            return self._kernel().fit_checked(self.atoms_)
+        if len(self.atoms_) > MOST_WHITENED:
+            raise ValueError(
+                f"Whitening over {len(self.atoms_)} matrices takes too long, its operations grow with the "
+                f"third power: from {MOST_WHITENED} on give landmarks, such as landmarks=500, too."
+            )
+        kernel = WhitenedKernel(self._one_metric(), self.beta, whitening, self.n_jobs)
+        return kernel.fit_labelled(self.atoms_, X, labels)
+
     def _fit_landmarks(self, X: ArrayLike, y: ArrayLike, landmarks: Any) -> SPDSparseClassifier:
         """Make labelled vectors of labelled matrices."""
-        divergence = symmetric_divergence(self.metric)
+        divergence = symmetric_divergence(self._one_metric())
+        self.average_ = None
         streamed = self.n_atoms_per_class is None
         matrices: Any = check_streamable(X, self.n_jobs) if streamed else check_spd(X)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
-        space = landmark_space(matrices, labels, landmarks, divergence, self.beta)
+        space = landmark_space(
+            matrices, labels, landmarks, divergence, self.beta, self._whitening()
+        )
         self.alpha_ = choose_alpha(self.alpha, space.indefinite)
         atoms, self._atom_classes = self._labelled_atoms(
             matrices, labels, beta=space.beta, alpha=self.alpha_, landmarks=space.landmarks
@@ -187,8 +269,14 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     def _landmarks(self) -> Any:
         return self.landmarks
 
+    def _whitening(self) -> float | None:
+        return self.whitening
+
+    def _ridge(self) -> float:
+        return float(self.ridge)
+
     def _kernel(self) -> Kernel:
-        return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+        return DivergenceKernel(self._one_metric(), self.beta, self.correction, self.n_jobs)
 
     def _distance_scale(self) -> float:
         """Return what divergences are multiplied by before their softmax: that of the kernel."""
@@ -198,7 +286,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _divergence(self) -> Divergence:
         """Return what finds the nearest atom where a code is zero."""
-        return get_divergence(self.metric)
+        return get_divergence(self._one_metric())
 
     def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
         """Return the atoms and their classes; ``learning`` is what to learn them with."""
@@ -210,7 +298,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             X,
             labels,
             self.n_atoms_per_class,
-            metric=self.metric,
+            metric=self._one_metric(),
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             **({"beta": self.beta, "alpha": self.alpha} | learning),
@@ -230,7 +318,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m, n_classes), or (m,) for two classes
             The scores of the classes; of two classes the second score minus the first.
         """
-        scores, _ = self._scores(self.check_queries(X))
+        scores = self._scores(self.check_queries(X))
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @per_matrix
@@ -247,16 +335,17 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        scores, _ = self._scores(self.check_queries(X))
+        scores = self._scores(self.check_queries(X))
         labels: Array = self.classes_[scores.argmax(axis=1)]
         return labels
 
     @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return each class's share of the positive scores.
+        """Return the probabilities of the classes, softmax(t·scores).
 
-        With the residual rule it is the share of the explained squared norm. The numbers rank
-        classes as `predict` does and sum to 1; they are not calibrated.
+        They rank as `decision_function` does. If several kernels are averaged, the scores are logits, t is 1 and
+        the probabilities are calibrated on left-out training matrices. With one kernel t is 10, and they
+        are not calibrated: `SPDSparseClassifierCV` or scikit-learn's ``CalibratedClassifierCV`` do that.
 
         Parameters
         ----------
@@ -266,16 +355,11 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         Returns
         -------
         ndarray of shape (m, n_classes)
-            The shares, one row per matrix.
+            The probabilities, one row per matrix.
         """
-        scores, fallback = self._scores(self.check_queries(X))
-        shares = np.maximum(scores, 0.0)
-        total = shares.sum(axis=1, keepdims=True)
-        # Where nothing is explained, distances to the nearest atoms are all there is to go by.
-        by_distance = fallback | (total[:, 0] <= 0)
-        probabilities = shares / np.where(total > 0, total, 1.0)
-        probabilities[by_distance] = softmax(scores[by_distance] * self._distance_scale())
-        return probabilities
+        scores = self._scores(self.check_queries(X))
+        sharpness = _SHARPNESS if getattr(self, "average_", None) is None else 1.0
+        return np.asarray(softmax(sharpness * scores))
 
     def explain(self, X: ArrayLike) -> list[Explanation]:
         """Return which atoms explain each matrix, with their shares.
@@ -292,28 +376,39 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             ``n_atoms_per_class`` is set: their indices, labels, weights and shares.
         """
         X = self.check_queries(X)
-        return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, self.n_jobs)]
+        if getattr(self, "average_", None) is not None:
+            # The codes that are averaged are not sparse: those of the paper's classifier are.
+            plain = SPDSparseClassifier("stein", n_jobs=self.n_jobs)
+            return plain.fit(self.atoms_, self.atom_labels_).explain(X)
+        coding: dict[str, Any] = {"ridge": self._ridge(), "n_jobs": self.n_jobs}
+        return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, **coding)]
 
-    def _scores(self, X: FloatArray) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the scores of the classes, and which queries have an all-zero code."""
+    def _scores(self, X: FloatArray) -> Floats:
+        """Return the scores of the classes."""
+        average = getattr(self, "average_", None)  # models of earlier versions have none
+        if average is not None:
+            return average_scores(average, self._references, X, self.n_jobs)
         scores = np.empty((len(X), len(self.classes_)))
         zero = np.empty(len(X), dtype=bool)
         for rows, found, none in self._scored_blocks(X):
             scores[rows], zero[rows] = found, none
         if zero.any():
             warn_of_zero_codes(int(zero.sum()), len(X))
-        return scores, zero
+            # Distances to atoms take the place of scores there: their softmax is that of β·d.
+            scores[zero] *= self._distance_scale() / _SHARPNESS
+        return scores
 
     def _scored_blocks(self, X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
         """Yield rows, scores, and which of their codes are all zero."""
         classes = self._atom_classes, len(self.classes_), self.rule
-        kernel, alpha, n_jobs = self.kernel_, self.alpha_, self.n_jobs
+        kernel, alpha = self.kernel_, self.alpha_
+        coding: dict[str, Any] = {"ridge": self._ridge(), "n_jobs": self.n_jobs}
         if isinstance(kernel, LandmarkKernel):
-            for rows, features, codes in coded_feature_blocks(X, kernel, alpha, n_jobs=n_jobs):
+            for rows, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
                 atoms = kernel.features_
                 yield rows, *scores_of_feature_codes(codes, features, atoms, *classes)
             return
-        for block in coded_blocks(X, kernel, alpha, n_jobs=n_jobs):
+        for block in coded_blocks(X, kernel, alpha, **coding):
             to_atoms = partial(self._divergences_to_atoms, X[block.rows])
             yield (
                 block.rows,

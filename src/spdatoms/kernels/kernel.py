@@ -57,15 +57,18 @@ class ExponentialKernel(Kernel):
         self.n_features_in_ = D.shape[-1]
         return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
 
-    def cross_checked(self, X: FloatArray) -> FloatArray:
-        """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
+    def _divergences_to(self, X: FloatArray) -> FloatArray:
+        """Return d(X_i, D_j)."""
         divergence = get_divergence(self.metric)
         atoms = self._atoms
         if self._dictionary.dtype != np.float64:  # as saved before kernels were in double precision
             atoms = divergence.prepare(self._dictionary.astype(np.float64))
         prepared = divergence.prepare(X.astype(np.float64, copy=False))
-        divergences = divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs)
-        return kernel_in_place(np.asarray(divergences, np.float64), self.beta_)
+        return np.asarray(divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs), np.float64)
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
+        return kernel_in_place(self._divergences_to(X), self.beta_)
 
 
 class DivergenceKernel(ExponentialKernel):

@@ -30,6 +30,7 @@ from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.whitening import Whitening
 
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
 #: Landmarks are drawn from this many matrices per landmark at most, evenly taken.
@@ -63,6 +64,8 @@ class LandmarkSpace:
     discarded : ndarray of shape (L − r,)
         The other eigenvalues, the greatest first: those that are negative show how far the kernel is
         from being positive definite.
+    whitening : Whitening or None
+        What makes d the divergence d_w of the kernel, with the landmarks as its references.
     """
 
     divergence: Divergence
@@ -71,6 +74,7 @@ class LandmarkSpace:
     roots: Floats
     eigenvalues: Floats
     discarded: Floats
+    whitening: Whitening | None = None
     prepared: PreparedSet = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -78,16 +82,25 @@ class LandmarkSpace:
 
     @classmethod
     def of(
-        cls, divergence: Divergence, landmarks: Floats, beta: float | str, tol: float
+        cls,
+        divergence: Divergence,
+        landmarks: Floats,
+        beta: float | str,
+        tol: float,
+        whitening: Whitening | None = None,
     ) -> LandmarkSpace:
         """Keep the directions whose eigenvalues exceed ``tol`` times the greatest."""
-        divergences = divergence.pairwise(divergence.prepare(landmarks))
+        if whitening is None:
+            divergences = divergence.pairwise(divergence.prepare(landmarks))
+        else:
+            divergences = whitening.among_references()
         beta = choose_beta(beta, divergences)
         eigenvalues, U = np.linalg.eigh(kernel_values(divergences, beta))
         eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
         kept = eigenvalues > tol * eigenvalues[0]
         roots = np.ascontiguousarray(U[:, kept] / np.sqrt(eigenvalues[kept]))
-        return cls(divergence, beta, landmarks, roots, eigenvalues[kept], eigenvalues[~kept])
+        spectrum = eigenvalues[kept], eigenvalues[~kept]
+        return cls(divergence, beta, landmarks, roots, *spectrum, whitening)
 
     def condensed(self) -> LandmarkSpace:
         """Return nearly the same map with fewer landmarks: 3/2 times as many as there are directions.
@@ -126,6 +139,8 @@ class LandmarkSpace:
         """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""
         prepared = self.divergence.prepare(np.asarray(X, np.float64))
         divergences = self.divergence.pairwise(prepared, self.prepared, n_jobs=n_jobs)
+        if self.whitening is not None:
+            divergences = self.whitening.to_references(divergences)
         return kernel_values(divergences, self.beta)
 
     def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:

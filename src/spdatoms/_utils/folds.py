@@ -1,0 +1,52 @@
+"""Folds of labelled samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spdatoms._utils.typing import Indices
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training samples and left-out ones.
+
+    Attributes
+    ----------
+    train, test : ndarray of int
+        Their indices.
+    exclude : ndarray of int or None
+        Where left-out samples are training samples, too: for each the position of itself among those.
+    """
+
+    train: Indices
+    test: Indices
+    exclude: Indices | None = None
+
+
+def class_folds(labels: Indices, most: int = 5) -> list[Fold]:
+    """Return folds that leave out the members of every class in turn, the same every time.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (m,)
+        The index of the class of every sample.
+    most : int, default=5
+        The greatest number of folds. There are fewer, but two, if no class has as many members.
+
+    Returns
+    -------
+    list of Fold
+        Without those that have nothing on one side.
+    """
+    counts = np.bincount(labels)
+    n_folds = max(2, min(most, int(counts.max(initial=0))))
+    order = np.argsort(labels, kind="stable")
+    within = np.concatenate([np.arange(count) for count in counts])
+    fold = np.empty(len(labels), np.intp)
+    # Classes begin with different folds, so that all folds are about equally large.
+    fold[order] = (within + np.repeat(np.arange(len(counts)), counts)) % n_folds
+    folds = [Fold(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+    return [one for one in folds if len(one.train) and len(one.test)]

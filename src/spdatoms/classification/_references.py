@@ -1,0 +1,73 @@
+"""Training matrices that queries are compared with, by one divergence or by several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences import Divergence, PreparedSet
+from spdatoms.divergences.means import mean
+from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.geometry.geodesics import whiten
+
+
+@dataclass(frozen=True)
+class References:
+    """Training matrices C_i, re-centred to L⁻¹ C_i L⁻ᵀ with the factor L of their mean LLᵀ.
+
+    Re-centring changes nothing for a divergence that is invariant under congruence. Logarithms and
+    differences of matrices it makes comparable between recordings, and as good as tangent vectors at the mean.
+
+    Attributes
+    ----------
+    metrics : tuple of str or Divergence
+        The divergences.
+    matrices : ndarray of shape (N, n, n)
+        The training matrices, re-centred, in double precision.
+    factor : ndarray of shape (n, n)
+        L.
+    """
+
+    metrics: tuple[str | Divergence, ...]
+    matrices: Floats
+    factor: Floats
+    _prepared: tuple[tuple[Divergence, PreparedSet], ...] = field(
+        init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        divergences = [symmetric_divergence(metric) for metric in self.metrics]
+        prepared = tuple((d, d.prepare(self.matrices)) for d in divergences)
+        object.__setattr__(self, "_prepared", prepared)
+
+    @property
+    def dimension(self) -> int:
+        """The n(n+1)/2 dimensions of the matrices."""
+        n = self.matrices.shape[-1]
+        return n * (n + 1) // 2
+
+    @classmethod
+    def of(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
+        """Re-centre matrices at the mean of Jeffrey's divergence, which has a closed form."""
+        X = X.astype(np.float64, copy=False)
+        factor = np.linalg.cholesky(mean(X, metric="jeffrey"))
+        return cls(metrics, recentred(X, factor), factor)
+
+    def among(self, n_jobs: int | None = None) -> tuple[Floats, ...]:
+        """Return each divergence between the training matrices, shape (N, N)."""
+        return tuple(np.asarray(d.pairwise(own, n_jobs=n_jobs)) for d, own in self._prepared)
+
+    def divergences(self, X: FloatArray, n_jobs: int | None = None) -> tuple[Floats, ...]:
+        """Return each divergence of matrices X to the training matrices, shape (m, N)."""
+        X = recentred(X.astype(np.float64, copy=False), self.factor)
+        return tuple(
+            np.asarray(d.pairwise(d.prepare(X), own, n_jobs=n_jobs)) for d, own in self._prepared
+        )
+
+
+def recentred(X: Floats, factor: Floats) -> Floats:
+    """Return L⁻¹ X_i L⁻ᵀ."""
+    moved = whiten(factor, X)
+    return np.asarray(0.5 * (moved + moved.swapaxes(-1, -2)))

@@ -1,0 +1,55 @@
+"""p = softmax(t·s): probabilities from class scores, with the temperature 1/t that left-out matrices ask for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spdatoms._utils.typing import Floats, Indices
+
+#: Where left-out matrices are all classified rightly, any t is too small: it stays below this.
+_LEAST, _GREATEST = 1e-2, 1e2
+_STEPS, _TOLERANCE = 50, 1e-6
+
+
+def log_losses(scores: Floats, labels: Indices) -> Floats:
+    """Return −log p of the true class, shape (…, m), for p = softmax of scores (…, m, n_classes)."""
+    shifted = scores - scores.max(axis=-1, keepdims=True)
+    true = np.take_along_axis(
+        shifted, labels[:, None] * np.ones_like(shifted[..., :1], np.intp), -1
+    )
+    return np.asarray(np.log(np.exp(shifted).sum(axis=-1)) - true[..., 0])
+
+
+def sharpness(scores: Floats, labels: Indices) -> Floats:
+    """Return the t that minimises the mean `log_losses` of t·s, shape (…), for scores (…, m, n_classes).
+
+    The loss is convex in t, so Newton's steps find it. Scores of −inf stand for classes that were not there.
+    """
+    shape = scores.shape[:-2]
+    found = [_sharpness(one, labels) for one in scores.reshape(-1, *scores.shape[-2:])]
+    return np.array(found).reshape(shape)
+
+
+def _sharpness(scores: Floats, labels: Indices) -> float:
+    """Return t for scores (m, n_classes)."""
+    t = 1.0
+    if not len(labels):
+        return t
+    absent = ~np.isfinite(scores)
+    s = np.where(absent, 0.0, scores)
+    true = s[np.arange(len(labels)), labels]
+    top = scores.max(axis=1, keepdims=True)
+    for _ in range(_STEPS):
+        p = np.exp(t * (scores - top))
+        p /= p.sum(axis=1, keepdims=True)
+        weighted = p * s
+        expected = weighted.sum(axis=1)
+        slope = (expected - true).mean()
+        curvature = np.einsum("ij,ij->", weighted, s) / len(s) - (expected**2).mean()
+        # Far from the minimum the loss is nearly linear in t: no step of more than a factor of three.
+        step = slope / curvature if curvature > 0 else np.sign(slope) * t
+        moved = float(np.clip(t - step, max(t / 3.0, _LEAST), min(t * 3.0, _GREATEST)))
+        if abs(moved - t) <= _TOLERANCE * t:
+            return moved
+        t = moved
+    return t

@@ -1,0 +1,243 @@
+"""d_w(X, Y) = ‖S_w^-½ (z_X − z_Y)‖²: a divergence whitened by how matrices vary within their classes.
+
+Nothing is needed but the divergences d to some reference matrices. Classical scaling gives every matrix
+coordinates z with ‖z_X − z_Y‖² ≈ d(X, Y). The residuals R of training matrices from the means of their
+classes have the covariance RᵀR/f, shrunk to S_w = (1 − δ) RᵀR/f + δν I. Directions that vary within classes, and so
+say nothing about them, then count less. Where d is not a squared distance, d_w still is one,
+so exp(−β·d_w) is positive definite for every β.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from spdatoms._utils.folds import class_folds
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences import Divergence
+from spdatoms.kernels.kernel import ExponentialKernel, kernel_values
+
+#: Directions of less than this share of the greatest eigenvalue are rounding.
+_NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class ClassicalScaling:
+    """Coordinates z of matrices, from their divergences to reference matrices.
+
+    With H = I − 11ᵀ/L, the references have −½ H d H = U Λ Uᵀ and the coordinates U₊ Λ₊^½.
+
+    Attributes
+    ----------
+    divergences : ndarray of shape (L, L)
+        d between the references.
+    coordinates : ndarray of shape (L, q)
+        Those of the references.
+    """
+
+    divergences: Floats
+    coordinates: Floats = field(init=False, repr=False, compare=False)
+    _axes: Floats = field(init=False, repr=False, compare=False)
+    _means: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        d = np.asarray(self.divergences, np.float64)
+        means = d.mean(axis=0)
+        eigenvalues, U = np.linalg.eigh(-0.5 * (d - means - means[:, None] + means.mean()))
+        kept = eigenvalues > _NEGLIGIBLE * max(eigenvalues[-1], 0.0)
+        roots = np.sqrt(eigenvalues[kept])
+        object.__setattr__(self, "coordinates", U[:, kept] * roots)
+        object.__setattr__(self, "_axes", U[:, kept] / roots)
+        object.__setattr__(self, "_means", means)
+
+    def place(self, divergences: Floats) -> tuple[Floats, Floats]:
+        """Return coordinates (m, q) from divergences (m, L), and what lies outside the span, squared."""
+        d = np.asarray(divergences, np.float64)
+        rows, grand = d.mean(axis=1), self._means.mean()
+        Z = (-0.5 * (d - rows[:, None] - self._means + grand)) @ self._axes
+        outside = rows - 0.5 * grand - np.einsum("ij,ij->i", Z, Z)
+        return Z, np.maximum(outside, 0.0)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """RᵀR of the residuals from class means, and its degrees of freedom f = m − number of classes."""
+
+    squares: Floats
+    freedom: int
+
+    @classmethod
+    def within(cls, Z: Floats, labels: Indices) -> Scatter:
+        """Return the scatter of coordinates Z (m, q) within the classes of their labels."""
+        counts = np.bincount(labels)
+        members = np.zeros((len(counts), len(labels)))
+        members[labels, np.arange(len(labels))] = 1.0
+        means = (members @ Z) / np.maximum(counts, 1)[:, None]
+        R = Z - means[labels]
+        return cls(R.T @ R, len(labels) - int(np.count_nonzero(counts)))
+
+    @cached_property
+    def spectrum(self) -> tuple[Floats, Floats]:
+        """Its eigenvalues beyond rounding, and their eigenvectors in columns."""
+        eigenvalues, V = np.linalg.eigh(self.squares)
+        kept = eigenvalues > _NEGLIGIBLE * eigenvalues.max(initial=0.0)
+        return eigenvalues[kept], V[:, kept]
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """z → (δν)^½ S_w^-½ z: directions with much scatter within classes shrink, the others stay.
+
+    Attributes
+    ----------
+    scaling : ClassicalScaling
+        What gives matrices their coordinates.
+    scatter : Scatter
+        That of the training matrices.
+    dimension : int
+        The p over which ν = tr(RᵀR)/(f·p) is the mean variance: n(n+1)/2 for n×n matrices.
+    shrinkage : float
+        δ, above 0. With 1 nothing is whitened.
+    references : ndarray of shape (L, q)
+        The whitened coordinates of the references.
+    """
+
+    scaling: ClassicalScaling
+    scatter: Scatter
+    dimension: int
+    shrinkage: float
+    references: Floats = field(init=False, repr=False, compare=False)
+    _directions: Floats = field(init=False, repr=False, compare=False)
+    _loss: Floats = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        variances, V = self.scatter.spectrum
+        if self.scatter.freedom < 1 or self.shrinkage >= 1.0 or not len(variances):
+            # Classes with one member each say nothing about how matrices vary within them.
+            variances, V = np.zeros(0), np.zeros((len(self.scatter.squares), 0))
+        floor = self.shrinkage * variances.sum() / self.dimension
+        spread = (1.0 - self.shrinkage) * variances
+        object.__setattr__(self, "_directions", V)
+        object.__setattr__(self, "_loss", 1.0 - np.sqrt(floor / (floor + spread)))
+        object.__setattr__(self, "references", self.whitened(self.scaling.coordinates))
+
+    @classmethod
+    def of_references(
+        cls, divergences: Floats, labels: Indices, dimension: int, shrinkage: float
+    ) -> Whitening:
+        """Return the whitening by references that are the training matrices, with labels, themselves."""
+        scaling = ClassicalScaling(divergences)
+        scatter = Scatter.within(scaling.coordinates, labels)
+        return cls(scaling, scatter, dimension, shrinkage)
+
+    def whitened(self, Z: Floats) -> Floats:
+        """Return the whitened coordinates of matrices with coordinates Z."""
+        if not len(self._loss):
+            return Z
+        return np.asarray(Z - ((Z @ self._directions) * self._loss) @ self._directions.T)
+
+    def among_references(self) -> Floats:
+        """Return d_w between the references, shape (L, L)."""
+        distances = squared_distances(self.references, self.references)
+        np.fill_diagonal(distances, 0.0)
+        return distances
+
+    def to_references(self, divergences: Floats) -> Floats:
+        """Return d_w (m, L) of matrices with divergences d (m, L) to the references."""
+        Z, outside = self.scaling.place(divergences)
+        return squared_distances(self.whitened(Z), self.references) + outside[:, None]
+
+
+def squared_distances(X: Floats, Y: Floats) -> Floats:
+    """Return ‖x_i − y_j‖², shape (m, N)."""
+    norms = np.einsum("ij,ij->i", X, X)[:, None]
+    distances = norms + np.einsum("ij,ij->i", Y, Y) - 2.0 * X @ Y.T
+    return np.asarray(np.maximum(distances, 0.0))
+
+
+def cross_fitted_median(values: Iterable[Floats]) -> float:
+    """Return the median of d_w between left-out matrices and references of the same folds.
+
+    Among the training matrices themselves d_w is too small: their own residuals were whitened.
+    """
+    pooled = np.concatenate([found.ravel() for found in values])
+    positive = pooled[pooled > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+class WhitenedKernel(ExponentialKernel):
+    """k(X, Y) = exp(−β·d_w(X, Y)) over labelled atoms, see the top of this module.
+
+    Parameters
+    ----------
+    metric : str or Divergence, default="stein"
+        The divergence d that is whitened.
+    beta : float or "auto", default="auto"
+        ``"auto"`` is the reciprocal of the median d_w between left-out matrices and atoms.
+    shrinkage : float, default=0.5
+        The δ of the whitening.
+    n_jobs : int, default=None
+        The number of threads.
+
+    Attributes
+    ----------
+    beta_ : float
+        The β in use.
+    gram_ : ndarray of shape (N, N)
+        k(D_i, D_j), positive definite.
+    corrected_ : bool
+        False: nothing had to be corrected.
+    n_features_in_ : int
+        The size n of the matrices.
+    """
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        beta: float | str = "auto",
+        shrinkage: float = 0.5,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.beta = beta
+        self.shrinkage = shrinkage
+        self.n_jobs = n_jobs
+
+    def fit_checked(self, D: FloatArray) -> Self:
+        """Fit the kernel to atoms of one class, within which everything varies."""
+        return self.fit_labelled(D, D, np.zeros(len(D), np.intp))
+
+    def fit_labelled(self, D: FloatArray, X: FloatArray, labels: Indices) -> Self:
+        """Fit the kernel to atoms D, whitened by how matrices X vary within the classes of their labels.
+
+        The matrices X may be the atoms themselves.
+        """
+        d = np.asarray(self._divergences_within(D), np.float64)
+        dimension = D.shape[-1] * (D.shape[-1] + 1) // 2
+        if X is D:
+            self._whitening = Whitening.of_references(d, labels, dimension, self.shrinkage)
+            folds = class_folds(labels) if isinstance(self.beta, str) else []
+            left_out = [
+                Whitening.of_references(
+                    d[np.ix_(fold.train, fold.train)], labels[fold.train], dimension, self.shrinkage
+                ).to_references(d[np.ix_(fold.test, fold.train)])
+                for fold in folds
+            ]
+        else:
+            scaling, to_atoms = ClassicalScaling(d), self._divergences_to(X)
+            scatter = Scatter.within(scaling.place(to_atoms)[0], labels)
+            self._whitening = Whitening(scaling, scatter, dimension, self.shrinkage)
+            left_out = [self._whitening.to_references(to_atoms)]
+        automatic = isinstance(self.beta, str)
+        self.beta_ = 1.0 / cross_fitted_median(left_out) if automatic else float(self.beta)
+        self.gram_ = kernel_values(self._whitening.among_references(), self.beta_)
+        self.corrected_ = False
+        return self
+
+    def cross_checked(self, X: FloatArray) -> FloatArray:
+        """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
+        return kernel_values(self._whitening.to_references(self._divergences_to(X)), self.beta_)

@@ -11,7 +11,7 @@ from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV, SPDSparseCoder
 
 def test_atoms_weights_and_labels_are_those_of_the_code(labelled) -> None:
     X, y = labelled
-    model = SPDSparseClassifier().fit(X[::2], y[::2])
+    model = SPDSparseClassifier("stein").fit(X[::2], y[::2])
     codes = SPDSparseCoder(X[::2], alpha=model.alpha_).fit(X).transform(X[1::2])
     for code, found in zip(codes, model.explain(X[1::2]), strict=True):
         assert sorted(found.atoms) == np.flatnonzero(code).tolist()
@@ -59,10 +59,16 @@ def test_landmarks_explain_as_all_matrices_do(labelled) -> None:
 
 def test_cross_validated_classifiers_explain_too(labelled) -> None:
     X, y = labelled
-    model = SPDSparseClassifierCV(betas=[1.0], alphas=[0.1]).fit(X, y)
-    assert [str(found) for found in model.explain(X[:3])] == [
-        str(found) for found in model.classifier_.explain(X[:3])
-    ]
+    plain = SPDSparseClassifier("jeffrey").fit(X, y)
+    chosen = SPDSparseClassifierCV("jeffrey", betas=[1.0], alphas=[0.1]).fit(X, y)
+    assert [*map(str, chosen.explain(X[:3]))] == [*map(str, plain.explain(X[:3]))]
+
+
+def test_averaged_classifiers_explain_by_the_sparse_code_over_the_stein_kernel(labelled) -> None:
+    X, y = labelled
+    averaged = SPDSparseClassifier().fit(X, y)
+    plain = SPDSparseClassifier("stein").fit(X, y)
+    assert [*map(str, averaged.explain(X[:3]))] == [*map(str, plain.explain(X[:3]))]
 
 
 def test_words_of_an_explanation(labelled) -> None:

@@ -28,7 +28,8 @@ def by_working_sets(monkeypatch):
 def features(model, X):
     """φ of matrices by the public transformer with the same landmarks."""
     space = model.kernel_.space
-    nystroem = SPDNystroem(model.metric, model.kernel_.beta_, landmarks=space.landmarks)
+    metric = "stein" if model.metric == "auto" else model.metric
+    nystroem = SPDNystroem(metric, model.kernel_.beta_, landmarks=space.landmarks)
     return nystroem.fit(X).transform(X)
 
 

@@ -14,7 +14,7 @@ from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseCode
 @pytest.mark.parametrize("rule", ["residual", "sum", "max"])
 def test_class_scores_follow_their_formulas(labelled, rule) -> None:
     X, y = labelled
-    model = SPDSparseClassifier(rule=rule).fit(X[::2], y[::2])
+    model = SPDSparseClassifier("stein", rule=rule).fit(X[::2], y[::2])
     codes = SPDSparseCoder(X[::2], alpha=model.alpha_).fit(X).transform(X)
     K, k = model.kernel_.gram_, model.kernel_.cross(X)
     expected = np.empty((len(X), 3))

@@ -12,8 +12,8 @@ import numpy as np
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification._cells import Cell, CodedScores, labelled_atoms
 from spdatoms.classification.calibration import log_losses
+from spdatoms.classification.cells import Cell, CodedScores, labelled_atoms
 from spdatoms.kernels.kernel import kernel_values
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
 
-#: Where left-out matrices are all classified rightly, any t is too small: it stays below this.
+#: t stays within these, where it has no minimum.
 _LEAST, _GREATEST = 1e-2, 1e2
 _STEPS, _TOLERANCE = 50, 1e-6
 
@@ -21,9 +21,11 @@ def log_losses(scores: Floats, labels: Indices) -> Floats:
 
 
 def sharpness(scores: Floats, labels: Indices) -> Floats:
-    """Return the t that minimises the mean `log_losses` of t·s, shape (…), for scores (…, m, n_classes).
+    """Return the t that minimises the mean loss of softmax(t·s), shape (…), for scores (…, m, n_classes).
 
-    The loss is convex in t, so Newton's steps find it. Scores of −inf stand for classes that were not there.
+    The loss is −Σ_c q_c log p_c with q = 1 − 1/(m + 2) for the true class, and the rest spread over the others,
+    as Platt (1999) does: m matrices that are all classified rightly do not prove that no error is possible.
+    It is convex in t, so Newton's steps find its minimum. Scores of −inf stand for classes that were not there.
     """
     shape = scores.shape[:-2]
     found = [_sharpness(one, labels) for one in scores.reshape(-1, *scores.shape[-2:])]
@@ -38,13 +40,16 @@ def _sharpness(scores: Floats, labels: Indices) -> float:
     absent = ~np.isfinite(scores)
     s = np.where(absent, 0.0, scores)
     true = s[np.arange(len(labels)), labels]
+    others = (s.sum(axis=1) - true) / np.maximum((~absent).sum(axis=1) - 1, 1)
+    doubt = 1.0 / (len(labels) + 2.0)
+    wanted = (1.0 - doubt) * true + doubt * others
     top = scores.max(axis=1, keepdims=True)
     for _ in range(_STEPS):
         p = np.exp(t * (scores - top))
         p /= p.sum(axis=1, keepdims=True)
         weighted = p * s
         expected = weighted.sum(axis=1)
-        slope = (expected - true).mean()
+        slope = (expected - wanted).mean()
         curvature = np.einsum("ij,ij->", weighted, s) / len(s) - (expected**2).mean()
         # Far from the minimum the loss is nearly linear in t: no step of more than a factor of three.
         step = slope / curvature if curvature > 0 else np.sign(slope) * t

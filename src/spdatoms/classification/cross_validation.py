@@ -21,20 +21,20 @@ from spdatoms._utils.folds import Fold, class_folds
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
-from spdatoms.classification._average import (
+from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
+from spdatoms.classification.average import (
     AVERAGED_METRICS,
     average,
     average_scores,
 )
-from spdatoms.classification._cells import Cell, in_order, ridge_of
-from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
-from spdatoms.classification._references import References
 from spdatoms.classification.calibration import sharpness
+from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.explanation import Explanation
+from spdatoms.classification.references import References
 from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.kernels.correction import CORRECTION
 
 #: The grid of codes: multiples of the automatic β, and shrinkages (1 does not whiten).
@@ -85,8 +85,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     ridges : array-like of float, default=None
         The penalties ρ of ‖y‖² to try. None stands for 0.3·(1 − e^(−β·median)), or for 0 if ``alphas`` are given.
     whitening : array-like of float, default=None
-        The shrinkages δ of within-class whitening to try, above 0; 1 does not whiten. None stands for 0.1, 0.3 and 1 for
-        codes and 0.03, 0.1 and 0.3 for class means, and for 1 with given ``betas`` or ``"loo"``.
+        The shrinkages δ of within-class whitening to try, above 0; 1 does not whiten. None stands for
+        0.1, 0.3 and 1 for codes and 0.03, 0.1 and 0.3 for class means, and for 1 with given ``betas``
+        or ``"loo"``.
     verbose : int, default=0
         Show a progress bar if positive (needs tqdm).
 
@@ -130,7 +131,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     """
 
     _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC | allow.several(SYMMETRIC_METRIC, "divergences"),
+        metric=SYMMETRIC_METRICS,
         betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),
         alphas=allow.NONE | allow.real(0) | allow.reals(0),
         cv=allow.choice("loo") | allow.integer(2) | _SPLITTER,
@@ -242,13 +243,11 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         """Return the pairs (α, ρ)."""
         if rule == MEAN:
             return [(0.0, 0.0)]
-        given = self.alphas is not None
-        alphas = np.ravel(self.alphas) if given else [0.0]  # type: ignore[arg-type]
+        alphas = [0.0] if self.alphas is None else np.ravel(self.alphas).tolist()
+        ridges = [ridge_of(factor) if self.alphas is None else 0.0]
         if self.ridges is not None:
-            ridges = np.ravel(self.ridges)
-        else:
-            ridges = [0.0 if given else ridge_of(factor)]
-        return [(float(alpha), float(ridge)) for alpha, ridge in product(alphas, ridges)]
+            ridges = np.ravel(self.ridges).tolist()
+        return list(product(alphas, ridges))
 
     def _folds(self, labels: Indices, groups: ArrayLike | None) -> Iterator[Fold]:
         everything = np.arange(len(labels))
@@ -316,7 +315,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        labels: Array = self.classes_[self._logits(X).argmax(axis=1)]
+        best = self._logits(X).argmax(axis=1)
+        labels: Array = self.classes_[best]
         return labels
 
     @per_matrix
@@ -366,11 +366,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             For each matrix the training matrices of its code, with their shares.
         """
         X = self.check_queries(X)
+        if hasattr(self, "classifier_"):
+            return list(self.classifier_.explain(X))
         plain = SPDSparseClassifier(self.best_params_["metric"], n_jobs=self.n_jobs)
         return plain.fit(self.atoms_, self.atom_labels_).explain(X)
 
     def _logits(self, X: ArrayLike) -> Floats:
         X = self.check_queries(X)
+        if hasattr(self, "classifier_"):  # a model of an earlier version
+            scores = self.classifier_.decision_function(X)
+            return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1) / 2.0
         return average_scores(self.average_, self._references, X, self.n_jobs)
 
 

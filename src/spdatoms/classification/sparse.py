@@ -19,16 +19,16 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
-from spdatoms.classification._average import (
+from spdatoms.classification._landmarks import features_of, landmark_space
+from spdatoms.classification.average import (
     AVERAGED_METRICS,
     DEFAULT_CELLS,
     KernelAverage,
     average_scores,
     averaged,
 )
-from spdatoms.classification._landmarks import features_of, landmark_space
-from spdatoms.classification._references import References
 from spdatoms.classification.explanation import Explanation, explain_queries
+from spdatoms.classification.references import References
 from spdatoms.classification.scores import (
     RULES,
     scores_of_codes,
@@ -37,7 +37,7 @@ from spdatoms.classification.scores import (
 )
 from spdatoms.coding import coded_blocks, coded_feature_blocks
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.divergences.registry import AUTOMATIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
@@ -143,7 +143,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     """
 
     _parameters = allow.declare(
-        metric=allow.AUTO | SYMMETRIC_METRIC,
+        metric=AUTOMATIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
         correction=CORRECTION,
@@ -378,6 +378,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         X = self.check_queries(X)
         if getattr(self, "average_", None) is not None:
             # The codes that are averaged are not sparse: those of the paper's classifier are.
+            assert self.atoms_ is not None
             plain = SPDSparseClassifier("stein", n_jobs=self.n_jobs)
             return plain.fit(self.atoms_, self.atom_labels_).explain(X)
         coding: dict[str, Any] = {"ridge": self._ridge(), "n_jobs": self.n_jobs}

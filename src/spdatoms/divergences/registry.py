@@ -120,9 +120,28 @@ class _SymmetricMetric(_Metric):
             )
 
 
+class _AutomaticMetric(_SymmetricMetric):
+    """``"auto"``, or a metric that has a kernel."""
+
+    def check(self, name: str, value: Any) -> None:
+        if not (isinstance(value, str) and value == "auto"):
+            super().check(name, value)
+
+
+class _SymmetricMetrics(_SymmetricMetric):
+    """A metric that has a kernel, or a list of such."""
+
+    def check(self, name: str, value: Any) -> None:
+        several = isinstance(value, list | tuple) and len(value) > 0
+        for one in value if several else [value]:
+            super().check(name, one)
+
+
 def _is_metric(value: Any) -> bool:
     return isinstance(value, Divergence) or (isinstance(value, str) and value in divergence_names())
 
 
 METRIC = _Metric(("a divergence",), _is_metric)
 SYMMETRIC_METRIC = _SymmetricMetric(("a symmetric divergence",), _is_metric)
+AUTOMATIC_METRIC = _AutomaticMetric(("'auto'", "a symmetric divergence"), _is_metric)
+SYMMETRIC_METRICS = _SymmetricMetrics(("a symmetric divergence", "a list of such"), _is_metric)

@@ -11,6 +11,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
+from spdatoms.classification.average import KernelAverage
+from spdatoms.classification.cells import Cell
+from spdatoms.classification.references import References
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
@@ -19,13 +22,17 @@ from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
 from spdatoms.storage._checks import check_fitted
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
 _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
 #: What they are made of besides divergences, by the names that files call them.
 _PARTS: dict[str, type] = {
+    "Cell": Cell,
+    "ClassicalScaling": ClassicalScaling,
     "CorrectedGram": CorrectedGram,
+    "KernelAverage": KernelAverage,
     "LandmarkKernel": LandmarkKernel,
     "LandmarkSpace": LandmarkSpace,
     "LogCosineKernel": LogCosineKernel,
@@ -33,7 +40,11 @@ _PARTS: dict[str, type] = {
     "LandmarkProblem": LandmarkProblem,
     "Problem": Problem,
     "Statistics": Statistics,
+    "References": References,
     "RidgeKernel": RidgeKernel,
+    "Scatter": Scatter,
+    "WhitenedKernel": WhitenedKernel,
+    "Whitening": Whitening,
 }
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)

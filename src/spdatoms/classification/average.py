@@ -17,7 +17,9 @@ import numpy as np
 from spdatoms._utils.folds import class_folds
 from spdatoms._utils.threads import block_slices, map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.classification._cells import (
+from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, standardised
+from spdatoms.classification.calibration import sharpness
+from spdatoms.classification.cells import (
     Cell,
     Scorer,
     collaborative_cells,
@@ -25,9 +27,7 @@ from spdatoms.classification._cells import (
     labelled_atoms,
     mean_cells,
 )
-from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, standardised
-from spdatoms.classification._references import References
-from spdatoms.classification.calibration import sharpness
+from spdatoms.classification.references import References
 from spdatoms.kernels.kernel import kernel_values
 from spdatoms.kernels.whitening import Whitening
 

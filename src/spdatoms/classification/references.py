@@ -45,13 +45,13 @@ class References:
     @property
     def dimension(self) -> int:
         """The n(n+1)/2 dimensions of the matrices."""
-        n = self.matrices.shape[-1]
+        n = int(self.matrices.shape[-1])
         return n * (n + 1) // 2
 
     @classmethod
     def of(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
         """Re-centre matrices at the mean of Jeffrey's divergence, which has a closed form."""
-        X = X.astype(np.float64, copy=False)
+        X = np.ascontiguousarray(X, np.float64)
         factor = np.linalg.cholesky(mean(X, metric="jeffrey"))
         return cls(metrics, recentred(X, factor), factor)
 
@@ -61,7 +61,7 @@ class References:
 
     def divergences(self, X: FloatArray, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence of matrices X to the training matrices, shape (m, N)."""
-        X = recentred(X.astype(np.float64, copy=False), self.factor)
+        X = recentred(np.ascontiguousarray(X, np.float64), self.factor)
         return tuple(
             np.asarray(d.pairwise(d.prepare(X), own, n_jobs=n_jobs)) for d, own in self._prepared
         )

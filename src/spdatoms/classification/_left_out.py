@@ -148,6 +148,8 @@ def soft_weights(left_out: LeftOut, labels: Indices, t: Floats) -> tuple[Floats,
     A cell as good as the best counts 1. One that is worse by z standard errors of the paired difference
     counts exp(−z²/2): where the folds cannot tell cells apart, they are averaged.
     """
+    if not len(left_out.rows):
+        return np.ones(len(t)), np.zeros(len(t))
     losses = log_losses(t[:, None, None] * left_out.scores, labels[left_out.rows])
     means = losses.mean(axis=1)
     worse = losses - losses[means.argmin()]

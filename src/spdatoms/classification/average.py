@@ -34,8 +34,6 @@ from spdatoms.kernels.whitening import Whitening
 #: Queries that are scored at a time. Always this many, the last ones made up: how BLAS rounds depends on the
 #: shape, and the scores of a query must not depend on the others.
 _PANEL = 64
-#: Queries whose divergences are held at a time: a multiple of the panel.
-_BLOCK = 1024
 #: What is averaged by default: divergences of re-centred matrices, and cells settled on textures, vowels and EEG.
 AVERAGED_METRICS = ("stein", "logeuclid")
 DEFAULT_CELLS = in_order(
@@ -72,10 +70,25 @@ class KernelAverage:
     usual: Floats
     gains: Floats
 
+    def __post_init__(self) -> None:
+        count, cells = len(self.labels), len(self.cells)
+        metrics = range(len(self.divergences))
+        if (
+            any(d.shape != (count, count) for d in self.divergences)
+            or any(len(each) != cells for each in (self.medians, self.usual, self.gains))
+            or any(cell.metric not in metrics for cell in self.cells)
+            or self.labels.min(initial=0) < 0
+        ):
+            raise ValueError("The parts of an average of kernels do not fit together.")
+
     @property
     def n_classes(self) -> int:
         """The number of classes."""
         return int(self.labels.max()) + 1
+
+    def prepare(self) -> None:
+        """Compute what all queries need, before several threads ask for it."""
+        _ = self._kernels
 
     @cached_property
     def _kernels(self) -> list[tuple[int, Whitening | None, list[tuple[int, Scorer]]]]:
@@ -99,33 +112,17 @@ class KernelAverage:
     def _values(self, divergences: Floats, cell: int) -> Floats:
         return kernel_values(divergences, self.cells[cell].beta_for(float(self.medians[cell])))
 
-    def scores(self, divergences: Sequence[Floats], n_jobs: int | None = None) -> Floats:
+    def scores(self, divergences: Sequence[Floats]) -> Floats:
         """Return the logits (m, n_classes) of queries with these divergences (m, N) to the atoms."""
-        panels = list(block_slices(len(divergences[0]), _PANEL))
-        kernels = self._kernels  # made before threads may ask for them
-
-        def panel_scores(i: int) -> Floats:
-            rows = panels[i]
-            padded = [_padded(d[rows]) for d in divergences]
-            logits = np.zeros((_PANEL, self.n_classes))
-            for metric, whitening, cells in kernels:
-                to_atoms = padded[metric]
-                if whitening is not None:
-                    to_atoms = whitening.to_references(to_atoms)
-                for c, atoms in cells:
-                    scores = atoms.scores(self._values(to_atoms, c))
-                    logits += self.gains[c] * standardised(scores, self.usual[c])
-            return logits[: rows.stop - rows.start]
-
-        found = map_in_threads(panel_scores, len(panels), n_jobs)
-        return np.concatenate(found) if found else np.zeros((0, self.n_classes))
-
-
-def _padded(rows: Floats) -> Floats:
-    """Return the rows as a full panel: the first one is repeated."""
-    if len(rows) == _PANEL:
-        return rows
-    return np.concatenate([rows, np.repeat(rows[:1], _PANEL - len(rows), axis=0)])
+        logits = np.zeros((len(divergences[0]), self.n_classes))
+        for metric, whitening, cells in self._kernels:
+            to_atoms = divergences[metric]
+            if whitening is not None:
+                to_atoms = whitening.to_references(to_atoms)
+            for c, atoms in cells:
+                scores = atoms.scores(self._values(to_atoms, c))
+                logits += self.gains[c] * standardised(scores, self.usual[c])
+        return logits
 
 
 def average(
@@ -160,9 +157,19 @@ def averaged(
 def average_scores(
     average: KernelAverage, references: References, X: FloatArray, n_jobs: int | None = None
 ) -> Floats:
-    """Return the logits (m, n_classes) of matrices X, block by block."""
-    blocks = [
-        average.scores(references.divergences(X[rows], n_jobs), n_jobs)
-        for rows in block_slices(len(X), _BLOCK)
-    ]
-    return np.concatenate(blocks) if blocks else np.zeros((0, average.n_classes))
+    """Return the logits (m, n_classes) of matrices X, panel by panel."""
+    panels = list(block_slices(len(X), _PANEL))
+    average.prepare()
+
+    def panel_scores(i: int) -> Floats:
+        rows = panels[i]
+        logits = average.scores(references.divergences(_padded(X[rows])))
+        return logits[: rows.stop - rows.start]
+
+    found = map_in_threads(panel_scores, len(panels), n_jobs)
+    return np.concatenate(found) if found else np.zeros((0, average.n_classes))
+
+
+def _padded(X: FloatArray) -> FloatArray:
+    """Return the matrices as a full panel: the first one is repeated."""
+    return np.concatenate([X, np.repeat(X[:1], _PANEL - len(X), axis=0)])

@@ -27,9 +27,10 @@ def sharpness(scores: Floats, labels: Indices) -> Floats:
     as Platt (1999) does: m matrices that are all classified rightly do not prove that no error is possible.
     It is convex in t, so Newton's steps find its minimum. Scores of −inf stand for classes that were not there.
     """
-    shape = scores.shape[:-2]
-    found = [_sharpness(one, labels) for one in scores.reshape(-1, *scores.shape[-2:])]
-    return np.array(found).reshape(shape)
+    t = np.empty(scores.shape[:-2])
+    for cell in np.ndindex(t.shape):
+        t[cell] = _sharpness(scores[cell], labels)
+    return t
 
 
 def _sharpness(scores: Floats, labels: Indices) -> float:

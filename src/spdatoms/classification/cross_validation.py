@@ -333,7 +333,10 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m, n_classes)
             The probabilities, one row per matrix.
         """
-        return np.asarray(softmax(self._logits(X)))
+        logits = self._logits(X)
+        if hasattr(self, "classifier_"):
+            return np.asarray(self.classifier_.predict_proba(X))
+        return np.asarray(softmax(logits))
 
     @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:

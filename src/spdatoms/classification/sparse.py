@@ -105,9 +105,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    average_ : object or None
-        The kernels and their weights, if several are averaged. There are then no ``kernel_`` and no
-        ``alpha_``.
+    average_ : object
+        The kernels and their weights, only if several are averaged. There are then no ``kernel_`` and
+        no ``alpha_``.
     atoms_ : ndarray of shape (N, n, n) or None
         The labelled atoms. None if they were read from a Dask array or a long memory map, with
         landmarks: they are then kept as vectors only, ``kernel_.features_``.
@@ -205,12 +205,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         self.atoms_: FloatArray | None
-        self.average_: KernelAverage | None = None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
         self.atom_labels_ = self.classes_[self._atom_classes]
         if self._averages(len(X)):
             self._references = References.of(X, AVERAGED_METRICS)
-            self.average_ = averaged(self._references, labels, DEFAULT_CELLS, self.n_jobs)
+            self.average_: KernelAverage = averaged(
+                self._references, labels, DEFAULT_CELLS, self.n_jobs
+            )
             return self
         self.kernel_ = self._labelled_kernel(X, labels)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
@@ -248,7 +249,6 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     def _fit_landmarks(self, X: ArrayLike, y: ArrayLike, landmarks: Any) -> SPDSparseClassifier:
         """Make labelled vectors of labelled matrices."""
         divergence = symmetric_divergence(self._one_metric())
-        self.average_ = None
         streamed = self.n_atoms_per_class is None
         matrices: Any = check_streamable(X, self.n_jobs) if streamed else check_spd(X)
         self.n_features_in_ = matrices.shape[-1]
@@ -358,7 +358,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             The probabilities, one row per matrix.
         """
         scores = self._scores(self.check_queries(X))
-        sharpness = _SHARPNESS if getattr(self, "average_", None) is None else 1.0
+        sharpness = 1.0 if hasattr(self, "average_") else _SHARPNESS
         return np.asarray(softmax(sharpness * scores))
 
     def explain(self, X: ArrayLike) -> list[Explanation]:
@@ -376,7 +376,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             ``n_atoms_per_class`` is set: their indices, labels, weights and shares.
         """
         X = self.check_queries(X)
-        if getattr(self, "average_", None) is not None:
+        if hasattr(self, "average_"):
             # The codes that are averaged are not sparse: those of the paper's classifier are.
             assert self.atoms_ is not None
             plain = SPDSparseClassifier("stein", n_jobs=self.n_jobs)
@@ -386,9 +386,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores of the classes."""
-        average = getattr(self, "average_", None)  # models of earlier versions have none
-        if average is not None:
-            return average_scores(average, self._references, X, self.n_jobs)
+        if hasattr(self, "average_"):
+            return average_scores(self.average_, self._references, X, self.n_jobs)
         scores = np.empty((len(X), len(self.classes_)))
         zero = np.empty(len(X), dtype=bool)
         for rows, found, none in self._scored_blocks(X):

@@ -164,7 +164,7 @@ def cross_fitted_median(values: Iterable[Floats]) -> float:
 
     Among the training matrices themselves d_w is too small: their own residuals were whitened.
     """
-    pooled = np.concatenate([found.ravel() for found in values])
+    pooled = np.concatenate([np.zeros(0), *(found.ravel() for found in values)])
     positive = pooled[pooled > 0]
     return float(np.median(positive)) if len(positive) else 1.0
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from spdatoms._utils.fitting import CheckedFit
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines import FrobeniusDictionaryLearning, TensorDictionaryLearning
+from spdatoms.classification.references import References
 from spdatoms.divergences import PreparedSet
 from spdatoms.geometry.validation import find_unfit
 from spdatoms.kernels import Kernel
@@ -32,6 +33,8 @@ def check_fitted(value: Any) -> None:
     for name, part in getattr(value, "__dict__", {}).items():
         if name not in of_the_user and name not in _WITH_GAPS:
             _check_numbers(name, part)
+    if isinstance(value, References) and (unfit := find_unfit(check_stack(value.matrices))).count:
+        raise ValueError(f"matrices[{unfit.first}] {unfit.complaint}")
     if hasattr(value, "n_features_in_"):
         if isinstance(value, CheckedFit):
             value.check_parameters()
@@ -52,6 +55,9 @@ def _check_sizes(value: Any) -> None:
 
 
 def _check_numbers(name: str, part: Any) -> None:
+    if isinstance(part, tuple):
+        for one in part:
+            _check_numbers(name, one)
     is_number = isinstance(part, float | np.ndarray | np.floating)
     if is_number and np.asarray(part).dtype.kind in "fc" and not np.isfinite(part).all():
         raise ValueError(f"{name} is not finite")

@@ -57,7 +57,10 @@ def maps(metric, automatic):
 found = {}
 for metric in ("stein", "jeffrey"):
     automatic = fitted(metric, beta="auto", alpha="auto")
-    chosen = SPDSparseClassifierCV(metric).fit(X[train], y[train])
+    betas = automatic.kernel_.beta_ * np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+    alphas = [0.3, 0.1, 0.05, 0.03, 0.01, 0.003]
+    choice = SPDSparseClassifierCV(metric, betas, alphas, cv="loo", rule="residual")
+    chosen = choice.fit(X[train], y[train])
     print(f"{metric}, automatic: β = {automatic.kernel_.beta_:.3g}, α = {automatic.alpha_:.3g}")
     print(f"{metric}, chosen:    β = {chosen.beta_:.3g}, α = {chosen.alpha_:.3g}")
     places = [(automatic.kernel_.beta_, automatic.alpha_), (chosen.beta_, chosen.alpha_)]
@@ -68,7 +71,7 @@ for metric in ("stein", "jeffrey"):
 # kernel value is below α/2: codes are empty, and the classifier falls back to the nearest atom and
 # warns. Towards the lower edge codes become dense and slow and gain nothing. Jeffrey's plateau is narrower: its
 # Gram matrix has been corrected, and codes with a small α follow the correction. So its automatic α is
-# larger. Cross-validation (diamond) moves away from the defaults only where another place is clearly better.
+# larger. The diamond has the least log-loss for matrices that were left out.
 
 figure, axes = plt.subplots(2, 3, figsize=(12.5, 7.6), layout="constrained")
 titles = {

@@ -52,7 +52,7 @@ def test_the_largest_atoms_are_named_and_the_others_stand_back():
 
 def test_atoms_of_one_class_share_a_style_and_a_name():
     X = random_spd(20, 3)
-    classifier = SPDSparseClassifier().fit(X, np.repeat(["a", "b"], 10))
+    classifier = SPDSparseClassifier("stein").fit(X, np.repeat(["a", "b"], 10))
     display = RegularisationPathDisplay.from_estimator(classifier, X[:1] * 1.1)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert len(names) == len(set(names))

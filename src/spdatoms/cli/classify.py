@@ -249,13 +249,16 @@ def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
     from spdatoms.cli.show import counted, show_table
 
-    fitted = getattr(classifier, "classifier_", classifier)
     matrices = counted(count, "matrix", "matrices")
     rows = [
         ("trained on", f"{matrices} of {counted(len(classifier.classes_), 'class', 'classes')}"),
-        ("β, α", f"{fitted.kernel_.beta_:.4g}, {fitted.alpha_:.4g}"),
     ]
+    if hasattr(classifier, "kernel_"):
+        rows.append(("β, α", f"{classifier.kernel_.beta_:.4g}, {classifier.alpha_:.4g}"))
     if hasattr(classifier, "best_score_"):
+        best = ", ".join(f"{name} {value}" for name, value in classifier.best_params_.items())
+        rows.append(("kernels weighted", str(len(classifier.cv_results_["weight"]))))
+        rows.append(("best of them", best))
         rows.append(("in cross-validation", f"{classifier.best_score_:.2%}"))
     show_table(rows, stderr=True)
 

@@ -126,6 +126,11 @@ class RegularisationPathDisplay(Display):
         query = check_spd(query[None] if query.ndim == 2 else query)
         if len(query) != 1:
             raise ValueError(f"X must be a single matrix, got {len(query)}: give X[i] for some i.")
+        if hasattr(estimator, "average_"):
+            raise ValueError(
+                "This classifier averages over several kernels, each with a path of its own: fit one with a "
+                "single kernel, such as SPDSparseClassifier('stein')."
+            )
         gram = fitted_attribute(estimator.kernel_, "gram_")
         cross = estimator.kernel_.cross(query)
         values = _default_alphas(cross) if alphas is None else np.asarray(alphas, np.float64)

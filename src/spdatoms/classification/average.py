@@ -31,9 +31,8 @@ from spdatoms.classification.references import References
 from spdatoms.kernels.kernel import kernel_values
 from spdatoms.kernels.whitening import Whitening
 
-#: Queries that are scored at a time. Always this many, the last ones made up: how BLAS rounds depends on the
-#: shape, and the scores of a query must not depend on the others.
-_PANEL = 64
+#: Queries that are scored at a time.
+_BLOCK = 256
 #: What is averaged by default: divergences of re-centred matrices, and cells settled on textures, vowels and EEG.
 AVERAGED_METRICS = ("stein", "logeuclid")
 DEFAULT_CELLS = in_order(
@@ -157,19 +156,12 @@ def averaged(
 def average_scores(
     average: KernelAverage, references: References, X: FloatArray, n_jobs: int | None = None
 ) -> Floats:
-    """Return the logits (m, n_classes) of matrices X, panel by panel."""
-    panels = list(block_slices(len(X), _PANEL))
+    """Return the logits (m, n_classes) of matrices X, block by block."""
+    blocks = list(block_slices(len(X), _BLOCK))
     average.prepare()
 
-    def panel_scores(i: int) -> Floats:
-        rows = panels[i]
-        logits = average.scores(references.divergences(_padded(X[rows])))
-        return logits[: rows.stop - rows.start]
+    def block_scores(i: int) -> Floats:
+        return average.scores(references.divergences(X[blocks[i]]))
 
-    found = map_in_threads(panel_scores, len(panels), n_jobs)
+    found = map_in_threads(block_scores, len(blocks), n_jobs)
     return np.concatenate(found) if found else np.zeros((0, average.n_classes))
-
-
-def _padded(X: FloatArray) -> FloatArray:
-    """Return the matrices as a full panel: the first one is repeated."""
-    return np.concatenate([X, np.repeat(X[:1], _PANEL - len(X), axis=0)])

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg.lapack
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.classification.scores import MEAN, class_means, class_scores
 from spdatoms.kernels.correction import correct_gram
@@ -89,7 +90,7 @@ class LinearScores:
 
     def scores(self, cross: Floats) -> Floats:
         """Return the class scores (m, n_classes) of queries with kernel values (m, N)."""
-        return np.asarray(cross @ self._weights + self._offsets)
+        return np.asarray(row_products(cross, self._weights) + self._offsets)
 
 
 class CodedScores:

@@ -81,10 +81,11 @@ def class_scores(
         if not len(atoms):
             scores[:, c] = -np.inf
             continue
-        y = codes[:, atoms]
+        # Row after row in memory: sums of columns taken from others may depend on the number of rows.
+        y = np.ascontiguousarray(codes[:, atoms])
         if rule == "residual":
             residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
-            scores[:, c] = np.einsum("ij,ij->i", y, residual)
+            scores[:, c] = np.ascontiguousarray(y * residual).sum(axis=1)
         else:
             scores[:, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
     return scores

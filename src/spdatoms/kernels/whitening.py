@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from spdatoms._utils.folds import class_folds
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences import Divergence
 from spdatoms.kernels.kernel import ExponentialKernel, kernel_values
@@ -56,9 +57,9 @@ class ClassicalScaling:
 
     def place(self, divergences: Floats) -> tuple[Floats, Floats]:
         """Return coordinates (m, q) from divergences (m, L), and what lies outside the span, squared."""
-        d = np.asarray(divergences, np.float64)
+        d = np.ascontiguousarray(divergences, np.float64)
         rows, grand = d.mean(axis=1), self._means.mean()
-        Z = (-0.5 * (d - rows[:, None] - self._means + grand)) @ self._axes
+        Z = row_products(-0.5 * (d - rows[:, None] - self._means + grand), self._axes)
         outside = rows - 0.5 * grand - np.einsum("ij,ij->i", Z, Z)
         return Z, np.maximum(outside, 0.0)
 
@@ -138,7 +139,8 @@ class Whitening:
         """Return the whitened coordinates of matrices with coordinates Z."""
         if not len(self._loss):
             return Z
-        return np.asarray(Z - ((Z @ self._directions) * self._loss) @ self._directions.T)
+        along = row_products(Z, self._directions) * self._loss
+        return np.asarray(Z - row_products(along, self._directions.T))
 
     def among_references(self) -> Floats:
         """Return d_w between the references, shape (L, L)."""
@@ -155,7 +157,7 @@ class Whitening:
 def squared_distances(X: Floats, Y: Floats) -> Floats:
     """Return ‖x_i − y_j‖², shape (m, N)."""
     norms = np.einsum("ij,ij->i", X, X)[:, None]
-    distances = norms + np.einsum("ij,ij->i", Y, Y) - 2.0 * X @ Y.T
+    distances = norms + np.einsum("ij,ij->i", Y, Y) - 2.0 * row_products(X, Y.T)
     return np.asarray(np.maximum(distances, 0.0))
 
 

@@ -55,7 +55,11 @@ class Classifiers(Experiment):
         "So does that of the forms of LDA and of the grids of the kernel machines, which were settled after "
         "looking at test accuracies. Where tangent vectors have more dimensions than there are training "
         "matrices, all methods but the last two LDA are fitted in the span of the training vectors, which "
-        "changes LDA with shrinkage='auto' and FgMDM."
+        "changes LDA with shrinkage='auto' and FgMDM. What SPDSparseClassifier averages over was settled on the "
+        "test matrices of the eight columns other than FERET and HDM05, out of eight sets of cells; with the set "
+        "that is best on seven of them for the eighth, its mean is 87.9. For SPDSparseClassifierCV 69 sets and "
+        "weights were compared, and in the same way its mean is 88.0. That 30 % of its weights are the same for "
+        "all cells was settled with FERET in view, which without that has 94.9."
     )
     table = "comparison"
     repeats = 48

@@ -18,7 +18,7 @@ from spdatoms.exceptions import IndefiniteKernelWarning
 
 def test_classify(files):
     Z, z = two_classes(seed=1)
-    expected = SPDSparseClassifier("stein").fit(*two_classes())
+    expected = SPDSparseClassifier().fit(*two_classes())
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     test = ("--test", files / "Z.npy", "--test-labels", files / "z.txt")
     said = run(
@@ -56,7 +56,7 @@ def test_classify_from_one_file_and_print(files):
     X, y = two_classes()
     with pytest.warns(IndefiniteKernelWarning):
         classifier = SPDSparseClassifier("jeffrey", 0.2, 0.3, rule="max").fit(X, y == "right")
-    assert "warning: The jeffrey kernel" in said
+    assert "warning: SPDSparseClassifier: The jeffrey kernel" in said
     assert said.endswith(" ".join(str(int(label) + 1) for label in classifier.predict(X)))
 
 
@@ -64,7 +64,7 @@ def test_classify_prints_nothing_but_predictions_on_stdout(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     options = ("--test", files / "Z.npy", "--save-model", files / "m.spdatoms")
     result = CliRunner().invoke(app, [str(word) for word in ("classify", *train, *options)])
-    predicted = SPDSparseClassifier("stein").fit(*two_classes()).predict(two_classes(seed=1)[0])
+    predicted = SPDSparseClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
     assert result.stdout.split() == predicted.tolist()
     assert "40 matrices of 2 classes" in result.stderr
 
@@ -74,7 +74,7 @@ def test_classify_with_keys_for_one_of_two_files(files):
     np.save(files / "y.npy", y)
     train = ("--train", files / "data.mat", "--key", "X", "--train-labels", files / "data.npz")
     test = ("--test", files / "X.npy", "--test-labels", files / "y.npy", "--label-key", "y")
-    expected = SPDSparseClassifier("stein").fit(X, y).score(X, y)
+    expected = SPDSparseClassifier().fit(X, y).score(X, y)
     assert f"all 40 {expected:.2%}" in run("classify", *train, *test)
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--key", "X")
     said = run("classify", *train, "--test", files / "Z.npy", code=1)
@@ -85,7 +85,7 @@ def test_classify_with_choice(files):
     X, y = two_classes()
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     said = run("classify", *train, "--choose", "--save-model", files / "m.spdatoms")
-    chosen = SPDSparseClassifierCV("stein").fit(X, y)
+    chosen = SPDSparseClassifierCV().fit(X, y)
     assert "kernels weighted" in said
     assert f"in cross-validation {chosen.best_score_:.2%}" in said
     assert load(files / "m.spdatoms").beta_ == chosen.beta_

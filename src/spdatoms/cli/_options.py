@@ -27,6 +27,17 @@ class Metric(StrEnum):
     euclid = "euclid"
 
 
+class ClassifierMetric(StrEnum):
+    """The divergences of a classifier with one kernel, and an average over several."""
+
+    auto = "auto"
+    stein = "stein"
+    jeffrey = "jeffrey"
+    riemann = "riemann"
+    logeuclid = "logeuclid"
+    euclid = "euclid"
+
+
 class LearningMetric(StrEnum):
     """The divergences with a formula for the update of atoms, which learn fast."""
 
@@ -119,6 +130,15 @@ CovarianceOption = Annotated[
 ]
 MetricOption = Annotated[
     Metric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
+]
+ClassifierMetricOption = Annotated[
+    ClassifierMetric,
+    typer.Option(
+        "--metric",
+        help="The divergence: one kernel, stein is the paper's RSR-S. 'auto' averages over several kernels, "
+        "unless --beta, --alpha, --rule or --atoms-per-class ask for a single one, of stein.",
+        rich_help_panel=_METHOD,
+    ),
 ]
 LearningMetricOption = Annotated[
     LearningMetric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)

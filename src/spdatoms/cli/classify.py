@@ -14,14 +14,15 @@ from spdatoms.cli._cross_validation import HeldOut, cross_validate
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
+    ClassifierMetric,
+    ClassifierMetricOption,
     CovarianceOption,
     JobsOption,
     KeyOption,
     LearningMetric,
-    Metric,
-    MetricOption,
     SeedOption,
     VerboseOption,
+    is_given,
     output,
     refuse_beside_model,
 )
@@ -76,7 +77,7 @@ def classify(
         Path | None,
         output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
     ] = None,
-    metric: MetricOption = Metric.stein,
+    metric: ClassifierMetricOption = ClassifierMetric.auto,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
     rule: Annotated[
@@ -97,7 +98,7 @@ def classify(
         bool,
         typer.Option(
             "--choose",
-            help="Choose β and α by leave-one-out on the training matrices.",
+            help="Weight kernels, penalties and rules by cross-validation on the training matrices.",
             rich_help_panel="The method",
         ),
     ] = False,
@@ -153,7 +154,8 @@ def classify(
     elif train is not None and train_labels is not None:
         X = read_checked(Source(train, _key(key, train, test), covariance=covariance)).X
         y = read_labels(train_labels, _key(label_key, train_labels, test_labels), len(X))
-        parameters = {"rule": rule.value, "n_jobs": jobs}
+        rules = {"rule": rule.value} if is_given(context, "rule") else {}
+        parameters = {**rules, "n_jobs": jobs}
         classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
         if cv is not None:
             held_out = cross_validate(classifier, X, y, cv, seed, shown=shown)
@@ -205,12 +207,12 @@ def _check_usage(
         raise typer.BadParameter("--test-labels and --out need --test")
 
 
-def _check_method(metric: Metric, atoms_per_class: int | None, choose: bool) -> None:
+def _check_method(metric: ClassifierMetric, atoms_per_class: int | None, choose: bool) -> None:
     if atoms_per_class is None:
         return
     if choose:
         raise typer.BadParameter("--choose does not go with --atoms-per-class")
-    if metric.value not in tuple(LearningMetric):
+    if metric.value not in ("auto", *LearningMetric):
         names = ", ".join(LearningMetric)
         raise typer.BadParameter(f"--atoms-per-class needs one of the metrics {names}")
 
@@ -222,7 +224,7 @@ def _key(key: str | None, path: Path, other: Path | None) -> str | None:
 
 
 def _classifier(
-    metric: Metric,
+    metric: ClassifierMetric,
     beta: Any,
     alpha: Any,
     atoms_per_class: int | None,
@@ -234,7 +236,8 @@ def _classifier(
 
     if choose:
         betas, alphas = (None if v == "auto" else [v] for v in (beta, alpha))
-        return SPDSparseClassifierCV(metric.value, betas=betas, alphas=alphas, **parameters)
+        metrics: dict[str, Any] = {} if metric == "auto" else {"metric": metric.value}
+        return SPDSparseClassifierCV(betas=betas, alphas=alphas, **metrics, **parameters)
     return SPDSparseClassifier(
         metric.value,
         beta=beta,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
+import pytest
 
 from _commands import run, two_classes
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder, load, save
+from spdatoms.dictionary.problem import Problem
 
 
 def test_learn_and_code(files):
@@ -108,3 +113,26 @@ def test_code_refuses_other_models_and_sizes(files):
     (files / "broken.spdatoms").write_bytes(b"nothing")
     options = ("--model", files / "broken.spdatoms", "--out", files / "c.npy")
     assert "broken.spdatoms" in run("code", files / "Z.npy", *options, code=1)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_learning_goes_on_after_ctrl_c(files, monkeypatch, no_collection):
+    """With a checkpoint the same command goes on, and ends as if it had not been interrupted."""
+    options = ("--atoms", 4, "--tol", 0, "--iterations", 5)
+    run("learn", files / "X.npy", *options, "--out", files / "straight.npz")
+    original, calls = Problem.iterated, []
+
+    def iterated(self, data, rule, state):
+        calls.append(state.n_iter)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(self, data, rule, state)
+
+    monkeypatch.setattr(Problem, "iterated", iterated)
+    again = (*options, "--checkpoint", files / "run.ckpt", "--out", files / "resumed.npz")
+    said = run("learn", files / "X.npy", *again, code=130)
+    assert f"interrupted: the same command goes on from {files / 'run.ckpt'}" in said
+    assert not (files / "resumed.npz").exists()
+    run("learn", files / "X.npy", *again)
+    with np.load(files / "resumed.npz") as resumed, np.load(files / "straight.npz") as straight:
+        np.testing.assert_array_equal(resumed["atoms"], straight["atoms"])

@@ -99,3 +99,15 @@ def test_command_all_leaves_out_what_has_no_data(tmp_path):
     assert "## Action recognition from skeletons" in text.read_text()
     empty = command("all", "--data", tmp_path / "out", code=1)
     assert "no experiment could run on these data" in empty
+
+
+@pytest.mark.parametrize(
+    ("out", "words"), [(True, "goes on with what is in"), (False, "with --out FOLDER")]
+)
+def test_interrupted_runs_say_how_to_go_on(tmp_path, monkeypatch, out, words):
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spdatoms.experiments.run", interrupted)
+    options = ("--out", tmp_path / "out") if out else ()
+    assert f"interrupted: the same command {words}" in command("textures", *options, code=130)

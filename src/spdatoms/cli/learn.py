@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from spdatoms.cli._errors import INTERRUPTED, say
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
@@ -112,7 +116,7 @@ def learn(
         verbose=int(wants_progress(verbose)),
         n_jobs=jobs,
     )
-    with complaints_about(matrices):
+    with complaints_about(matrices), _resumed_later(checkpoint):
         learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
         from spdatoms.storage import save
@@ -124,9 +128,23 @@ def learn(
     show_table(_summary(learner, out), title=title)
 
 
+@contextmanager
+def _resumed_later(checkpoint: Path | None) -> Iterator[None]:
+    """If there is a checkpoint, let Ctrl-C end the command; else the atoms so far are the result."""
+    if checkpoint is None:
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", ".*Learning was interrupted", UserWarning)
+        try:
+            yield
+        except UserWarning as warning:
+            say(f"interrupted: the same command goes on from {checkpoint}")
+            raise typer.Exit(INTERRUPTED) from warning
+
+
 def _write_atoms(learner: Any, out: Path) -> None:
     """Write the atoms, and what 'code' needs to give the codes of the model over them."""
-    from spdatoms.cli._errors import say
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.kernels.landmarks import LandmarkKernel
 

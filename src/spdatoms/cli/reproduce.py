@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from spdatoms.cli._errors import INTERRUPTED, say
 from spdatoms.cli._options import JobsOption, SeedOption, output
 from spdatoms.cli.outputs import ForceOption, check_folder, check_outputs
 
@@ -113,6 +114,12 @@ def reproduce(
             if everything and data is not None:
                 _check_subfolder(chosen, data)
             results = _results(chosen, data, folder, report_only, options)
+        except KeyboardInterrupt as interruption:
+            goes_on = (
+                f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
+            )
+            say(f"interrupted: the same command {goes_on}")
+            raise typer.Exit(INTERRUPTED) from interruption
         except (NoDataError, FileNotFoundError, UnknownNameError) as error:
             if not everything and isinstance(error, UnknownNameError):
                 raise typer.BadParameter(str(error)) from error

@@ -1,0 +1,154 @@
+"""The six tasks of the page for newcomers, run as they are written, on small files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+
+from _commands import run, two_classes
+from _matrices import random_spd
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "newcomer.md"
+pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="needs the folder docs of the checkout")
+
+
+def task(title: str, language: str = "sh") -> list[str]:
+    """Return the lines of code of a task."""
+    section = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)
+    (text,) = (part for part in section if part.startswith(title))
+    (block,) = re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.S | re.M)
+    return block.splitlines()
+
+
+def commands(title: str) -> list[list[str]]:
+    """Return the words of the commands of a task, without the name of the program."""
+    lines = [shlex.split(line) for line in task(title)]
+    assert len(lines) <= 3
+    assert all(words[0] == "spdatoms" for words in lines)
+    return [words[1:] for words in lines]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_there_are_six_tasks():
+    assert len(re.findall(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)) == 6
+
+
+def test_eeg_epochs():
+    mne = pytest.importorskip("mne")
+    signals = 1e-6 * np.random.default_rng(0).standard_normal((40, 4, 100))
+    signals[20:, :2] *= 3.0
+    info = mne.create_info(4, 100.0, "eeg")
+    events = np.column_stack([np.arange(40), np.zeros(40, int), np.repeat([1, 2], 20)])
+    names = {"left": 1, "right": 2}
+    epochs = mne.EpochsArray(signals, info, events, event_id=names, verbose="error")
+    epochs.save("subject-epo.fif", verbose="error")
+    (command,) = commands("Classify EEG epochs")
+    said = run(*command)
+    assert "accuracy 100.00% ± 0.00%, 5 folds" in said
+    assert "most frequent class alone 50.00%" in said
+
+
+def test_tensor_volume():
+    nibabel = pytest.importorskip("nibabel")
+    tensors = 1e-3 * random_spd(27, 3).reshape(3, 3, 3, 3, 3)
+    inside = np.ones((3, 3, 3), np.uint8)
+    inside[0] = 0
+    upper = tensors[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    for name, data in (("tensors", upper), ("mask", inside)):
+        nibabel.save(nibabel.Nifti1Image(data, np.eye(4)), f"{name}.nii.gz")
+    for command in commands("A dictionary of a tensor volume"):
+        run(*command)
+    codes = np.asarray(nibabel.load("codes.nii.gz").dataobj)
+    assert codes.shape == (3, 3, 3, 8)
+    assert not codes[0].any()
+    assert codes[1:].any()
+
+
+def test_bad_voxels_are_repaired_and_dropped():
+    """As the text below that task says."""
+    nibabel = pytest.importorskip("nibabel")
+    tensors = 1e-3 * random_spd(27, 3).reshape(3, 3, 3, 3, 3)
+    tensors[0, 0, 0], tensors[1, 1, 1] = np.nan, -tensors[1, 1, 1]
+    upper = tensors[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    for name, data in (("tensors", upper), ("mask", np.ones((3, 3, 3), np.uint8))):
+        nibabel.save(nibabel.Nifti1Image(data, np.eye(4)), f"{name}.nii.gz")
+    inspect = commands("A dictionary of a tensor volume")[0]
+    run(*inspect, code=1)
+    run(*inspect, "--repaired", "tensors_spd.nii.gz", "--drop-bad")
+    assert "26 of 3×3" in run("inspect", "tensors_spd.nii.gz")
+
+
+def test_photographs(folder, capsys):
+    images = pytest.importorskip("skimage.io")
+    rng = np.random.default_rng(0)
+    smooth, rough = rng.random((2, 1, 128, 128))
+    smooth = np.cumsum(smooth - 0.5, axis=2)
+    for name, image in (("grass", rough[0]), ("stone", smooth[0])):
+        (folder / name).mkdir()
+        scaled = (255 * (image - image.min()) / np.ptp(image)).astype(np.uint8)
+        images.imsave(folder / name / "1.png", scaled, check_contrast=False)
+    lines = task("Textures of your own photographs", "python")
+    assert len([line for line in lines if line]) <= 10
+    exec(compile("\n".join(lines), "newcomer.md", "exec"), {})
+    accuracy = float(capsys.readouterr().out.split()[0])
+    assert accuracy == 1.0
+
+
+@pytest.mark.parametrize("version", ["7", "7.3"])
+def test_matlab_file(version):
+    X, y = two_classes()
+    group = (y == "right").astype(float)
+    if version == "7":
+        scipy.io.savemat("colleague.mat", {"covs": X.transpose(1, 2, 0), "group": group})
+    else:
+        h5py = pytest.importorskip("h5py")
+        with h5py.File("colleague.mat", "w", userblock_size=512) as file:
+            file["covs"], file["group"] = X, group[:, None]
+            for name in ("covs", "group"):
+                file[name].attrs["MATLAB_class"] = np.bytes_("double")
+    inspect, classify = commands("A MATLAB file from a colleague")
+    assert "40 of 4×4" in run(*inspect)
+    assert "5 folds" in run(*classify)
+    assert scipy.io.loadmat("predicted.mat")["predicted"].size == 40
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_going_on_after_ctrl_c(monkeypatch, no_collection):
+    from spdatoms.dictionary.problem import Problem
+
+    np.save("X.npy", two_classes()[0])
+    first, second = commands("Go on after Ctrl-C")
+    assert first == second
+    original, calls = Problem.iterated, []
+
+    def iterated(self, *arguments):
+        calls.append(None)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Problem, "iterated", iterated)
+    assert "the same command goes on from run.ckpt" in run(*first, code=130)
+    assert "written to model.spdatoms" in run(*second)
+
+
+def test_report_on_a_phone():
+    (command,) = commands("Read a report on a phone")
+    run(*command)
+    page = Path("textures", "report.html").read_text(encoding="utf-8")
+    sources = re.findall(r"(?:src|href)\s*=\s*[\"']([^\"']*)", page)
+    assert all(source.startswith(("data:", "#", "https:")) for source in sources)
+    assert "width=device-width" in page
+    assert "prefers-color-scheme: dark" in page

@@ -116,8 +116,7 @@ html_theme_options = {
     "logo": {"text": "spdatoms", "alt_text": "spdatoms, the first page"},
     "show_prev_next": False,
     "navigation_with_keys": False,
-    # The tables of results are wide.
-    "secondary_sidebar_items": {"**": ["page-toc"], "theory/results": []},
+    "secondary_sidebar_items": {"**": ["page-toc"]},
     "footer_start": ["copyright"],
     "footer_end": [],
     "github_url": "https://github.com/spdatoms/spdatoms",

@@ -32,17 +32,21 @@ def test_a_fit_of_many_parts_warns_once_and_names_the_estimator():
     assert len(caught_in(lambda: model.fit(X, y))) == len(caught)  # once per fit, not once for all
 
 
-@pytest.mark.parametrize(
-    "model", [SPDSparseClassifier(beta=1e6), SPDSparseClassifierCV(betas=[1e6], alphas=[0.1])]
-)
-def test_the_estimator_that_was_called_is_named(labelled, model):
+def test_predictions_name_the_estimator(labelled):
     X, y = labelled
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X[::2], y[::2])
+    model = SPDSparseClassifier("stein", beta=1e6).fit(X[::2], y[::2])
     (caught,) = caught_in(lambda: model.predict(X[1::2]))
     assert caught.category is ZeroCodeWarning
-    assert str(caught.message).startswith(f"{type(model).__name__}: 12 of 12 queries")
+    assert str(caught.message).startswith("SPDSparseClassifier: 12 of 12 queries")
+
+
+def test_the_estimator_that_was_called_is_named_not_those_that_it_uses():
+    def call():
+        with warnings_of(SPDSparseClassifierCV()), warnings_of(SPDSparseCoder()):
+            warn_user("something")
+
+    (caught,) = caught_in(call)
+    assert str(caught.message) == "SPDSparseClassifierCV: something"
 
 
 def test_functions_are_not_named():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Indices
 from spdatoms._utils.warning import warn_user, warnings_of
+from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks
@@ -67,6 +68,9 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
     """
 
     n_features_in_: int
+    #: Whether complex Hermitian matrices are accepted, too. An estimator that computes with the entries
+    #: of matrices itself would lose their imaginary part, so the default is to refuse them.
+    hermitian: ClassVar[bool] = False
 
     def check_training_matrices(self, X: ArrayLike) -> FloatArray:
         """Check the matrices given to ``fit``, and set ``n_features_in_``.
@@ -81,7 +85,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         ndarray of shape (m, n, n)
             X in single or double precision, as `spdatoms.check_spd` returns it.
         """
-        X = check_spd(X)
+        X = self._refuse_complex(check_spd(X))
         self.n_features_in_ = X.shape[-1]
         return X
 
@@ -99,7 +103,15 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
             X in single or double precision, as `spdatoms.check_spd` returns it.
         """
         check_is_fitted(self)
-        return check_size(check_spd(X), self.n_features_in_)
+        return self._refuse_complex(check_size(check_spd(X), self.n_features_in_))
+
+    def _refuse_complex(self, X: FloatArray) -> FloatArray:
+        if is_complex(X) and not self.hermitian:
+            raise TypeError(
+                f"Complex data not supported: {type(self).__name__} takes real matrices only. Pass X.real "
+                "if the imaginary part is rounding."
+            )
+        return X
 
 
 def per_matrix(method: Method) -> Method:

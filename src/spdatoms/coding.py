@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -19,6 +20,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.geometry.hermitian import real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
@@ -185,6 +187,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
            [-0.05,  0.87]])
     """
 
+    hermitian: ClassVar[bool] = True
+
     ridge: float = 0.0  # for subclasses without this parameter
 
     _parameters = allow.declare(
@@ -278,7 +282,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             positive=self.positive,
             n_jobs=self.n_jobs,
         )
-        return codes.astype(np.result_type(X, self.atoms_), copy=False)
+        return codes.astype(real_type(X, self.atoms_), copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -252,8 +252,8 @@ def test_bad_input():
             pairwise_divergence(X, bad, metric=metric)
         with pytest.raises(ValueError, match="matrices of one size, got 3×3 and 4×4"):
             pairwise_divergence(X, random_spd(2, 4), metric=metric)
-    with pytest.raises(TypeError, match="only real matrices"):
-        pairwise_divergence(X + 0j)
+    with pytest.raises(TypeError, match="must hold numbers"):
+        pairwise_divergence(X.astype(str))
     with pytest.raises(ValueError, match="empty"):
         pairwise_divergence(X[:0])
     with pytest.raises(ValueError, match="n_jobs"):

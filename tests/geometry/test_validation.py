@@ -200,9 +200,6 @@ def test_advice_gives_a_stack_of_matrices(shape, advice):
 
 
 def test_refuses_types():
-    assert "pass the real part, or the real embedding" in refusal(
-        np.eye(2)[None] + 0j, error=TypeError
-    )
     refusal(np.eye(2)[None].astype(object), error=TypeError)
     refusal(np.eye(2)[None].astype(str), error=TypeError)
     refusal(None, error=TypeError)

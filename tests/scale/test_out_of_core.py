@@ -197,8 +197,8 @@ def test_wrong_shapes_and_types_are_refused_before_anything_is_computed(X) -> No
             call(chunked(X)[:, 0])
         with pytest.raises(ValueError, match="square"):
             call(chunked(X)[:, :2])
-        with pytest.raises(TypeError, match="complex"):
-            call(chunked(X).astype(complex))
+        with pytest.raises(TypeError, match="must hold numbers"):
+            call(chunked(X).astype(object))
     with pytest.raises(ValueError, match="those seen in fit are 4×4"):
         fitted.transform(chunked(X)[:, :3, :3])
     with pytest.raises(ValueError, match="fewer than n_atoms=6"):

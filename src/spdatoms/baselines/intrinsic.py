@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from spdatoms.classification.neighbors import SPDKNeighborsClassifier
 from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import choose_alpha
 
@@ -161,6 +163,7 @@ class MinimumDistanceToMean(ScoredClassifier):
     array(['a', 'b'], dtype='<U1')
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS)
 
     def __init__(self, metric: str | Divergence = "riemann", n_jobs: int | None = None) -> None:
@@ -199,9 +202,9 @@ class MinimumDistanceToMean(ScoredClassifier):
 
     def _scores(self, X: FloatArray) -> Floats:
         """−d(X_i, C_c)."""
-        divergence = get_divergence(self.metric)
-        queries = divergence.prepare(X.astype(np.float64, copy=False))
-        means = divergence.prepare(self.means_.astype(np.float64))
+        divergence = over(get_divergence(self.metric), np.result_type(X, self.means_))
+        queries = divergence.prepare(as_double(X))
+        means = divergence.prepare(as_double(self.means_))
         return -divergence.pairwise(queries, means, n_jobs=self.n_jobs)
 
 

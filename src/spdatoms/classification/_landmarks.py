@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences import Divergence
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 from spdatoms.scale.faults import with_smaller_spans
@@ -33,13 +34,13 @@ def landmark_space(
     With a shrinkage their divergence is whitened, by how some of the matrices vary within their classes.
     """
     if np.ndim(landmarks) == 0:
-        Z = np.asarray(X[spread_over_classes(labels, int(landmarks))], np.float64)  # type: ignore[arg-type]
+        Z = as_double(X[spread_over_classes(labels, int(landmarks))])  # type: ignore[arg-type]
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
     if shrinkage is None:
         return LandmarkSpace.of(divergence, Z, beta, SHARE)
     some = spread_over_classes(labels, _WHITENED_PER_LANDMARK * len(Z))
-    samples = divergence.prepare(np.asarray(X[some], np.float64))
+    samples = divergence.prepare(as_double(X[some]))
     prepared = divergence.prepare(Z)
     to_landmarks = divergence.pairwise(samples, prepared)
     scaling = ClassicalScaling(divergence.pairwise(prepared))

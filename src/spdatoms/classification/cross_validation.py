@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -130,6 +130,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     30
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         metric=SYMMETRIC_METRICS,
         betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
@@ -11,7 +13,9 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
+from spdatoms.geometry.hermitian import cast_like
 
 #: Divergences held at a time.
 _BLOCK_ENTRIES = 4_000_000
@@ -49,6 +53,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     array(['a', 'b'], dtype='<U1')
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(n_neighbors=allow.integer(1), metric=METRIC, n_jobs=allow.N_JOBS)
 
     def __init__(
@@ -84,7 +89,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
                 f"{self.n_neighbors}."
             )
         self._matrices = X
-        self._prepared = get_divergence(self.metric).prepare(X)
+        self._prepared = over(get_divergence(self.metric), X).prepare(X)
         return self
 
     @per_matrix
@@ -127,12 +132,12 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
 
     def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:
         """Return shares of votes, and for each class 1/(1 + rank of its nearest matrix)."""
-        divergence = get_divergence(self.metric)
+        divergence = over(get_divergence(self.metric), self._matrices)
         shares = np.zeros((len(X), len(self.classes_)))
         nearest = np.zeros_like(shares)
         k = self.n_neighbors
         for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._labels))):
-            queries = divergence.prepare(X[part].astype(self._matrices.dtype, copy=False))
+            queries = divergence.prepare(cast_like(X[part], self._matrices))
             values = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
             neighbours = np.argsort(values, axis=1, kind="stable")[:, :k]
             rows = np.arange(part.start, part.stop)

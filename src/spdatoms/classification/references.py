@@ -8,9 +8,11 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence, PreparedSet
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.geodesics import whiten
+from spdatoms.geometry.hermitian import as_double, cast_like, is_complex
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,20 @@ class References:
     )
 
     def __post_init__(self) -> None:
-        divergences = [symmetric_divergence(metric) for metric in self.metrics]
+        divergences = [over(symmetric_divergence(metric), self.matrices) for metric in self.metrics]
         prepared = tuple((d, d.prepare(self.matrices)) for d in divergences)
         object.__setattr__(self, "_prepared", prepared)
 
     @property
     def dimension(self) -> int:
-        """The n(n+1)/2 dimensions of the matrices."""
+        """The n(n+1)/2 dimensions of real matrices, the n² of Hermitian ones."""
         n = int(self.matrices.shape[-1])
-        return n * (n + 1) // 2
+        return n * n if is_complex(self.matrices) else n * (n + 1) // 2
 
     @classmethod
     def of(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
         """Re-centre matrices at the mean of Jeffrey's divergence, which has a closed form."""
-        X = np.ascontiguousarray(X, np.float64)
+        X = np.ascontiguousarray(as_double(X))
         factor = np.linalg.cholesky(mean(X, metric="jeffrey"))
         return cls(metrics, recentred(X, factor), factor)
 
@@ -61,7 +63,7 @@ class References:
 
     def divergences(self, X: FloatArray, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence of matrices X to the training matrices, shape (m, N)."""
-        X = recentred(np.ascontiguousarray(X, np.float64), self.factor)
+        X = recentred(np.ascontiguousarray(cast_like(X, self.matrices)), self.factor)
         return tuple(
             np.asarray(d.pairwise(d.prepare(X), own, n_jobs=n_jobs)) for d, own in self._prepared
         )
@@ -70,4 +72,4 @@ class References:
 def recentred(X: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ X_i L⁻ᵀ."""
     moved = whiten(factor, X)
-    return np.asarray(0.5 * (moved + moved.swapaxes(-1, -2)))
+    return np.asarray(0.5 * (moved + moved.conj().swapaxes(-1, -2)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,7 @@ from spdatoms.classification.scores import (
 )
 from spdatoms.coding import coded_blocks, coded_feature_blocks
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import AUTOMATIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
@@ -142,6 +143,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     1.0
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         metric=AUTOMATIC_METRIC,
         beta=allow.BETA,
@@ -251,6 +253,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         divergence = symmetric_divergence(self._one_metric())
         streamed = self.n_atoms_per_class is None
         matrices: Any = check_streamable(X, self.n_jobs) if streamed else check_spd(X)
+        divergence = over(divergence, matrices)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
         space = landmark_space(
@@ -418,8 +421,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     def _divergences_to_atoms(self, X: FloatArray, some: NDArray[np.bool_]) -> FloatArray:
         """Return the divergences of some of the matrices X to the atoms."""
         assert self.atoms_ is not None  # it is None with landmarks only
-        divergence = self._divergence()
+        dtype = np.result_type(X, self.atoms_, np.float64)
+        divergence = over(self._divergence(), dtype)
         queries, atoms = (
-            divergence.prepare(Z.astype(np.float64, copy=False)) for Z in (X[some], self.atoms_)
+            divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X[some], self.atoms_)
         )
         return divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)

@@ -32,6 +32,7 @@ _ZERO = "is zero"
 _ADVICE = {
     "is not finite": "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
+    "is not Hermitian": "symmetrise it, as --repaired does",
     _ZERO: "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not positive definite": "project it, as --repaired does",
     "is singular": "add a ridge, as --repaired does",
@@ -143,6 +144,8 @@ def _complaint(X: Array) -> str:
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
+    from spdatoms.geometry.hermitian import as_double
+
     m, n, _ = X.shape
     verb = "is" if len(unfit) == 1 else "are"
     others = f", {len(unfit)} {verb} not" if unfit else " (all)"
@@ -150,12 +153,12 @@ def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str
         ("matrices", f"{m} of {n}×{n}, {X.dtype}"),
         ("positive definite", f"{len(fit)}{others}"),
     ]
-    A = np.asarray(X[:: -(-m // _SPECTRA)], dtype=np.float64)
+    A = as_double(np.asarray(X[:: -(-m // _SPECTRA)]))
     A = A[np.isfinite(A).all(axis=(1, 2))]
     if not len(A):
         return rows
-    eigenvalues = np.linalg.eigvalsh((A + A.swapaxes(1, 2)) / 2)
-    scale = np.trace(A, axis1=1, axis2=2) / n
+    eigenvalues = np.linalg.eigvalsh((A + A.conj().swapaxes(1, 2)) / 2)
+    scale = np.trace(A.real, axis1=1, axis2=2) / n
     rows.append(("mean eigenvalue", f"{scale.min():.3g} to {scale.max():.3g}"))
     largest = abs(eigenvalues).max(axis=1)
     threshold = n * float(np.finfo(X.dtype).eps) * largest

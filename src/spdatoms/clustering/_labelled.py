@@ -46,7 +46,7 @@ class ClusteredSample:
     def centre_steps(self, clusters: Indices) -> Floats:
         """Return `Divergence.centre` of the members of each of the clusters."""
         sample = self.sample
-        steps = np.empty((len(clusters), *self.centres.shape[1:]))
+        steps = np.empty_like(self.centres, shape=(len(clusters), *self.centres.shape[1:]))
 
         def step(some: slice) -> None:
             for a in range(some.start, some.stop):

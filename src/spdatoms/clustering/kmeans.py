@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +21,10 @@ from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 
 _SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {
@@ -112,6 +114,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     array([ True])
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         n_clusters=allow.integer(1),
         metric=METRIC,
@@ -166,8 +169,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         SPDKMeans
             The estimator itself.
         """
-        divergence = get_divergence(self.metric)
         matrices: Any = check_streamable(X, self.n_jobs)
+        divergence = over(get_divergence(self.metric), matrices)
         self.n_features_in_ = matrices.shape[-1]
         # Normalised weights keep sums in range; the inertia is that of the weights as given.
         weights = check_weights(sample_weight, len(matrices))
@@ -186,7 +189,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             self.labels_ = divergences.argmin(axis=1)
             inertia = float(weights @ divergences.min(axis=1))
         else:
-            self.labels_, inertia = data.nearest(self.cluster_centers_.astype(np.float64))
+            self.labels_, inertia = data.nearest(as_double(self.cluster_centers_))
         self.inertia_ = total * inertia
         self._warn(best.converged)
         return self
@@ -223,7 +226,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             The divergences.
         """
         X = self.check_queries(X)
-        dtype = np.result_type(X, self.cluster_centers_)
+        dtype = real_type(X, self.cluster_centers_)
         return self._divergences(X).astype(dtype, copy=False)
 
     def score(
@@ -287,9 +290,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     ) -> Sample:
         """Prepare some of the matrices, in double precision."""
         matrices = X[:] if len(chosen) == len(X) else X[chosen]
-        return Sample(
-            divergence, matrices.astype(np.float64, copy=False), weights[chosen], self.n_jobs
-        )
+        return Sample(divergence, as_double(matrices), weights[chosen], self.n_jobs)
 
     def _starts(
         self,
@@ -319,7 +320,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             raise ValueError(
                 f"init holds {len(centres)} matrices, but n_clusters is {self.n_clusters}."
             )
-        return centres.astype(np.float64)
+        return as_double(centres)
 
     def _run(self, data: Any, centres: Floats) -> Lloyd:
         def run() -> Lloyd:
@@ -334,10 +335,9 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _divergences(self, X: FloatArray) -> Floats:
         """d(X_i, C_j) at [i, j], in double precision whatever that of X is."""
-        divergence = get_divergence(self.metric)
-        prepared = divergence.prepare(X.astype(np.float64, copy=False))
-        centres = self.cluster_centers_.astype(np.float64)
-        return divergence.each_to_centres(prepared, centres, self.n_jobs)
+        centres = as_double(self.cluster_centers_)
+        divergence = over(get_divergence(self.metric), np.result_type(X, centres))
+        return divergence.each_to_centres(divergence.prepare(as_double(X)), centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))

@@ -19,6 +19,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.landmarks import LandmarkSpace
 
 _FORMAT = "spdatoms dictionary checkpoint 1"
@@ -181,4 +182,4 @@ def checkpoint_of(
 
 
 def _digest(matrices: ArrayLike) -> str:
-    return hashlib.sha256(np.asarray(matrices, np.float64).tobytes()).hexdigest()
+    return hashlib.sha256(as_double(np.asarray(matrices)).tobytes()).hexdigest()

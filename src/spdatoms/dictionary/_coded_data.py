@@ -20,6 +20,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.dictionary._samples import SamplesInMemory
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import column_sums, columns, columns_of_entries, with_values
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.kernel import kernel_in_place
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.scale.parts import added
@@ -125,7 +126,7 @@ class CodedData(SamplesInMemory):
 
         def prepare(number: int) -> Part:
             rows = self.slices[number]
-            samples = np.require(X[rows], np.float64, ["C", "A"])
+            samples = np.require(as_double(X[rows]), None, ["C", "A"])
             return Part.uncoded(sums.divergence.prepare(samples), empty[rows])
 
         self.parts = map_in_threads(prepare, len(self.slices), n_jobs)

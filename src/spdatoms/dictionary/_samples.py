@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.largest import Largest
 from spdatoms.scale.parts import part_slices
@@ -52,7 +53,7 @@ class SamplesInMemory:
 
     def samples(self, chosen: Indices) -> Floats:
         """Return some samples."""
-        return np.asarray(self.X[chosen], np.float64)
+        return as_double(self.X[chosen])
 
 
 class StreamedSamples(ABC):
@@ -108,7 +109,7 @@ class StreamedSamples(ABC):
 
     def samples(self, chosen: Indices) -> Floats:
         """Return some samples."""
-        return np.asarray(self.stream[chosen], np.float64)
+        return as_double(self.stream[chosen])
 
     def codes(self) -> StreamedCodes:
         """Return all codes, (m, N), which stay where they are until they are needed."""

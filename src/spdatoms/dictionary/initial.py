@@ -14,6 +14,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced, first_samples
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
 
 #: What ``init`` may be.
@@ -37,9 +38,9 @@ def first_atoms(
         atoms = check_size(check_spd(init, name="init"), X.shape[-1], name="init")
         if len(atoms) != n_atoms:
             raise ValueError(f"init holds {len(atoms)} atoms, but n_atoms is {n_atoms}.")
-        return atoms.astype(np.float64)
+        return as_double(atoms)
     if init == "random":
-        return np.asarray(X[first_samples(X, rng.permutation(len(X)), n_atoms)], np.float64)
+        return as_double(X[first_samples(X, rng.permutation(len(X)), n_atoms)])
     first_samples(X, range(len(X)), n_atoms)
     from spdatoms.clustering.kmeans import SPDKMeans
 
@@ -55,4 +56,4 @@ def first_atoms(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         some = X[evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))]
-        return np.asarray(kmeans.fit(some).cluster_centers_, np.float64)
+        return as_double(kmeans.fit(some).cluster_centers_)

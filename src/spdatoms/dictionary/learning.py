@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,9 @@ from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batch
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.hermitian import as_double, cast_like, real_type
 from spdatoms.geometry.validation import check_spd
 
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
@@ -136,6 +138,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     True
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         metric=SYMMETRIC_METRIC,
@@ -262,7 +265,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         """
         X = self.check_queries(X)
         codes = code_matrices(X, self.kernel_, self.alpha_, n_jobs=self.n_jobs)
-        return codes.astype(np.result_type(X, self.atoms_), copy=False)
+        return codes.astype(real_type(X, self.atoms_), copy=False)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean loss, so that greater is better.
@@ -292,7 +295,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _learn(self, X: Any) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
-        divergence = self._divergence()
+        divergence = over(self._divergence(), X)
         checkpoint = checkpoint_of(
             self.checkpoint,
             X,
@@ -323,7 +326,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return state, problem
 
     def _first_atoms(self, X: FloatArray) -> tuple[Floats, AnyProblem]:
-        divergence = self._divergence()
+        divergence = over(self._divergence(), X)
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
         return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha, self.landmarks)
@@ -333,7 +336,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         memory = None
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
-            atoms, problem = self.atoms_.astype(np.float64), self._problem
+            cast_like(X, self.atoms_)  # refuses complex matrices after real ones
+            atoms, problem = as_double(self.atoms_).copy(), self._problem
             memory = self._memory
         else:
             self._check_number_of_samples(X)

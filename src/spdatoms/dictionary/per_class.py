@@ -13,6 +13,7 @@ from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import check_labels
 from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
@@ -102,7 +103,7 @@ def class_dictionary(
     learner = SPDDictionaryLearning(
         n_atoms_per_class,
         metric,
-        beta=subsample_beta(X, symmetric_divergence(metric), beta),
+        beta=subsample_beta(X, over(symmetric_divergence(metric), X), beta),
         alpha=alpha,
         init=init,
         max_iter=max_iter,

@@ -23,6 +23,7 @@ from spdatoms.dictionary._update import AtomUpdate, UpdateRule
 from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
 from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
@@ -192,7 +193,7 @@ def fix_problem(
     fall to ν, half of what it is for the first atoms, or half of μ if that is less: with N atoms
     f(y) ≥ 1 − N/ν, whatever they are.
     """
-    samples = np.asarray(X[evenly_spaced(len(X), _SUBSAMPLE)], np.float64)
+    samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
     divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
     beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
     gram = kernel_values(divergences, beta)
@@ -225,7 +226,7 @@ def fix_problem(
 def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> LandmarkSpace:
     """Return the span of given landmarks, or of this number of samples, evenly taken."""
     if np.ndim(landmarks) == 0:
-        Z = np.asarray(X[evenly_spaced(len(X), int(landmarks))], np.float64)
+        Z = as_double(X[evenly_spaced(len(X), int(landmarks))])
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
     return LandmarkSpace.of(divergence, Z, beta, SHARE).condensed()

@@ -4,6 +4,7 @@ from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.burg import Burg
 from spdatoms.divergences.euclidean import Euclidean
+from spdatoms.divergences.hermitian import Hermitian
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_euclidean import LogEuclidean
 from spdatoms.divergences.means import mean
@@ -20,6 +21,7 @@ __all__ = [
     "Burg",
     "Divergence",
     "Euclidean",
+    "Hermitian",
     "Jeffrey",
     "LogEuclidean",
     "PreparedSet",

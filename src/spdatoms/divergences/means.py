@@ -19,6 +19,7 @@ from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
+from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.spectral import cholesky
 from spdatoms.geometry.validation import check_spd
 
@@ -39,7 +40,7 @@ def mean(
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        SPD matrices.
+        SPD matrices, or complex Hermitian positive definite ones.
     metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
@@ -68,8 +69,9 @@ def mean(
     X = check_spd(X)
     weights = check_weights(sample_weight, len(X))
     used = weights > 0
-    Z = X[used].astype(np.float64)
-    units = np.zeros(X.shape[-1], np.intp)
+    # Twice the sum of a divergence has the same minimum: of complex matrices the real forms will do.
+    Z = real_form(as_double(X[used]))
+    units = np.zeros(Z.shape[-1], np.intp)
     if divergence.congruence_invariant:
         units = np.rint(unit_exponents(Z).mean(axis=0)).astype(np.intp)
     with one_blas_thread():  # the matrices are small, and threads would only wait for each other
@@ -85,7 +87,8 @@ def mean(
             ConvergenceWarning,
         )
     with np.errstate(over="ignore"):
-        C = in_units(C, -units).astype(X.dtype)
+        C = in_units(C, -units)
+        C = (complex_form(C) if is_complex(X) else C).astype(X.dtype)
     if not np.isfinite(C).all():
         raise OutOfRangeError(
             f"The mean is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.geometry.validation import check_spd
 
@@ -26,7 +27,7 @@ def pairwise_divergence(
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        SPD matrices.
+        SPD matrices, or complex Hermitian positive definite ones.
     Y : array-like of shape (N, n, n), default=None
         SPD matrices. Without it the pairs are those within X; for a symmetric divergence only half
         of them are then computed.
@@ -60,6 +61,7 @@ def pairwise_divergence(
     divergence = get_divergence(metric)
     X = check_spd(X, name="X")
     if Y is None:
+        divergence = over(divergence, X)
         return divergence.pairwise(divergence.prepare(X), n_jobs=n_jobs)
     Y = check_spd(Y, name="Y")
     if X.shape[-1] != Y.shape[-1]:
@@ -68,5 +70,6 @@ def pairwise_divergence(
             f"{Y.shape[-1]}×{Y.shape[-1]}."
         )
     dtype = np.result_type(X, Y)
+    divergence = over(divergence, dtype)
     prepared_x, prepared_y = (divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X, Y))
     return divergence.pairwise(prepared_x, prepared_y, n_jobs=n_jobs)

@@ -255,7 +255,7 @@ def _tangents(V: ArrayLike, name: str, base: FloatArray) -> FloatArray:
     """
     V = as_matrices(V, name)
     shape = np.broadcast_shapes(V.shape, base.shape)
-    units = np.broadcast_to(np.sqrt(np.einsum("...ii->...i", base)), shape[:-1])
+    units = np.broadcast_to(np.sqrt(np.einsum("...ii->...i", base.real)), shape[:-1])
     each = np.broadcast_to(V, shape)
     raise_unless_symmetric(
         each.reshape(-1, *shape[-2:]), name, shape[:-2], units.reshape(-1, shape[-1])

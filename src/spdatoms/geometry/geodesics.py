@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.functions import expm
+from spdatoms.geometry.hermitian import real_form
 from spdatoms.geometry.spectral import cholesky, gram, solve_lower, transpose
 
 #: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
@@ -77,12 +78,13 @@ class LogGeodesics(Geodesics):
 
 
 def whiten(L: Floats, A: Floats) -> Floats:
-    """L⁻¹ A L⁻ᵀ for symmetric A."""
-    return solve_lower(L, transpose(solve_lower(L, A)))
+    """L⁻¹ A L⁻ᵀ for symmetric A, L⁻¹ A L⁻ᴴ for Hermitian A."""
+    return solve_lower(L, transpose(solve_lower(L, A)).conj())
 
 
 def relative_change(old: Floats, new: Floats) -> Floats:
     """‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, invariant under congruence; one number per matrix."""
+    old, new = real_form(old), real_form(new)
     whitened = whiten(cholesky(old), new - old)
     # NumPy sums the squares of a single matrix in another order than those of a stack.
     axes = None if old.ndim == 2 else (-2, -1)
@@ -91,6 +93,7 @@ def relative_change(old: Floats, new: Floats) -> Floats:
 
 def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:
     """Return which matrices have no eigenvalue below ``least`` in their unit-diagonal scaling."""
+    C = real_form(C)
     finite = np.isfinite(C).all(axis=(-2, -1)) & (np.einsum("pii->pi", C) > 0).all(axis=-1)
     scale = 1.0 / np.sqrt(np.einsum("pii->pi", C[finite]))
     shifted = C[finite] * scale[:, :, None] * scale[:, None, :] - least * np.eye(C.shape[-1])

@@ -27,7 +27,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     Parameters
     ----------
     X : array-like of shape (..., n, n)
-        Symmetric matrices; one triangle is read.
+        Symmetric or Hermitian matrices; one triangle is read.
     order : {"lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"}, default="lower"
         ``"lower"`` and ``"upper"`` go through that triangle row by row, ``"diagonal"`` takes the
         diagonal first and then the rest of the upper triangle row by row. The other names are those
@@ -39,7 +39,8 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
         ``"mrtrix"``  Dxx, Dyy, Dzz, Dxy, Dxz, Dyz  ``"diagonal"``; also TORTOISE
         ============  ============================  ==============================
     weighted : bool, default=False
-        Multiply the off-diagonal entries by √2, so that ``vech(A) · vech(B) = tr(A B)``.
+        Multiply the off-diagonal entries by √2, so that ``vech(A) · vech(B) = tr(A B)``. Of
+        Hermitian matrices it is the real part of ``np.vdot(vech(A), vech(B))``.
 
     Returns
     -------
@@ -126,8 +127,8 @@ def _symmetric(half: FloatArray, rows: Indices, columns: Indices, weighted: bool
         half = half / entry_weights(rows, columns).astype(half.dtype)
     n = int(rows.max()) + 1
     X = np.empty((*half.shape[:-1], n, n), dtype=half.dtype)
+    X[..., columns, rows] = half.conj()
     X[..., rows, columns] = half
-    X[..., columns, rows] = half
     return X
 
 

@@ -23,7 +23,7 @@ def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
     Parameters
     ----------
     X : array-like of shape (..., n, n)
-        Any real square matrices, at any scale, symmetric or not.
+        Any square matrices, at any scale, symmetric (Hermitian) or not.
     floor : float, default=None
         The least eigenvalue of the result relative to the largest absolute eigenvalue of the
         symmetric part. The default is 1e-10, or ``4·n·eps`` where that is more (float32), so that
@@ -121,7 +121,7 @@ def _towards_identity(X: ArrayLike, keep: float, add: float) -> FloatArray:
 
     def mix(X: Floats) -> Floats:
         # Divide before adding up: the trace itself may leave the range of the type.
-        mean_eigenvalue = (np.einsum("mii->mi", X) / n).sum(axis=-1)
+        mean_eigenvalue = (np.einsum("mii->mi", X) / X.shape[-1]).sum(axis=-1)
         out = keep * symmetric_part(X)
         np.einsum("mii->mi", out)[...] += add * mean_eigenvalue[:, None]
         return out

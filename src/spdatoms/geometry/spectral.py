@@ -17,13 +17,14 @@ from spdatoms.geometry.graded import (
     reordered,
     rows_restored,
 )
+from spdatoms.geometry.hermitian import complex_form, real_form
 from spdatoms.geometry.validation import as_float, check_square
 
 _BLOCK_BYTES = 4 << 20
 
 
 def as_matrices(X: ArrayLike, name: str) -> FloatArray:
-    """Return X as a float array whose last two axes are those of square matrices."""
+    """Return X as an array of floats, real or complex, whose last two axes are those of square matrices."""
     X = as_float(X, name)
     check_square(X, name)
     return X
@@ -171,10 +172,14 @@ def _divided_logarithms(values: Floats) -> Floats:
 def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatArray:
     """Apply a function of double precision stacks to operands (..., n, n), which are broadcast.
 
-    The function gets blocks (b, n, n), so its temporaries stay small. The result has the common
-    precision of the operands; one that leaves its range is an error rather than an infinity.
+    The function gets blocks (b, n, n), so its temporaries stay small; of Hermitian matrices it gets the
+    real form. The result has the common precision of the operands; one that leaves its range is an
+    error rather than an infinity.
     """
     dtype = np.result_type(*operands)
+    if dtype.kind == "c":
+        real = map_blocks(function, *(real_form(Z.astype(dtype, copy=False)) for Z in operands))
+        return complex_form(real)
     shape = np.broadcast_shapes(*(operand.shape for operand in operands))
     stacks = [np.broadcast_to(operand, shape).reshape(-1, *shape[-2:]) for operand in operands]
     out = np.empty((len(stacks[0]), *shape[-2:]), dtype=dtype)

@@ -18,6 +18,7 @@ from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry._shape_advice import shape_advice
+from spdatoms.geometry.hermitian import is_complex, real_form
 
 # Blocks stay in the second-level cache while they are converted and inspected.
 _BLOCK_BYTES = 1 << 20
@@ -32,24 +33,26 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     """Check that matrices are symmetric positive definite, and return them as a float array.
 
     That is, ``X_i = X_iᵀ`` and ``X_i ≻ 0`` for every i.
+    Complex matrices are checked to be Hermitian positive definite, ``X_i = X_iᴴ ≻ 0``.
 
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        The matrices. float32 and float64 arrays, memory maps, read-only and strided ones included,
-        are returned without a copy; float16 becomes float32, everything else that is real float64.
+        The matrices. float32, float64, complex64 and complex128 arrays, memory maps, read-only and
+        strided ones included, are returned without a copy; float16 becomes float32, everything else
+        that is real float64.
     name : str, default="X"
         What to call X in an error.
 
     Returns
     -------
-    ndarray of shape (m, n, n), float32 or float64
+    ndarray of shape (m, n, n), float32, float64, complex64 or complex128
         X itself where possible; it is never modified.
 
     Raises
     ------
     TypeError
-        For complex entries and for anything that is not a number.
+        For anything that is not a number.
     ValueError
         For a wrong shape, and for a matrix that is one of
 
@@ -84,7 +87,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 
 def as_float(X: ArrayLike, name: str) -> FloatArray:
-    """Return X as a native float32 or float64 array, without a copy where it is one already."""
+    """Return X as a native array of a type that `float_type` gives, without a copy where it is one already."""
     try:
         array = np.asarray(X)
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
@@ -95,15 +98,12 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
-    """Return the type that numbers of another type are computed with: float32 or float64."""
+    """Return the type for numbers of another type: float32, float64, complex64 or complex128."""
     if dtype.kind == "c":
-        raise TypeError(
-            f"{name} is complex ({dtype}): only real matrices are handled; pass the real part, or "
-            "the real embedding [[Re, −Im], [Im, Re]] of Hermitian matrices."
-        )
+        return np.dtype(np.complex64 if dtype.itemsize <= 8 else np.complex128)
     if dtype.kind not in "fiub":
         raise TypeError(
-            f"{name} must hold real numbers, got the dtype {dtype}: convert it to a float "
+            f"{name} must hold numbers, got the dtype {dtype}: convert it to a float or complex "
             "array first (np.stack makes one of a sequence of matrices)."
         )
     single = dtype.kind == "f" and dtype.itemsize <= 4
@@ -175,7 +175,7 @@ def find_unfit(X: FloatArray) -> Unfit:
             if unfit and findings[i] & NOT_POSITIVE:
                 unfit += 1  # certain, and only the first is described
                 continue
-            problem = _problem(block[i], int(findings[i]), eps)
+            problem = _problem(block[i], int(findings[i]), eps, X[part.start + i])
             if problem and not unfit:
                 first, complaint = part.start + int(i), problem
             unfit += bool(problem)
@@ -220,7 +220,9 @@ def is_spd(X: ArrayLike) -> NDArray[np.bool_]:
     for part, block, findings in _inspected(stack):
         spd[part] = findings == 0
         for i in np.flatnonzero((findings != 0) & ((findings & NOT_POSITIVE) == 0)):  # in doubt
-            spd[part.start + i] = not _problem(block[i], int(findings[i]), eps)
+            spd[part.start + i] = not _problem(
+                block[i], int(findings[i]), eps, stack[part.start + i]
+            )
     return spd.reshape(X.shape[:-2])
 
 
@@ -248,7 +250,7 @@ def raise_unless_symmetric(
     raise_unless_finite(X, name, batch)
     tolerance = np.sqrt(np.finfo(X.dtype).eps)
     for part in _blocks(X):
-        asymmetry = abs(X[part] - X[part].swapaxes(-1, -2))
+        asymmetry = abs(X[part] - X[part].conj().swapaxes(-1, -2))
         size = abs(X[part])
         if units is not None:
             with np.errstate(over="ignore"):
@@ -257,9 +259,10 @@ def raise_unless_symmetric(
         asymmetric = asymmetry.max(axis=(-1, -2)) > tolerance * size.max(axis=(-1, -2))
         if asymmetric.any():
             first = part.start + int(np.argmax(asymmetric))
-            difference = abs(X[first] - X[first].T).max()
+            difference = abs(X[first] - X[first].conj().T).max()
+            kind, other = ("Hermitian", "adjoint") if is_complex(X) else ("symmetric", "transpose")
             raise ValueError(
-                f"{matrix_name(name, first, batch)} is not symmetric: it differs from its transpose by "
+                f"{matrix_name(name, first, batch)} is not {kind}: it differs from its {other} by "
                 f"{difference:.3g}."
             )
 
@@ -280,7 +283,7 @@ def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int8]]
     eps = float(np.finfo(X.dtype).eps)
     for part in _blocks(X):
         # One type, hence one compilation, serves all: anything else is copied block by block.
-        block = np.require(X[part], np.float64, ["C", "A", "W"])
+        block = np.require(real_form(X[part]), np.float64, ["C", "A", "W"])
         findings = np.empty(len(block), dtype=np.int8)
         inspect(block, np.sqrt(eps), X.shape[-1] * eps, findings)
         yield part, block, findings
@@ -294,8 +297,12 @@ def _least_eigenvalue(A: Floats) -> float:
     return float(np.linalg.eigvalsh(0.5 * (C + C.T))[0])
 
 
-def _problem(A: Floats, findings: int, eps: float) -> str:
-    """Say what is wrong with the matrix A and what to do, or nothing if it is only in doubt."""
+def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
+    """Say what is wrong with the matrix A and what to do, or nothing if it is only in doubt.
+
+    R is the real form of A: A itself, if it is real.
+    """
+    n = len(A)
     if not np.isfinite(A).all():
         i, j = np.argwhere(~np.isfinite(A))[0]
         return (
@@ -303,23 +310,29 @@ def _problem(A: Floats, findings: int, eps: float) -> str:
         )
     if not A.any():
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
-    i = int(np.argmin(A.diagonal()))
-    if A[i, i] <= 0.0:
+    i = int(np.argmin(A.diagonal().real))
+    if A[i, i].real <= 0.0:
         return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"
     if findings & CHECK_SYMMETRY:
-        root = np.sqrt(A.diagonal())
-        asymmetry = abs(A - A.T) / root / root[:, None]
-        i, j = divmod(int(np.argmax(asymmetry)), len(A))
+        root = np.sqrt(R.diagonal())
+        asymmetry = abs(R - R.T) / root / root[:, None]
+        i, j = divmod(int(np.argmax(asymmetry)), len(R))
         if asymmetry[i, j] > np.sqrt(eps):
-            return (
-                f"is not symmetric: its entries ({i}, {j}) and ({j}, {i}) are {A[i, j]:.9g} and "
-                f"{A[j, i]:.9g}; symmetrise it by (X + X.swapaxes(-1, -2)) / 2 if that is meant"
-            )
+            return _asymmetry(A, i % n, j % n)
     if findings & (CHECK_EIGENVALUE | NOT_POSITIVE):
-        least = _least_eigenvalue(A)
+        least = _least_eigenvalue(R)
         reason = f"the least eigenvalue of its unit-diagonal scaling is {least:.3g}"
-        if least < -len(A) * eps:
+        if least < -n * eps:
             return f"is not positive definite: {reason}; {_REPAIR}"
-        if least <= len(A) * eps or findings & NOT_POSITIVE:
+        if least <= n * eps or findings & NOT_POSITIVE:
             return f"is singular to working precision: {reason}; {_REPAIR}"
     return ""
+
+
+def _asymmetry(A: FloatArray, i: int, j: int) -> str:
+    """Say that two entries of A do not fit together."""
+    kind, adjoint = ("symmetric", "X") if not is_complex(A) else ("Hermitian", "X.conj()")
+    return (
+        f"is not {kind}: its entries ({i}, {j}) and ({j}, {i}) are {A[i, j]:.9g} and "
+        f"{A[j, i]:.9g}; symmetrise it by (X + {adjoint}.swapaxes(-1, -2)) / 2 if that is meant"
+    )

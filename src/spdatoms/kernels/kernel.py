@@ -10,8 +10,10 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
@@ -49,9 +51,9 @@ class ExponentialKernel(Kernel):
 
     def _divergences_within(self, D: FloatArray) -> FloatArray:
         """Keep the dictionary, and return d(D_i, D_j)."""
-        divergence = symmetric_divergence(self.metric)
+        divergence = over(symmetric_divergence(self.metric), D)
         # In single precision the Gram matrix of a definite kernel might be indefinite.
-        D = D.astype(np.float64, copy=False)
+        D = as_double(D)
         self._atoms = divergence.prepare(D)
         self._dictionary = D
         self.n_features_in_ = D.shape[-1]
@@ -59,11 +61,13 @@ class ExponentialKernel(Kernel):
 
     def _divergences_to(self, X: FloatArray) -> FloatArray:
         """Return d(X_i, D_j)."""
-        divergence = get_divergence(self.metric)
-        atoms = self._atoms
-        if self._dictionary.dtype != np.float64:  # as saved before kernels were in double precision
-            atoms = divergence.prepare(self._dictionary.astype(np.float64))
-        prepared = divergence.prepare(X.astype(np.float64, copy=False))
+        dtype, atoms = np.result_type(X, self._dictionary, np.float64), self._atoms
+        divergence = over(get_divergence(self.metric), dtype)
+        if (
+            self._dictionary.dtype != dtype
+        ):  # real, or saved before kernels were in double precision
+            atoms = divergence.prepare(self._dictionary.astype(dtype))
+        prepared = divergence.prepare(X.astype(dtype, copy=False))
         return np.asarray(divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs), np.float64)
 
     def cross_checked(self, X: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ that to every other matrix; for a positive definite k it is the Nyström approxi
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
@@ -23,8 +23,10 @@ from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.divergences import Divergence, PreparedSet
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
@@ -137,7 +139,7 @@ class LandmarkSpace:
 
     def kernel(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""
-        prepared = self.divergence.prepare(np.asarray(X, np.float64))
+        prepared = self.divergence.prepare(as_double(X))
         divergences = self.divergence.pairwise(prepared, self.prepared, n_jobs=n_jobs)
         if self.whitening is not None:
             divergences = self.whitening.to_references(divergences)
@@ -276,6 +278,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     1.0
     """
 
+    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
@@ -321,6 +324,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         """
         divergence = symmetric_divergence(self.metric)
         matrices: Any = check_streamable(X, self.n_jobs)
+        divergence = over(divergence, matrices)
         Z, chosen = choose_landmarks(
             matrices, self.landmarks, self.n_landmarks, divergence, self.random_state, self.n_jobs
         )
@@ -349,7 +353,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         """
         X = self.check_queries(X)
         features = self._space.features(X, self.n_jobs)
-        return features.astype(np.result_type(X.dtype, self._dtype), copy=False)
+        return features.astype(real_type(X.dtype, self._dtype), copy=False)
 
     @property
     def _n_features_out(self) -> int:
@@ -370,9 +374,9 @@ def choose_landmarks(
     """
     if not isinstance(landmarks, str):
         Z = check_size(check_spd(landmarks, name="landmarks"), X.shape[-1], name="landmarks")
-        return Z.astype(np.float64), None
+        return as_double(Z), None
     rows = np.arange(len(X))[evenly_spaced(len(X), _SAMPLES_PER_LANDMARK * n_landmarks)]
-    matrices = np.asarray(X[rows] if len(rows) < len(X) else X[:], np.float64)
+    matrices = as_double(X[rows] if len(rows) < len(X) else X[:])
     sample = Sample(divergence, matrices, np.ones(len(rows)), n_jobs)
     drawn = _CHOICES[landmarks](sample, min(n_landmarks, len(rows)), generator(random_state))
     drawn = np.sort(drawn)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils.typing import Floats
+from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
 from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute
 
@@ -67,6 +68,8 @@ class AtomsDisplay(Display):
         n_columns: int | None = None,
     ) -> None:
         self.atoms = check_spd(atoms, name="atoms")
+        if is_complex(self.atoms):
+            raise TypeError("Complex atoms cannot be drawn: pass atoms.real, or abs(atoms).")
         if titles is not None and len(titles) != len(self.atoms):
             raise ValueError(f"There are {len(self.atoms)} atoms, but {len(titles)} titles.")
         self.titles = titles

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray
+from spdatoms.geometry.hermitian import as_double
 
 #: A function of a span: (matrices or None, span, its state or None, *shared) → term.
 Term = Callable[..., Any]
@@ -32,7 +33,7 @@ class Span:
         """Return the matrices of each part, in the form that compiled kernels need."""
         start = self.rows.start
         return [
-            np.require(X[part.start - start : part.stop - start], np.float64, ["C", "A"])
+            np.require(as_double(X[part.start - start : part.stop - start]), None, ["C", "A"])
             for part in self.parts
         ]
 

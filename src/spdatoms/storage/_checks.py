@@ -74,7 +74,7 @@ def _is_real(array: Any, ndim: int) -> bool:
     return (
         isinstance(array, np.ndarray)
         and array.ndim == ndim
-        and array.dtype in (np.float32, np.float64)
+        and array.dtype in (np.float32, np.float64, np.complex64, np.complex128)
     )
 
 

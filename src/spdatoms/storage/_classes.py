@@ -17,7 +17,7 @@ from spdatoms.classification.references import References
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
-from spdatoms.divergences import Divergence
+from spdatoms.divergences import Divergence, Hermitian
 from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
@@ -33,6 +33,7 @@ _PARTS: dict[str, type] = {
     "ClassicalScaling": ClassicalScaling,
     "CorrectedGram": CorrectedGram,
     "KernelAverage": KernelAverage,
+    "Hermitian": Hermitian,
     "LandmarkKernel": LandmarkKernel,
     "LandmarkSpace": LandmarkSpace,
     "LogCosineKernel": LogCosineKernel,

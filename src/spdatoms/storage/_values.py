@@ -17,6 +17,7 @@ import scipy.sparse
 from spdatoms._utils.container import DTYPES, METADATA, StorageError
 from spdatoms._utils.typing import Array
 from spdatoms.divergences import get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.storage._checks import check_stack
 from spdatoms.storage._classes import (
     Prepared,
@@ -225,7 +226,8 @@ class Decoder:
 
     def _prepared(self, content: dict[str, Any]) -> Any:
         divergence = get_divergence(self.decode(content["metric"]))
-        return divergence.prepare(check_stack(self.decode(content["matrices"])))
+        matrices = check_stack(self.decode(content["matrices"]))
+        return over(divergence, matrices).prepare(matrices)
 
     def _object(self, content: dict[str, Any]) -> Any:
         stored = class_named(content["class"])

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -89,6 +89,7 @@ class LogCosineKernel(Kernel):
 class _WithLogCosineKernel:
     """Estimators whose kernel is `LogCosineKernel`."""
 
+    hermitian: ClassVar[bool] = False
     rescale: bool
     n_jobs: int | None
 

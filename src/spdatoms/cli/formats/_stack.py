@@ -75,5 +75,5 @@ def _stack_cells(array: Array) -> Array:
 
 def _is_symmetric(X: Array) -> bool:
     X = np.asarray(X, dtype=np.float64)
-    difference = abs(X - X.swapaxes(1, 2)).max(initial=0)
+    difference = abs(X - X.conj().swapaxes(1, 2)).max(initial=0)
     return bool(difference <= np.sqrt(np.finfo(np.float32).eps) * abs(X).max(initial=0))

@@ -1,0 +1,141 @@
+"""Every divergence between Hermitian positive definite matrices, through their real forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms.divergences.atom_sums import AtomSums
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.geometry.geodesics import Geodesics
+from spdatoms.geometry.hermitian import complex_form, real_form
+
+
+@dataclass
+class HermitianSet(PreparedSet):
+    """Complex matrices, and what a divergence has prepared of their real forms."""
+
+    real: Any
+
+
+class Hermitian(Divergence):
+    """d(X, Y) = ½ d(R(X), R(Y)) with the real form ``R(A + iB) = [[A, −B], [B, A]]``.
+
+    R doubles every eigenvalue, and so every divergence here: what is left is Stein's, Jeffrey's, … of the
+    complex matrices themselves. Matrices go in complex and come out complex; real ones are taken for complex
+    ones without an imaginary part.
+
+    Parameters
+    ----------
+    divergence : Divergence
+        The divergence between real matrices.
+    """
+
+    def __init__(self, divergence: Divergence) -> None:
+        self.divergence = divergence
+        self.name = divergence.name  # type: ignore[misc]
+        self.symmetric = divergence.symmetric  # type: ignore[misc]
+        self.congruence_invariant = divergence.congruence_invariant  # type: ignore[misc]
+        self.closed_form = divergence.closed_form  # type: ignore[misc]
+        self.relaxation = divergence.relaxation  # type: ignore[misc]
+
+    def prepare(self, X: Array) -> HermitianSet:
+        """Return the matrices, and what the divergence prepares of their real forms."""
+        return HermitianSet(X, self.divergence.prepare(_real(X)))
+
+    def pairwise(
+        self, X: HermitianSet, Y: HermitianSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return d(X_i, Y_j) for all pairs."""
+        other = None if Y is None else Y.real
+        return _half(self.divergence.pairwise(X.real, other, n_jobs=n_jobs))
+
+    def centre(self, Z: HermitianSet, weights: Floats, current: Array) -> Array:
+        """Return the stationary point, or a step towards it, as a complex matrix."""
+        return complex_form(self.divergence.centre(Z.real, weights, _real(current)))
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        """Return the G with dd = Re tr(G dX): half of the real gradient, in twice as many entries."""
+        return complex_form(self.divergence.gradient(_real(X), _real(Y)))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return whether the kernel is positive definite on all real 2n×2n matrices: that is enough."""
+        return self.divergence.kernel_is_guaranteed(0.5 * beta, 2 * n)
+
+    def to_centres(self, X: HermitianSet, centres: Array, n_jobs: int | None = None) -> FloatArray:
+        """Return d(X_i, C_j) at [j, i]."""
+        return _half(self.divergence.to_centres(X.real, _real(centres), n_jobs))
+
+    def each_to_centres(
+        self, X: HermitianSet, centres: Array, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return d(X_i, C_j) at [i, j]."""
+        return _half(self.divergence.each_to_centres(X.real, _real(centres), n_jobs))
+
+    def centre_term(self, Z: HermitianSet, weights: Floats, current: Array) -> Floats:
+        """Return what a part of the data adds to the step of `centre`, in the real form."""
+        return self.divergence.centre_term(Z.real, weights, _real(current))
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Array) -> Array:
+        """Return the step of `centre` over all parts, as a complex matrix."""
+        return complex_form(self.divergence.centre_from_terms(terms, total, _real(current)))
+
+    def atom_sums(self) -> AtomSums:
+        """Return the sums over the real forms."""
+        return HermitianSums(self)
+
+
+def over(divergence: Divergence, X: Any) -> Divergence:
+    """Return the divergence between matrices of the type of X (an array, or a dtype): real, or complex.
+
+    It is the divergence itself, or a `Hermitian` one if X is complex.
+    """
+    dtype = X if isinstance(X, np.dtype) else X.dtype
+    if dtype.kind != "c" or isinstance(divergence, Hermitian):
+        return divergence
+    return Hermitian(divergence)
+
+
+class HermitianSums(AtomSums):
+    """The sums of the divergence between real matrices; atoms are complex."""
+
+    def __init__(self, divergence: Hermitian) -> None:
+        super().__init__(divergence)
+        self.inner = divergence.divergence.atom_sums()
+
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Array) -> Floats:
+        return self.inner._parts(Z.real, weights, _real(D))
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Array) -> Geodesics:
+        return HermitianGeodesics(self.inner._towards_centre(parts, total, _real(D)))
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Array) -> Geodesics:
+        return HermitianGeodesics(self.inner._downhill(parts, total, size, _real(D)))
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        return _half(self.inner.pairs(Z.real, pattern, D.real))
+
+
+@dataclass(frozen=True)
+class HermitianGeodesics(Geodesics):
+    """The curves of real forms, taken apart."""
+
+    real: Geodesics
+
+    def points(self, t: float | Floats) -> Array:
+        """Return D_r(t) as complex matrices."""
+        return complex_form(self.real.points(t))
+
+
+def _real(X: Array) -> FloatArray:
+    return real_form(np.asarray(X, np.result_type(X.dtype, np.complex64)))
+
+
+def _half(values: FloatArray) -> FloatArray:
+    values *= values.dtype.type(0.5)
+    return values

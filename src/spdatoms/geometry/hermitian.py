@@ -1,0 +1,60 @@
+"""Hermitian matrices as real ones: ``A + iB`` as ``[[A, −B], [B, A]]``.
+
+The map keeps sums, products, inverses and functions of matrices, doubles every eigenvalue, and takes Hermitian
+positive definite matrices to symmetric positive definite ones. So what is known of real matrices need not
+be written again for complex ones: it is computed with the real form and taken apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.typing import Array, FloatArray
+
+
+def is_complex(X: Array) -> bool:
+    """Return whether an array holds complex numbers."""
+    return X.dtype.kind == "c"
+
+
+def as_double(X: Array) -> Array:
+    """Return X in double precision: float64, or complex128 if it is complex."""
+    return np.asarray(X, np.result_type(X.dtype, np.float64))
+
+
+def cast_like(X: Array, other: Array) -> Array:
+    """Return X in the type of others; complex matrices next to real ones are refused, not cut to their real part."""
+    if is_complex(X) and not is_complex(other):
+        raise ValueError(
+            "X is complex, but the matrices seen in fit are real: fit to complex matrices, "
+            "or pass X.real if the imaginary part is rounding."
+        )
+    return X.astype(other.dtype, copy=False)
+
+
+def real_type(*types: Any) -> np.dtype[Any]:
+    """Return the type of real numbers in the common precision: float32 or float64."""
+    return np.finfo(np.result_type(*types)).dtype
+
+
+def real_form(X: Array) -> FloatArray:
+    """Return ``[[A, −B], [B, A]]``, shape (..., 2n, 2n), of complex matrices A + iB; real ones as they are."""
+    if not is_complex(X):
+        return X
+    n = X.shape[-1]
+    out = np.empty((*X.shape[:-2], 2 * n, 2 * n), X.real.dtype)
+    out[..., :n, :n] = out[..., n:, n:] = X.real
+    out[..., n:, :n] = X.imag
+    np.negative(X.imag, out=out[..., :n, n:])
+    return out
+
+
+def complex_form(R: FloatArray) -> Array:
+    """Return the A + iB, shape (..., n, n), whose real form is nearest to R: its blocks are averaged."""
+    n = R.shape[-1] // 2
+    out = np.empty((*R.shape[:-2], n, n), np.result_type(R.dtype, np.complex64))
+    out.real = 0.5 * R[..., :n, :n] + 0.5 * R[..., n:, n:]
+    out.imag = 0.5 * R[..., n:, :n] - 0.5 * R[..., :n, n:]
+    return out

@@ -95,8 +95,13 @@ def certify(
     feasible, best = np.full_like(alpha, np.inf), np.ones_like(alpha)
     np.divide(alpha, 2 * peak, out=feasible, where=2 * peak > alpha)
     np.divide(query_norm - linear, distance, out=best, where=distance > 0)
-    s = np.clip(best, 0.0, feasible)
-    to_dual = (1 - s) ** 2 * query_norm + 2 * s * (1 - s) * linear + s**2 * quadratic
+    # Where the residual is rounding error, so is the best multiple: one near 1 is as good.
+    to_dual = np.minimum(
+        *(
+            (1 - s) ** 2 * query_norm + 2 * s * (1 - s) * linear + s**2 * quadratic
+            for s in (np.clip(best, 0.0, feasible), np.minimum(feasible, 1.0))
+        )
+    )
     gap = np.minimum(np.maximum(objective - (query_norm - to_dual), 0.0), by_ridge)
     close = _CLOSE * np.abs(objective) + _GAP_ROUNDING * (
         query_norm + np.abs(linear) + np.abs(quadratic)

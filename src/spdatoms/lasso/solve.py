@@ -279,7 +279,9 @@ def _solve(
         penalties[part] = penalty_in_units(alphas[part], units[part])
         largest = largest_correlations(cross, sizes, problem.scales)
         allowed[part] = problem.tol * largest
-        wanted[part] = within_penalty(allowed[part], penalties[part], largest, problem.scales)
+        wanted[part] = within_penalty(
+            allowed[part], penalties[part], problem.ridge, largest, problem.scales
+        )
         in_place = dense.dtype == np.float64 and not sparse
         dense_part = dense[part]
         codes = dense_part if in_place else np.zeros(cross.shape)
@@ -291,7 +293,7 @@ def _solve(
             direct.code(
                 cross,
                 problem.scales.inverse,
-                allowed[part] / 2,
+                wanted[part] / 2,
                 excluded[part],
                 codes,
                 report[part],

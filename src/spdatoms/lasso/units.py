@@ -27,8 +27,8 @@ _NEVER_REACHED = 2.0**500
 #: limit is wide.)
 _DEPENDENT, _INDEFINITE = 40, 0.01
 #: The violation that the solver aims at, as a share of a penalty that is small against the tolerance, but not
-#: below this share of the largest correlation, which is rounding error.
-_OF_PENALTY, _LEAST_ERROR = 0.002, 1e-14
+#: below this share of the largest correlation, which is rounding error; and as such a share for a ridge alone.
+_OF_PENALTY, _LEAST_ERROR, _WITH_RIDGE = 0.002, 1e-14, 1e-12
 #: Up to this ratio of their squared lengths all atoms have the scale of the longest.
 _ALIKE = 4.0
 
@@ -81,8 +81,11 @@ def largest_correlations(cross: Floats, sizes: Floats, scales: AtomScales) -> Fl
     return np.asarray((np.abs(cross) * scales.inverse).max(axis=1))
 
 
-def within_penalty(allowed: Floats, alphas: Floats, largest: Floats, scales: AtomScales) -> Floats:
-    """Return violations to aim at: allowed, and small against α, or the gap would be large (unless α = 0)."""
+def within_penalty(
+    allowed: Floats, alphas: Floats, ridge: float, largest: Floats, scales: AtomScales
+) -> Floats:
+    """Return violations to aim at: allowed, and small against the penalties, or the gap would be large."""
     of_penalty = _OF_PENALTY * alphas * scales.inverse.min()
     aim = np.minimum(allowed, np.maximum(of_penalty, _LEAST_ERROR * largest))
-    return np.where(alphas > 0, aim, allowed)
+    without = np.minimum(allowed, _WITH_RIDGE * largest) if ridge > 0 else allowed
+    return np.where(alphas > 0, aim, without)

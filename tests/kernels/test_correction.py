@@ -31,7 +31,7 @@ def test_jeffrey_is_indefinite():
     kernel, message = fitted(indefinite_dictionary())
     assert kernel.corrected_
     assert -0.12 < kernel.min_eigenvalue_ / kernel.max_eigenvalue_ < -0.06
-    assert message.startswith("The jeffrey kernel at beta=0.01 is indefinite")
+    assert message.startswith("DivergenceKernel: The jeffrey kernel at beta=0.01 is indefinite")
     assert f"least eigenvalue {kernel.min_eigenvalue_:.3g}" in message
     assert "'clip'" in message
 

@@ -163,6 +163,10 @@ AlphaOption = Annotated[
         rich_help_panel=_METHOD,
     ),
 ]
+ReportOption = Annotated[
+    Path | None,
+    output("A page with pictures of the result.", ".html", names=("--report",)),
+]
 JobsOption = Annotated[
     int | None,
     typer.Option(

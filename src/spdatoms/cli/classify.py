@@ -20,6 +20,7 @@ from spdatoms.cli._options import (
     JobsOption,
     KeyOption,
     LearningMetric,
+    ReportOption,
     SeedOption,
     VerboseOption,
     is_given,
@@ -111,6 +112,7 @@ def classify(
             rich_help_panel="The method",
         ),
     ] = None,
+    report: ReportOption = None,
     force: ForceOption = False,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
@@ -135,8 +137,12 @@ def classify(
     if model is not None:
         refuse_beside_model(context, "train_labels", *_METHOD)
     _check_method(metric, atoms_per_class, choose)
+    if report is not None and test_labels is None and (cv is None or test is not None):
+        raise typer.BadParameter(
+            "--report needs labels: give --test-labels, or --cv without --test"
+        )
     reads = [train, train_labels, test, test_labels, model]
-    check_outputs(reads, [out, save_model], force=force)
+    check_outputs(reads, [out, save_model, report], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.labels import read_labels
     from spdatoms.cli.formats.matrices import Source, read_checked
@@ -163,6 +169,9 @@ def classify(
             if queries is None and out is not None:
                 _write(out, held_out.predicted, held_out.probabilities, held_out.classes, y)
                 typer.echo(f"Predictions: {out}")
+            if queries is None and report is not None:
+                how = ("predicted", f"{cv}-fold cross-validation of {train}")
+                _report(report, y, held_out.probabilities, held_out.classes, how)
             if queries is None and save_model is None:
                 return
         classifier.fit(X, y)
@@ -179,6 +188,8 @@ def classify(
     if out is not None:
         _write(out, predicted, probabilities, classifier.classes_, truth)
         typer.echo(f"Predictions: {out}")
+    if truth is not None and report is not None:
+        _report(report, truth, probabilities, classifier.classes_, ("predicted", str(test)))
     if truth is not None:
         _show_accuracy(truth, predicted)
     elif out is None:
@@ -280,6 +291,16 @@ def _write(
         columns["label"] = truth.tolist()
     columns |= {f"p({c})": p.tolist() for c, p in zip(classes, probabilities.T, strict=True)}
     write_table(out, columns)
+
+
+def _report(
+    path: Path, truth: Array, probabilities: Array, classes: Array, how: tuple[str, str]
+) -> None:
+    from spdatoms.cli._report import write_classification_report
+
+    predicted = classes[probabilities.argmax(axis=1)]
+    write_classification_report(path, truth, predicted, probabilities, classes, [how])
+    typer.echo(f"Report: {path}")
 
 
 def _show_cross_validation(held_out: HeldOut, y: Array) -> None:

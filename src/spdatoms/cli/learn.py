@@ -24,6 +24,7 @@ from spdatoms.cli._options import (
     LearningMetricOption,
     MaskOption,
     MatricesArgument,
+    ReportOption,
     SeedOption,
     VerboseOption,
     output,
@@ -83,6 +84,7 @@ def learn(
             rich_help_panel="The run",
         ),
     ] = None,
+    report: ReportOption = None,
     force: ForceOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -95,7 +97,7 @@ def learn(
       spdatoms learn dti.nii.gz --mask mask.nii.gz --components fsl --out m.spdatoms
       spdatoms learn X.npy --iterations 500 --checkpoint run.ckpt --out m.spdatoms
     """
-    check_outputs([matrices, mask, checkpoint], [out], force=force)
+    check_outputs([matrices, mask, checkpoint], [out, report], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
     from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
@@ -125,7 +127,13 @@ def learn(
     else:
         _write_atoms(learner, out)
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
-    show_table(_summary(learner, out), title=title)
+    summary = _summary(learner, out)
+    if report is not None:
+        from spdatoms.cli._report import write_learning_report
+
+        write_learning_report(report, learner, X, [("learned", title), *summary])
+        summary.append(("report", str(report)))
+    show_table(summary, title=title)
 
 
 @contextmanager

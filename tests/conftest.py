@@ -18,6 +18,7 @@ pytest.register_assert_rewrite(
     "_matrices",
     "_model_files",
     "conformance.estimators",
+    "fuzz.campaign",
 )
 
 from _matrices import three_classes  # noqa: E402

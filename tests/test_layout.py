@@ -9,7 +9,7 @@ TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "src" / "spdatoms"
 FILES = sorted(TESTS.rglob("test_*.py"))
 #: Folders about the whole package, and about it beside other libraries.
-OTHERS = {"conformance", "interop"}
+OTHERS = {"conformance", "fuzz", "interop"}
 MOST_LINES = 600
 
 

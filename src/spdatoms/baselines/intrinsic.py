@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_weights
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.baselines.scores import ScoredClassifier
@@ -56,6 +57,8 @@ class KMeansSparseCoder(SPDSparseCoder):
     ----------
     atoms_ : ndarray of shape (N, n, n)
         The centres.
+    n_iter_ : int
+        The number of iterations of k-means.
     kernel_ : DivergenceKernel
         The kernel over them, with ``beta_`` and ``gram_``.
     alpha_ : float
@@ -128,6 +131,7 @@ class KMeansSparseCoder(SPDSparseCoder):
             n_jobs=self.n_jobs,
         )
         self.atoms_ = kmeans.fit(X).cluster_centers_
+        self.n_iter_ = kmeans.n_iter_
         self.kernel_ = self._kernel().fit_checked(self.atoms_)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
@@ -191,10 +195,14 @@ class MinimumDistanceToMean(ScoredClassifier):
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        if weights is not None and weights.shape != labels.shape:
-            raise ValueError(f"sample_weight must have the shape ({len(X)},), got {weights.shape}.")
+        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
         members = [labels == c for c in range(len(self.classes_))]
+        for label, of in zip(self.classes_, members, strict=True):
+            if weights is not None and not weights[of].any():
+                raise ValueError(
+                    f"All weights of the class {label!s} are zero, so that it has no mean: leave the "
+                    "class out, or give one of its matrices a weight."
+                )
         self.means_: FloatArray = np.stack(
             [mean(X[of], self.metric, None if weights is None else weights[of]) for of in members]
         )

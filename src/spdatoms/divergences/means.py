@@ -20,7 +20,7 @@ from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
-from spdatoms.geometry.spectral import cholesky
+from spdatoms.geometry.spectral import cholesky, symmetric_part
 from spdatoms.geometry.validation import check_spd
 
 
@@ -106,7 +106,7 @@ def stationary_point(
 ) -> tuple[Floats, float]:
     """Return the weighted centre of Z (weights sum to 1) and the size of the last step to it."""
     if len(Z) == 1:
-        return Z[0], 0.0
+        return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
     if start is None:

@@ -71,8 +71,10 @@ class Stein(Divergence):
         self, X: SteinSet, Y: SteinSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return S(X_i, Y_j) for all pairs."""
-        exponent = X.common_exponent(X if Y is None else Y)
+        exponent = batched.common_exponent((X if Y is None else Y).exponents, X.matrices.dtype)
         if exponent is not None:
+            if Y is not None and not batched.fits(X.exponents, exponent, X.matrices.dtype):
+                return self._pairwise_apart(X, Y, exponent, n_jobs)
             return _pairwise_by_lanes(X, Y, exponent, n_jobs)
         if X.matrices.dtype != np.float64:
             double = self.pairwise(
@@ -80,6 +82,30 @@ class Stein(Divergence):
             )
             return double.astype(X.matrices.dtype)
         return _pairwise_one_by_one(X.matrices, (X if Y is None else Y).matrices)
+
+    def _pairwise_apart(
+        self, X: SteinSet, Y: SteinSet, exponent: int, n_jobs: int | None
+    ) -> FloatArray:
+        """S where the scale of some X_i is far from that of Y: these apart, so that the others do not notice."""
+        ranges = [batched.exponent_range(A[None]) for A in X.matrices]
+        near = np.array([batched.fits(within, exponent, X.matrices.dtype) for within in ranges])
+        out = np.empty((len(X), len(Y)), X.matrices.dtype)
+        if near.any():
+            some = self.prepare(X.matrices[near])
+            out[near] = _pairwise_by_lanes(some, Y, exponent, n_jobs)
+        if X.matrices.dtype != np.float64:
+            far = self.prepare(X.matrices[~near]).as_double()
+            out[~near] = self.pairwise(far, Y.as_double(), n_jobs=n_jobs)
+            return out
+        for i in np.flatnonzero(~near):
+            row = self.prepare(X.matrices[i : i + 1])
+            joint = row.common_exponent(Y)
+            out[i] = (
+                _pairwise_one_by_one(row.matrices, Y.matrices)
+                if joint is None
+                else _pairwise_by_lanes(row, Y, joint, n_jobs)
+            )[0]
+        return out
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""

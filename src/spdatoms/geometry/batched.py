@@ -102,11 +102,18 @@ def scaled_log_determinant(X: FloatArray, factor: float) -> FloatArray:
 def log_determinant(X: FloatArray) -> Floats:
     """Return log det X_i of SPD matrices at any scales, in double precision."""
     X = np.asarray(X, np.float64)
-    exponent = common_exponent(exponent_range(X), X.dtype)
+    if common_exponent(exponent_range(X), X.dtype) == 0:
+        return np.asarray(scaled_log_determinant(X, 1.0), np.float64)
+    # One after the other, so that none depends on the scales of the others.
+    return np.array([_own_log_determinant(A) for A in X])
+
+
+def _own_log_determinant(A: Floats) -> float:
+    exponent = common_exponent(exponent_range(A[None]), A.dtype)
     if exponent is None:
-        return np.array([careful_log_determinant(A, A) for A in X])
-    scaled = scaled_log_determinant(X, float(np.ldexp(1.0, -exponent)))
-    return np.asarray(scaled + X.shape[-1] * exponent * np.log(2.0))
+        return careful_log_determinant(A, A)
+    scaled = scaled_log_determinant(A[None], float(np.ldexp(1.0, -exponent)))
+    return float(scaled[0] + len(A) * exponent * np.log(2.0))
 
 
 def careful_log_determinant(A: Floats, B: Floats) -> float:
@@ -132,14 +139,18 @@ def common_exponent(within: tuple[int, int], dtype: np.dtype[np.floating]) -> in
 
     It is zero if that will do: the last bits of a result then do not depend on the other matrices.
     """
-    lowest, highest = within
-    room = 160 if dtype == np.float64 else 28
     # 2^-e itself must not overflow, either.
-    middle = max((lowest + highest) // 2, int(np.finfo(dtype).minexp))
+    middle = max(sum(within) // 2, int(np.finfo(dtype).minexp))
     for exponent in (0, middle):
-        if max(exponent - lowest, highest - exponent) <= room:
+        if fits(within, exponent, dtype):
             return exponent
     return None
+
+
+def fits(within: tuple[int, int], exponent: int, dtype: np.dtype[np.floating]) -> bool:
+    """Return whether products of pivots in this range do not overflow after division by 2^e."""
+    room = 160 if dtype == np.float64 else 28
+    return max(exponent - within[0], within[1] - exponent) <= room
 
 
 def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -> None:

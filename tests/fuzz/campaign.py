@@ -1,0 +1,109 @@
+"""What a campaign is: cases that a generator of random numbers decides, and what may come out of them.
+
+A case calls the library with something hostile. It may return, after its oracle has agreed, or be
+refused with a sentence. Anything else is a finding: a wrong number, another exception, a refusal that
+does not say what is wrong, a hang, a crash. A finding is repeated by its seed, and the seeds of all
+findings are kept in ``seeds.json`` and tried in every test run.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import re
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms.storage import StorageError
+
+Case = Callable[[np.random.Generator], str]
+SEEDS = Path(__file__).with_name("seeds.json")
+#: A case that takes longer hangs: the process ends with the stack.
+_HANGS = 120.0
+#: What Python and NumPy say when nobody has checked.
+_UNCLEAR = re.compile(
+    "truth value|not supported between|unsupported operand|has no attribute|could not convert|"
+    "invalid literal|unpack|out of bounds|out of range for|broadcast|not subscriptable|not iterable|"
+    "object is not callable|inhomogeneous|missing 1 required|'NoneType'|object cannot be"
+)
+
+
+class FindingError(AssertionError):
+    """A case that neither was right nor was refused with a sentence."""
+
+
+def clearly_refused(call: Callable[[], Any]) -> Any:
+    """Return what the call returns, or the ValueError that refuses it with a sentence.
+
+    Any other exception, and an error without a sentence, is a finding.
+    """
+    try:
+        return call()
+    except StorageError as error:  # says which file is no model, and then how it was noticed
+        return error
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        if _UNCLEAR.search(text) or len(text.split()) < 3:
+            raise FindingError(f"unclear refusal: {type(error).__name__}: {text[:200]}") from error
+        return error
+
+
+def was_refused(result: Any) -> bool:
+    """Return whether `clearly_refused` returned an error."""
+    return isinstance(result, ValueError | TypeError)
+
+
+def expect(holds: Any, what: str) -> None:
+    """Make a finding of what does not hold."""
+    if not np.all(holds):
+        raise FindingError(what)
+
+
+def known_seeds(name: str) -> list[int]:
+    """Return the seeds of earlier findings."""
+    return list(json.loads(SEEDS.read_text("utf-8")).get(name, []))
+
+
+def run_case(name: str, case: Case, seed: int) -> str:
+    """Run one case; return its outcome."""
+    rng = np.random.default_rng([seed, *name.encode()])
+    faulthandler.dump_traceback_later(_HANGS, exit=True)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return case(rng)
+    except FindingError as finding:
+        raise FindingError(f"{name}, seed {seed}: {finding}") from finding
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise FindingError(
+            f"{name}, seed {seed}: {type(error).__name__}: {str(error)[:200]} "
+            f"({Path(where.filename).name}:{where.lineno})"
+        ) from error
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def run_campaign(
+    name: str, case: Case, first: int, seconds: float
+) -> tuple[Counter[str], list[str]]:
+    """Run cases from this seed on for a while; return how often each outcome came, and the findings."""
+    outcomes: Counter[str] = Counter()
+    findings: list[str] = []
+    end, seed = time.monotonic() + seconds, first
+    while time.monotonic() < end:
+        try:
+            outcomes[run_case(name, case, seed)] += 1
+        except FindingError as finding:
+            outcomes["finding"] += 1
+            findings.append(str(finding))
+            print(finding, flush=True)
+        seed += 1
+    return outcomes, findings

@@ -1,0 +1,31 @@
+"""All campaigns by their names, and how many cases of each the tests run."""
+
+from __future__ import annotations
+
+from fuzz import codes, files, matrices, parameters
+from fuzz.campaign import Case
+
+CAMPAIGNS: dict[str, Case] = {
+    "hostile_pairs": matrices.hostile_pairs,
+    "right_pairs": matrices.right_pairs,
+    "hostile_functions": matrices.hostile_functions,
+    "optimal_codes": codes.optimal_codes,
+    "hostile_arguments": codes.hostile_arguments,
+    "hostile_parameters": parameters.hostile_parameters,
+    "hostile_data": parameters.hostile_data,
+    "altered_models": files.altered_models,
+    "altered_checkpoints": files.altered_checkpoints,
+    "altered_inputs": files.altered_inputs,
+}
+IN_TESTS = {
+    "hostile_pairs": 120,
+    "right_pairs": 100,
+    "hostile_functions": 200,
+    "optimal_codes": 150,
+    "hostile_arguments": 150,
+    "hostile_parameters": 100,
+    "hostile_data": 30,
+    "altered_models": 60,
+    "altered_checkpoints": 40,
+    "altered_inputs": 30,
+}

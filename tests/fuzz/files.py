@@ -1,0 +1,153 @@
+"""Altered files of models, checkpoints and matrices."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from typer.testing import CliRunner
+
+from _matrices import three_classes
+from _model_files import pack, saved, seal, unpack
+from conformance.estimators import ESTIMATORS, outputs
+from fuzz.campaign import FindingError, clearly_refused, expect, was_refused
+from spdatoms import SPDDictionaryLearning, load
+from spdatoms.cli import app
+
+VALUES = [None, True, -1, 0, 1e308, "nan", "stein", [], {}, [1, 2], 10**30, "\x00", "[red]", 0.5]
+
+
+@cache
+def model_files() -> list[bytes]:
+    X, y = three_classes()
+    with tempfile.TemporaryDirectory() as folder:
+        return [saved(clone(e).fit(X, y), Path(folder)) for e in ESTIMATORS]
+
+
+def altered_bytes(rng: np.random.Generator, content: bytes) -> bytes:
+    """Return the file with bytes changed, cut out, doubled or cut off."""
+    data = bytearray(content)
+    for _ in range(int(rng.integers(1, 5))):
+        at, length = int(rng.integers(len(data))), int(rng.integers(1, 40))
+        kind = rng.integers(4)
+        if kind == 0:
+            data[at] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            del data[at : at + length]
+        elif kind == 2:
+            data[at:at] = data[at : at + length]
+        else:
+            del data[max(at, 8) :]
+    return bytes(data)
+
+
+def altered_metadata(rng: np.random.Generator, value: Any) -> Any:
+    """Return a tree of JSON with one of its leaves or branches replaced."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = str(rng.choice(list(value)))
+        return {**value, key: altered_metadata(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.8:
+        at = int(rng.integers(len(value)))
+        return [*value[:at], altered_metadata(rng, value[at]), *value[at + 1 :]]
+    return copy.deepcopy(VALUES[rng.integers(len(VALUES))])
+
+
+def altered_array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Return an array of another shape, type, or with other numbers."""
+    kinds = [
+        lambda: array[:-1] if array.ndim else array,
+        lambda: array.astype(np.float32, copy=True) if array.dtype.kind == "f" else array,
+        lambda: array.astype("i8") if array.dtype.kind == "f" else array.astype("f8", copy=True)
+        if array.dtype.kind in "iu" else array,
+        lambda: -array if array.dtype.kind in "fi" else array,
+        lambda: array * rng.choice([np.nan, np.inf, 0.0, 1e300, 1e-300])
+        if array.dtype.kind == "f" else array,
+        lambda: np.roll(array, 1),
+        lambda: array.ravel(),
+        lambda: array[..., None],
+        lambda: np.concatenate([array, array]) if array.ndim else array,
+    ]  # fmt: skip
+    return np.asarray(kinds[rng.integers(len(kinds))]())
+
+
+def altered_models(rng: np.random.Generator) -> str:
+    """An altered model is refused, or what it says is finite or refused."""
+    X, _ = three_classes()
+    content = model_files()[rng.integers(len(ESTIMATORS))]
+    if rng.random() < 0.3:
+        content = altered_bytes(rng, content)
+        content = seal(content) if rng.random() < 0.5 and len(content) > 64 else content
+    else:
+        metadata, arrays = unpack(content)
+        if rng.random() < 0.5 or not arrays:
+            metadata = altered_metadata(rng, metadata)
+        else:
+            name = str(rng.choice(list(arrays)))
+            arrays[name] = altered_array(rng, arrays[name])
+        content = pack(metadata, arrays)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        path.write_bytes(content)
+        model = clearly_refused(lambda: load(path))
+    if was_refused(model):
+        return "refused"
+    try:
+        outputs(model, X)
+    except Exception:
+        return "failed later"  # an exception, no crash and no hang
+    return "answered"
+
+
+@cache
+def checkpoint() -> tuple[np.ndarray, bytes, np.ndarray]:
+    """Return matrices, the checkpoint of two iterations, and the atoms of four."""
+    X = three_classes()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "checkpoint")
+        learner(path, 2).fit(X)
+        content = path.read_bytes()
+        return X, content, learner(path, 4).fit(X).atoms_
+
+
+def learner(path: Path, max_iter: int) -> SPDDictionaryLearning:
+    return SPDDictionaryLearning(
+        4, init="random", max_iter=max_iter, tol=0.0, random_state=0, checkpoint=path
+    )
+
+
+def altered_checkpoints(rng: np.random.Generator) -> str:
+    """Learning from an altered checkpoint is refused, or ends with the same bits."""
+    X, content, atoms = checkpoint()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "checkpoint")
+        path.write_bytes(altered_bytes(rng, content))
+        result = clearly_refused(lambda: learner(path, 4).fit(X).atoms_)
+    if was_refused(result):
+        return "refused"
+    expect(result == atoms, "the atoms are not those of the checkpoint")
+    return "agreed"
+
+
+def altered_inputs(rng: np.random.Generator) -> str:
+    """A command with an altered file of matrices ends with exit code 0, 1 or 2, and no traceback."""
+    X = three_classes()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "X.npy")
+        np.save(path, X)
+        content = bytearray(path.read_bytes())
+        header = rng.random() < 0.7
+        for _ in range(int(rng.integers(1, 4))):
+            at = int(rng.integers(128 if header else len(content)))
+            content[at] = int(rng.integers(32, 127)) if header else int(rng.integers(256))
+        path.write_bytes(bytes(content[: int(rng.integers(len(content)))])
+                         if rng.random() < 0.1 else bytes(content))  # fmt: skip
+        result = CliRunner().invoke(app, ["inspect", str(path)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise FindingError(f"traceback: {result.exception!r}") from result.exception
+    expect(result.exit_code in (0, 1, 2), f"exit code {result.exit_code}")
+    return "refused" if result.exit_code else "answered"

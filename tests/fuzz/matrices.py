@@ -1,0 +1,155 @@
+"""Hostile matrices: at the ends of the range, nearly singular, badly scaled, not SPD, not even arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from fuzz.campaign import clearly_refused, expect, was_refused
+from spdatoms import check_spd, mean, nearest_spd, pairwise_divergence
+from spdatoms.geometry import expm, geodesic, logm, powm, regularise, shrink, sqrtm, vech
+
+METRICS = ("stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid")
+
+
+def spd(rng: np.random.Generator, m: int, n: int, condition: float = 1e4) -> np.ndarray:
+    """Return m SPD matrices of about this condition number."""
+    U = np.linalg.qr(rng.standard_normal((m, n, n)))[0]
+    eigenvalues = condition ** -rng.random((m, n))
+    X = (U * eigenvalues[:, None, :]) @ U.swapaxes(1, 2)
+    return 0.5 * (X + X.swapaxes(1, 2))
+
+
+def hostile_stack(rng: np.random.Generator) -> Any:
+    """Return a stack of matrices with something odd about it, or something that is none."""
+    m, n = int(rng.integers(1, 9)), int(rng.integers(1, 9))
+    X: Any = spd(rng, m, n, 10.0 ** rng.uniform(0, 16))
+    X = X * 10.0 ** rng.choice([0.0, rng.uniform(-300, 300)])
+    if rng.random() < 0.3:
+        scales = 10.0 ** rng.uniform(-8, 8, n)
+        X = X * scales[:, None] * scales
+    i, a, b = rng.integers(m), *rng.integers(n, size=2)
+    faults: list[Callable[[Any], Any]] = [
+        lambda X: X,
+        lambda X: X,
+        lambda X: X.astype(np.float32),
+        lambda X: np.asfortranarray(X),
+        lambda X: X[::-1],
+        lambda X: np.repeat(X, 3, axis=0)[::2],
+        lambda X: X.astype(">f8"),
+        lambda X: X.astype(np.float16),
+        lambda X: X.astype(np.longdouble),
+        lambda X: (1000 * X / np.abs(X).max()).astype(int),
+        lambda X: X.tolist(),
+        lambda X: X.astype(object),
+        lambda X: list(X),
+        lambda X: X + 1j,
+        lambda X: X.astype(str),
+        lambda X: X[0],
+        lambda X: X[None],
+        lambda X: X[:0],
+        lambda X: X[:, :-1],
+        lambda X: np.zeros_like(X),
+        lambda X: -X,
+        lambda X: X == X,
+        lambda X: None,
+        lambda X: "X",
+        lambda X: {"X": X},
+        lambda X: [X[0], X[0][:1]],
+        lambda X: np.ma.masked_array(X),
+        lambda X: _with(X, i, a, b, rng.choice([np.nan, np.inf, -np.inf, 0.0, 1e308, 5e-324])),
+        lambda X: _with(X, i, a, b, float(X[i, a, b]) * (1.0 + 10.0 ** rng.uniform(-17, 0))),
+        lambda X: _with(X, i, a, a, -float(X[i, a, a])),
+        lambda X: (
+            X - np.linalg.eigvalsh(X)[:, :1, None] * np.eye(n) * rng.choice([1.0, 1.0 + 1e-9])
+        ),
+    ]
+    return faults[rng.integers(len(faults))](X)
+
+
+def _with(X: np.ndarray, i: int, a: int, b: int, value: float) -> np.ndarray:
+    X = X.copy()
+    X[i, a, b] = value
+    return X
+
+
+def oracle(metric: str, A: np.ndarray, B: np.ndarray) -> float:
+    """Return the divergence of two matrices by the eigenvalues of their pencil, or by its definition."""
+    n = len(A)
+    if metric == "euclid":
+        return float(((A - B) ** 2).sum())
+    if metric == "logeuclid":
+        logs = []
+        for Z in (A, B):
+            eigenvalues, U = np.linalg.eigh(Z)
+            logs.append((U * np.log(eigenvalues)) @ U.T)
+        return float(((logs[0] - logs[1]) ** 2).sum())
+    t = scipy.linalg.eigh(A, B, eigvals_only=True)
+    values = {
+        "stein": np.sum(np.log1p(t) - np.log(2.0) - 0.5 * np.log(t)),
+        "jeffrey": 0.5 * np.sum(t + 1.0 / t) - n,
+        "burg": np.sum(t - np.log(t)) - n,
+        "riemann": np.sum(np.log(t) ** 2),
+    }
+    return float(values[metric])
+
+
+def hostile_pairs(rng: np.random.Generator) -> str:
+    """Divergences, means and checks of anything: right for what is SPD, a sentence for the rest."""
+    X, metric = hostile_stack(rng), str(rng.choice(METRICS))
+    checked = clearly_refused(lambda: check_spd(X))
+    if was_refused(checked):
+        for function in (lambda: pairwise_divergence(X, metric=metric), lambda: mean(X, metric)):
+            expect(was_refused(clearly_refused(function)), f"{metric} takes what check_spd refuses")
+        return "refused"
+    D = clearly_refused(lambda: pairwise_divergence(X, metric=metric))
+    C = clearly_refused(lambda: mean(X, metric))
+    if was_refused(D) or was_refused(C):
+        return "refused"
+    expect(np.isfinite(D) & (D >= 0), f"{metric} is negative or not finite")
+    expect(np.diagonal(D) == 0, f"{metric}(X, X) is not zero")
+    expect(np.isfinite(C) & (C == C.T), "the mean is not finite or not symmetric")
+    return "answered"
+
+
+def right_pairs(rng: np.random.Generator) -> str:
+    """Divergences of matrices of moderate condition, at any scale, against an oracle."""
+    n, metric = int(rng.integers(1, 12)), str(rng.choice(METRICS))
+    condition = 10.0 ** rng.uniform(0, 5)
+    X, Y = spd(rng, 3, n, condition), spd(rng, 5, n, condition)
+    scale = 2.0 ** int(rng.integers(-200, 200)) if metric != "euclid" else 1.0
+    D = pairwise_divergence(scale * X, scale * Y, metric=metric)
+    expected = np.array([[oracle(metric, A, B) for B in Y] for A in X])
+    tolerance = 1e-13 * condition**1.5 * n * (1.0 + np.abs(expected).max())
+    expect(np.abs(D - expected) <= tolerance, f"{metric} differs from the oracle")
+    expect(
+        pairwise_divergence(scale * X[:1], scale * Y, metric=metric) == D[:1],
+        f"{metric} depends on the other matrices",
+    )
+    return "agreed"
+
+
+def hostile_functions(rng: np.random.Generator) -> str:
+    """Functions of matrices of anything: finite, or refused with a sentence."""
+    X = hostile_stack(rng)
+    amount = rng.choice([0.0, 0.5, 1.0, -1.0, 2.0, np.nan, np.inf, 1e300])
+    functions: dict[str, Callable[[], Any]] = {
+        "nearest_spd": lambda: nearest_spd(X),
+        "regularise": lambda: regularise(X, amount),
+        "shrink": lambda: shrink(X, amount),
+        "sqrtm": lambda: sqrtm(X),
+        "logm": lambda: logm(X),
+        "expm": lambda: expm(X),
+        "powm": lambda: powm(X, amount),
+        "vech": lambda: vech(X),
+        "geodesic": lambda: geodesic(X, X, amount),
+    }
+    name = str(rng.choice(list(functions)))
+    result = clearly_refused(functions[name])
+    if was_refused(result):
+        return "refused"
+    expect(np.isfinite(np.asarray(result, float)), f"{name} is not finite")
+    return "answered"

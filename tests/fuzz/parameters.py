@@ -1,0 +1,74 @@
+"""Hostile parameters of every estimator: a fit that predicts finite numbers, or a sentence and no fit."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from _hostile import HOSTILE
+from _matrices import three_classes
+from conformance.estimators import ESTIMATORS, outputs
+from fuzz.campaign import clearly_refused, expect, was_refused
+from fuzz.matrices import hostile_stack
+
+EXTREME = [0, 1, 2, 3, 7, 10**30, -(10**30), 0.0, 1e-300, 5e-324, 1e-8, 0.5, 1.0, 1e8, 1e300, True]
+EXTREME += [False, None, "auto", "random", "kmeans", "clip", "none", "stein", "jeffrey", "euclid"]
+
+
+@cache
+def data() -> tuple[np.ndarray, np.ndarray]:
+    return three_classes()
+
+
+def hostile_parameters(rng: np.random.Generator) -> str:
+    """One to three parameters of an estimator are replaced, and it is fitted and asked."""
+    X, y = data()
+    model: Any = clone(ESTIMATORS[rng.integers(len(ESTIMATORS))])
+    names = [
+        name
+        for name in inspect.signature(type(model)).parameters
+        if name not in ("checkpoint", "verbose")
+    ]
+    for name in rng.choice(names, size=int(rng.integers(1, min(4, len(names) + 1))), replace=False):
+        values = [*HOSTILE, *EXTREME, X[:3], X[0], -X, np.ones(3)]
+        value = values[rng.integers(len(values))]
+        if name == "max_iter" and isinstance(value, int):
+            value = min(value, 3)
+        if name in ("n_init", "batch_iter") and isinstance(value, int):
+            value = min(value, 3)
+        setattr(model, str(name), value)
+    fitted = clearly_refused(lambda: model.fit(X, y))
+    if was_refused(fitted):
+        expect(not any(name.endswith("_") for name in vars(model)), "it is fitted by half")
+        return "refused"
+    found = clearly_refused(lambda: outputs(model, X))
+    if was_refused(found):
+        return "refused"
+    for values in found:
+        expect(values.dtype.kind != "f" or np.isfinite(values).all(), "a result is not finite")
+    return "answered"
+
+
+def hostile_data(rng: np.random.Generator) -> str:
+    """Fit and ask an estimator with hostile matrices and labels."""
+    X, y = data()
+    model: Any = clone(ESTIMATORS[rng.integers(len(ESTIMATORS))])
+    if rng.random() < 0.5:
+        queries = hostile_stack(rng)
+        model.fit(X, y)
+        before = outputs(model, X)
+        result = clearly_refused(lambda: outputs(model, queries))
+        for a, b in zip(before, outputs(model, X), strict=True):
+            expect(a == b, "a refused query has changed the estimator")
+        return "refused" if was_refused(result) else "answered"
+    labels = [y, y[1:], None, np.full(len(y), np.nan), y.astype(object), np.ones(len(y)), "y", {}]
+    training = hostile_stack(rng) if rng.random() < 0.7 else X
+    result = clearly_refused(lambda: model.fit(training, labels[rng.integers(len(labels))]))
+    if was_refused(result):
+        expect(not any(name.endswith("_") for name in vars(model)), "it is fitted by half")
+        return "refused"
+    return "answered"

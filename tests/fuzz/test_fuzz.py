@@ -1,0 +1,14 @@
+"""A short run of every campaign, always with the same seeds, and the seeds of all findings so far."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.campaign import known_seeds, run_case
+from fuzz.campaigns import CAMPAIGNS, IN_TESTS
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_no_case_is_a_finding(name: str) -> None:
+    for seed in [*known_seeds(name), *range(IN_TESTS[name])]:
+        run_case(name, CAMPAIGNS[name], seed)

@@ -64,6 +64,7 @@ DATA = {
     "matrices": matrices(8, 2),
     "float32": matrices(8, 2).astype(np.float32),
     "images": images(6, 2),
+    "bags": matrices(12, 2).reshape(4, 3, 3, 3),
     "batch": matrices(12, 3),
     "stopped": matrices(40, 4),
 }
@@ -93,6 +94,8 @@ def estimators() -> dict[str, Any]:
         "frobenius-coder": baselines.FrobeniusSparseCoder(),
         "frobenius-learner": baselines.FrobeniusDictionaryLearning(4, max_iter=3, **_SEED),
         "kmeans-coder": baselines.KMeansSparseCoder(4, **_SEED),
+        "pursuit-coder": baselines.KernelPursuitCoder(n_nonzero=2),
+        "pursuit-classifier": baselines.KernelPursuitClassifier("jeffrey", n_nonzero=2),
         "lpp": baselines.RiemannianLPP(),
         "nearest-mean": baselines.MinimumDistanceToMean(),
         "tensor-coder": baselines.TensorSparseCoder(),
@@ -116,9 +119,16 @@ def image_estimators() -> dict[str, Any]:
     return {
         "pixels": baselines.PixelSparseClassifier(4),
         "gabor": baselines.GaborSparseClassifier(6, 4),
+        "textons": baselines.TextonClassifier(3, 2, **_SEED),
         "texture": descriptors.TextureCovariance(None, mean=True),
         "regions": descriptors.RegionCovariance(descriptors.texture_features),
     }
+
+
+def bag_estimators() -> dict[str, Any]:
+    """Return the estimators of bags of matrices, by the names of their files."""
+    learner = SPDDictionaryLearning(4, alpha=0.05, max_iter=2, **_SEED)
+    return {"max-pooling": baselines.MaxPoolingClassifier(learner)}
 
 
 def fitted_models() -> dict[str, tuple[Any, str]]:
@@ -131,6 +141,8 @@ def fitted_models() -> dict[str, tuple[Any, str]]:
         models[f"online-{metric}"] = learner.partial_fit(X[:10]).partial_fit(X[10:]), "matrices"
     for name, estimator in image_estimators().items():
         models[name] = estimator.fit(IMAGES, LABELS[:9]), "images"
+    for name, estimator in bag_estimators().items():
+        models[name] = estimator.fit(X.reshape(6, 3, 3, 3), LABELS[:6]), "bags"
     return models
 
 

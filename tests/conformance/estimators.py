@@ -42,6 +42,8 @@ ESTIMATORS = [
     baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
     baselines.FrobeniusSparseCoder(),
     baselines.FrobeniusDictionaryLearning(n_atoms=6, max_iter=3, random_state=0),
+    baselines.KernelPursuitCoder(n_nonzero=3),
+    baselines.KernelPursuitClassifier("jeffrey", n_nonzero=3),
     baselines.RiemannianLPP(),
     baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
     baselines.KMeansSparseCoder(n_atoms=6, random_state=0),

@@ -23,6 +23,8 @@ OTHERS = [
     baselines.Cov3DJClassifier(),
     baselines.PixelSparseClassifier(),
     baselines.GaborSparseClassifier(),
+    baselines.TextonClassifier(),
+    baselines.MaxPoolingClassifier(),
     *(
         thing()
         for thing in map(descriptors.__dict__.get, descriptors.__all__)

@@ -15,11 +15,11 @@ from spdatoms.experiments.methods.dictionary_codes import (
     LANDMARKS,
     KernelDictionaryCodes,
     KSVDCodes,
+    PeerCodes,
     matches,
     of_norm_one,
 )
 from spdatoms.experiments.methods.nearest_class import NearestClass
-from spdatoms.experiments.methods.pooled_codes import PooledCodes
 from spdatoms.kernels.bandwidth import subsample_beta
 
 
@@ -122,24 +122,6 @@ def test_ksvd_atoms_may_code_by_the_lasso():
     np.testing.assert_array_equal(coder.transform(X), of_norm_one(by_hand.transform(X)))
 
 
-def test_pooled_codes_tell_bags_apart():
-    rng = np.random.default_rng(0)
-
-    def bag(kind: int) -> np.ndarray:
-        samples = rng.standard_normal((int(rng.integers(4, 8)), 3, 10))
-        samples[0, 2] *= 1 + 5 * kind
-        return samples @ samples.swapaxes(1, 2)
-
-    y = np.arange(24) % 2
-    bags = np.empty(24, dtype=object)
-    bags[:] = [bag(kind) for kind in y]
-    learner = SPDDictionaryLearning(256, alpha=0.05, max_iter=3, random_state=0)
-    model = PooledCodes(learner).fit(bags[:16], y[:16])
-    assert model.learner_.n_atoms == sum(map(len, bags[:16]))
-    assert np.mean(model.predict(bags[16:]) == y[16:]) >= 0.75
-    assert learner.n_atoms == 256
-
-
 def test_first_look_at_embedded_data_takes_the_usual_methods():
     textures = get_experiment("textures")
     usual = textures.default_methods(embedded=True)
@@ -147,3 +129,13 @@ def test_first_look_at_embedded_data_takes_the_usual_methods():
     assert {"RSR-S", "MDM"} <= set(usual)
     assert {"RSR-S CV", "RSR-J max", "TSC", "tangent space + LR"}.isdisjoint(usual)
     assert textures.default_methods(embedded=False) == list(textures.methods())
+
+
+@pytest.mark.parametrize("learner", ["tensor", "riemannian", "frobenius"])
+def test_dictionaries_of_peers_choose_their_penalty(learner):
+    data = two_kinds(count=12)
+    X = data.views["covariances"]
+    coder = PeerCodes(learner, n_atoms=3, alphas=(0.01, 0.1), max_iter=2).fit(X, data.y)
+    assert coder.chosen_["alpha"] in (0.01, 0.1)
+    assert type(coder.coder_).__name__ == f"{learner.capitalize()}DictionaryLearning"
+    np.testing.assert_array_equal(coder.transform(X), of_norm_one(coder.coder_.transform(X)))

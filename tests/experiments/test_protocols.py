@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
+from _folders import noise, save_image
 from spdatoms import SPDSparseClassifier
 from spdatoms.experiments import EXPERIMENTS, Method, NoDataError, Setting, get_experiment, run
 from spdatoms.experiments.protocols.faces import TESTS
@@ -149,3 +150,11 @@ def test_without_pyriemann(monkeypatch):
 def test_experiments_without_embedded_data_say_what_they_want(name):
     with pytest.raises(NoDataError, match=f"'{name}' has no embedded data: give --data FOLDER"):
         run(get_experiment(name))
+
+
+def test_blocks_of_textures_are_in_the_order_of_their_covariances(tmp_path):
+    for plate in range(1, 113):
+        save_image(tmp_path / "brodatz" / f"D{plate}.png", noise(64, 64, seed=plate))
+    (data, *_) = get_experiment("textures").load(tmp_path).values()
+    variances = np.var(data.views["images"], axis=(1, 2), ddof=1)
+    np.testing.assert_allclose(data.views["covariances"][:, 0, 0], variances, rtol=1e-3)

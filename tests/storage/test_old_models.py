@@ -16,7 +16,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.extmath import softmax
 
 import spdatoms
-from _write_models import MODELS, estimators, image_estimators, outputs
+from _write_models import MODELS, bag_estimators, estimators, image_estimators, outputs
 from spdatoms import baselines, load
 
 pytestmark = [
@@ -124,5 +124,6 @@ def test_no_file_is_missing(folder) -> None:
 def test_every_estimator_that_can_be_saved_fitted_is_written() -> None:
     public = {getattr(home, name) for home in (spdatoms, baselines) for name in home.__all__}
     classes = {c for c in public if inspect.isclass(c) and issubclass(c, BaseEstimator)}
-    written = {type(e) for e in (*estimators().values(), *image_estimators().values())}
+    every = estimators() | image_estimators() | bag_estimators()
+    written = {type(estimator) for estimator in every.values()}
     assert classes - written == {baselines.Cov3DJClassifier}  # it holds a machine with a kernel

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from spdatoms.baselines.log_euclidean.ksvd import LogEuclideanKSVD as LogEuclideanKSVD
     from spdatoms.baselines.lpp import RiemannianLPP as RiemannianLPP
     from spdatoms.baselines.pixels import PixelSparseClassifier as PixelSparseClassifier
+    from spdatoms.baselines.pooling import MaxPoolingClassifier as MaxPoolingClassifier
+    from spdatoms.baselines.pursuit import KernelPursuitClassifier as KernelPursuitClassifier
+    from spdatoms.baselines.pursuit import KernelPursuitCoder as KernelPursuitCoder
     from spdatoms.baselines.tangent.coding import (
         RiemannianSparseClassifier as RiemannianSparseClassifier,
     )
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from spdatoms.baselines.tensor.learning import (
         TensorDictionaryLearning as TensorDictionaryLearning,
     )
+    from spdatoms.baselines.textons import TextonClassifier as TextonClassifier
 
 _HOME = {
     "Cov3DJClassifier": "cov3dj",
@@ -52,9 +56,12 @@ _HOME = {
     "FrobeniusSparseCoder": "frobenius",
     "GaborSparseClassifier": "gabor",
     "KMeansSparseCoder": "intrinsic",
+    "KernelPursuitClassifier": "pursuit",
+    "KernelPursuitCoder": "pursuit",
     "LogEuclideanKSVD": "log_euclidean.ksvd",
     "LogEuclideanSparseClassifier": "log_euclidean.coding",
     "LogEuclideanSparseCoder": "log_euclidean.coding",
+    "MaxPoolingClassifier": "pooling",
     "MinimumDistanceToMean": "intrinsic",
     "PixelSparseClassifier": "pixels",
     "RiemannianDictionaryLearning": "tangent.learning",
@@ -64,6 +71,7 @@ _HOME = {
     "TensorDictionaryLearning": "tensor.learning",
     "TensorSparseClassifier": "tensor.coding",
     "TensorSparseCoder": "tensor.coding",
+    "TextonClassifier": "textons",
     "kernel_log_euclidean_classifier": "log_euclidean.coding",
     "riemannian_nearest_neighbour": "intrinsic",
 }

@@ -14,8 +14,8 @@ from spdatoms.baselines.log_euclidean._factorisation import (
     KSVD,
     approximate_update,
     exact_update,
-    pursue,
 )
+from spdatoms.baselines.pursuit import pursue
 from spdatoms.geometry import expm, logm, unvech, vech
 
 

@@ -19,77 +19,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
+from spdatoms.baselines.pursuit import pursue
 
 #: A function that finds the unit vector d and the coefficients y of min ‖E − y dᵀ‖², given E and y.
 AtomUpdate = Callable[[Floats, Floats], tuple[Floats, Floats]]
 
-#: A direction counts as spanned if no more than this fraction of it is left.
-_SPANNED = 1e-10
 #: An objective below this fraction of that of zero codes is taken for zero.
 _ZERO = 1e-20
-#: Numbers held at a time by a pursuit.
-_BLOCK_ENTRIES = 4_000_000
 #: Iterations in which an exchange must lower the objective, and failed exchanges that end learning.
 _TRIAL_ITERATIONS, _VAIN_EXCHANGES = 5, 12
-
-
-def pursue(gram: Floats, cross: Floats, n_nonzero: int) -> Floats:
-    """Return the codes of orthogonal matching pursuit, shape (m, N), for all samples at once.
-
-    In each of ``n_nonzero`` steps a sample takes the atom with the greatest correlation with its residual
-    and computes all its coefficients by least squares, until nothing is left. Scikit-learn's
-    `orthogonal_mp_gram` does the same for one sample after the other.
-    """
-    codes = np.zeros_like(cross)
-    steps = min(n_nonzero, len(gram))
-    for part in block_slices(len(cross), max(1, _BLOCK_ENTRIES // (steps * len(gram)))):
-        _pursue_block(gram, cross[part], steps, codes[part])
-    return codes
-
-
-def _pursue_block(gram: Floats, cross: Floats, steps: int, codes: Floats) -> None:
-    """Write the codes of one block.
-
-    Gram–Schmidt on the chosen atoms, seen through the Gram matrix alone: ``directions[i, t]`` are the
-    inner products of the t-th orthonormal direction of sample i with all atoms.
-    """
-    m = len(cross)
-    rows = np.arange(m)
-    left = cross.copy()
-    pivots = np.tile(gram.diagonal(), (m, 1))
-    directions = np.zeros((m, steps, len(gram)))
-    support = np.zeros((m, steps), dtype=np.intp)
-    along = np.zeros((m, steps))
-    negligible = _SPANNED * np.abs(cross).max(axis=1)
-    going = np.ones(m, dtype=bool)
-    for t in range(steps):
-        atoms = support[:, t] = np.abs(left).argmax(axis=1)
-        going &= np.abs(left[rows, atoms]) > negligible
-        going &= pivots[rows, atoms] > _SPANNED * gram[atoms, atoms]
-        if not going.any():
-            break
-        root = np.sqrt(np.where(going, pivots[rows, atoms], 1.0))
-        past = directions[rows, :t, atoms]
-        new = gram[atoms] - np.einsum("it,itj->ij", past, directions[:, :t])
-        new *= (going / root)[:, None]
-        directions[:, t] = new
-        along[:, t] = going * left[rows, atoms] / root
-        left -= along[:, t, None] * new
-        pivots -= new * new
-    factors = directions[rows[:, None], :, support]
-    np.add.at(codes, (rows[:, None], support), _back_substitute(factors, along))
-
-
-def _back_substitute(L: Floats, b: Floats) -> Floats:
-    """L⁻ᵀ b for each lower triangle, with zeros where the diagonal is zero: there a pursuit had ended."""
-    x = np.zeros_like(b)
-    for t in range(b.shape[1] - 1, -1, -1):
-        known = np.einsum("is,is->i", L[:, t + 1 :, t], x[:, t + 1 :])
-        pivot = L[:, t, t]
-        np.divide(b[:, t] - known, pivot, out=x[:, t], where=pivot > 0)
-    return x
 
 
 def exact_update(E: Floats, y: Floats) -> tuple[Floats, Floats]:

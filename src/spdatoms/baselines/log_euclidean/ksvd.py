@@ -16,8 +16,9 @@ from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
-from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES, pursue
+from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.baselines.log_euclidean.coding import mean_log_scale, rescaled_logs
+from spdatoms.baselines.pursuit import pursue
 from spdatoms.geometry.functions import expm
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.lasso.solve import sparse_code

@@ -5,5 +5,4 @@
 - `tangent_vectors`, `kernel_machines`: what these are made of;
 - `nearest_class`: nearest neighbours with a score for every class;
 - `dictionary_codes`: codes over learned and k-means dictionaries, parameters chosen;
-- `pooled_codes`: the maximum of the codes of a bag of matrices, and a linear SVM.
 """

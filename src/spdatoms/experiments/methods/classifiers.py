@@ -114,6 +114,12 @@ _CLASSIFIERS = (
     _LOG_EUCLIDEAN,
     _LOG_EUCLIDEAN_LINEAR,
     Method(
+        "kernel OMP",
+        made("baselines", "KernelPursuitClassifier", metric="stein"),
+        note="RSR-S with greedy codes of five atoms in place of the Lasso's",
+        kind="variant",
+    ),
+    Method(
         "codes + SVM",
         _codes_and_svm,
         note="sparse codes over the training matrices (Stein, α = 0.01), linear SVM, C chosen by cross-validation",
@@ -202,6 +208,18 @@ def src() -> list[Method]:
             for count in _COMPONENTS
         ),
     ]
+
+
+def textons() -> Method:
+    """Return the method VZ: histograms of textons."""
+
+    def make(setting: Setting) -> Any:
+        from spdatoms.baselines import TextonClassifier
+
+        return TextonClassifier(random_state=setting.seed)
+
+    note = "histograms of textons of 7×7 pixels, ten per class (Varma and Zisserman), on the pixels themselves"
+    return Method("VZ", make, "images", note=note, kind="slow")
 
 
 def gabor_src() -> Method:

@@ -257,6 +257,54 @@ class KSVDCodes(ChosenCodes):
         return learner.fit(X)
 
 
+class PeerCodes(ChosenCodes):
+    """Codes over a dictionary that a baseline learns; its α is chosen.
+
+    Parameters
+    ----------
+    learner : {"tensor", "riemannian", "frobenius"}, default="tensor"
+        `TensorDictionaryLearning`, `RiemannianDictionaryLearning` or `FrobeniusDictionaryLearning`.
+    n_atoms : int, default=24
+        The size of the dictionary.
+    alphas : tuple of float, default=(0.001, 0.01, 0.1)
+        The α to try.
+    max_iter : int, default=15
+        The greatest number of iterations of learning.
+    random_state : int, default=0
+        The seed of the halves and of the first atoms.
+    n_jobs : int, default=None
+        The number of threads.
+    """
+
+    def __init__(
+        self,
+        learner: str = "tensor",
+        n_atoms: int = 24,
+        alphas: tuple[float, ...] = (0.001, 0.01, 0.1),
+        max_iter: int = 15,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.learner = learner
+        self.n_atoms = n_atoms
+        self.alphas = alphas
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _choices(self) -> list[Choice]:
+        return [{"alpha": alpha} for alpha in self.alphas]
+
+    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
+        from spdatoms import baselines
+
+        kind = getattr(baselines, f"{self.learner.capitalize()}DictionaryLearning")
+        common = {"max_iter": self.max_iter, "random_state": self.random_state}
+        return [
+            kind(self.n_atoms, **choice, **common, n_jobs=self.n_jobs).fit(X) for choice in choices
+        ]
+
+
 def of_norm_one(codes: Codes) -> Codes:
     """Return every code divided by its norm; zeros stay zeros."""
     norms = np.linalg.norm(codes, axis=1, keepdims=True)

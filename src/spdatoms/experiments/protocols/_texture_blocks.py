@@ -23,6 +23,13 @@ def side_by_side(image: Image) -> Floats:
     return np.asarray(region_covariances(texture_features(image), block=BLOCK))
 
 
+def pixels_side_by_side(image: Image) -> Image:
+    """Return the blocks themselves, (count, 32, 32), in the order of `side_by_side`."""
+    rows, columns = (n // BLOCK for n in image.shape)
+    cut = image[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
+    return cut.swapaxes(1, 2).reshape(-1, BLOCK, BLOCK)
+
+
 def of_whole(images: Iterable[Image]) -> Floats:
     """Return a covariance for each of many small images."""
     return np.concatenate([region_covariances(texture_features(image)) for image in images])

@@ -159,19 +159,20 @@ def volume_covariances(film: Array) -> Array:
 
 def _pooled(metric: str) -> Any:
     def make(setting: Setting) -> Any:
+        from spdatoms.baselines import MaxPoolingClassifier
         from spdatoms.dictionary.learning import SPDDictionaryLearning
-        from spdatoms.experiments.methods.pooled_codes import PooledCodes
 
         learner = SPDDictionaryLearning(
             _ATOMS, metric, random_state=setting.seed, n_jobs=setting.n_jobs
         )
-        return PooledCodes(learner)
+        return MaxPoolingClassifier(learner)
 
     return make
 
 
 def _pooled_ksvd(setting: Setting) -> Any:
-    from spdatoms.baselines import LogEuclideanKSVD
-    from spdatoms.experiments.methods.pooled_codes import PooledCodes
+    from spdatoms.baselines import LogEuclideanKSVD, MaxPoolingClassifier
 
-    return PooledCodes(LogEuclideanKSVD(_ATOMS, random_state=setting.seed, n_jobs=setting.n_jobs))
+    return MaxPoolingClassifier(
+        LogEuclideanKSVD(_ATOMS, random_state=setting.seed, n_jobs=setting.n_jobs)
+    )

@@ -127,6 +127,7 @@ class TextureDictionaries(Experiment):
                 _ksvd,
                 note="K-SVD on logarithms, codes by the pursuit or by the Lasso, whichever is chosen",
             ),
+            *(_peer(name) for name in ("tensor", "riemannian", "frobenius")),
             *_without_dictionary(),
         ]
         return {method.name: method for method in found}
@@ -182,6 +183,16 @@ def _ksvd(setting: Setting) -> Any:
     from spdatoms.experiments.methods.dictionary_codes import KSVDCodes
 
     return KSVDCodes(random_state=setting.seed, n_jobs=setting.n_jobs)
+
+
+def _peer(name: str) -> Method:
+    def make(setting: Setting) -> Any:
+        from spdatoms.experiments.methods.dictionary_codes import PeerCodes
+
+        return PeerCodes(name, random_state=setting.seed, n_jobs=setting.n_jobs)
+
+    note = f"`{name.capitalize()}DictionaryLearning`, α chosen"
+    return Method(f"{name.capitalize()} dictionary", make, note=note, kind="slow")
 
 
 def _without_dictionary() -> list[Method]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.typing import Array
 from spdatoms.experiments.division import drawn
 from spdatoms.experiments.experiment import (
     ACCURACY,
@@ -15,7 +17,7 @@ from spdatoms.experiments.experiment import (
     Method,
     Task,
 )
-from spdatoms.experiments.methods.classifiers import classifiers
+from spdatoms.experiments.methods.classifiers import classifiers, textons
 from spdatoms.experiments.protocols import _texture_blocks as blocks
 
 _SIDE = 256
@@ -60,17 +62,18 @@ class Textures(Experiment):
 
         if folder is None:
             photographs = load_textures(block=blocks.BLOCK)
-            return {"photographs": _samples(blocks.of_whole(photographs.data), photographs.labels)}
+            return {"photographs": _samples(photographs.data, photographs.labels)}
         parts = {}
         mosaics = load_brodatz_mosaics(self.place(folder), crop=None, on_error=on_error)
         for name, plates in mosaics.items():
-            stacks = [blocks.side_by_side(blocks.resampled(i, _SIDE)) for i in plates.data]
-            labels = np.repeat(plates.labels, [len(stack) for stack in stacks])
-            parts[name] = _samples(np.concatenate(stacks), labels)
+            images = [blocks.resampled(image, _SIDE) for image in plates.data]
+            covariances = [blocks.side_by_side(image) for image in images]
+            labels = np.repeat(plates.labels, [len(stack) for stack in covariances])
+            pixels = np.concatenate([blocks.pixels_side_by_side(image) for image in images])
+            parts[name] = _samples(pixels, labels, np.concatenate(covariances))
         if (folder / "randen").is_dir():
             for name, patches in load_randen(folder / "randen", on_error=on_error).items():
-                covariances = blocks.of_whole(patches.data)
-                parts[f"{name} patches"] = _samples(covariances, patches.labels)
+                parts[f"{name} patches"] = _samples(patches.data, patches.labels)
         return parts
 
     def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
@@ -79,9 +82,12 @@ class Textures(Experiment):
         return Task(data.take(train), {ACCURACY: data.take(test)})
 
     def methods(self) -> dict[str, Method]:
-        """Return the classifiers."""
-        return classifiers()
+        """Return the classifiers, and textons of the pixels."""
+        return classifiers(textons())
 
 
-def _samples(covariances: np.ndarray, labels: np.ndarray) -> LabelledViews:
-    return LabelledViews(labels, {COVARIANCES: covariances})
+def _samples(images: Any, labels: Array, covariances: Array | None = None) -> LabelledViews:
+    """Return blocks as images and as covariances, by default those of each image for itself."""
+    if covariances is None:
+        covariances = blocks.of_whole(images)
+    return LabelledViews(labels, {COVARIANCES: covariances, "images": np.asarray(images)})

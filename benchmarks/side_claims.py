@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def against_qp_solvers() -> Iterator[tuple[str, str]]:
 
 def _by_qp(solver: str, K: np.ndarray, k: np.ndarray, alpha: float) -> np.ndarray:
     """Return codes y = p − q by quadratic programming over p, q ≥ 0, the problem set up once."""
-    import cvxpy
+    cvxpy: Any = import_module("cvxpy")
 
     N = len(K)
     z, linear = cvxpy.Variable(2 * N, nonneg=True), cvxpy.Parameter(2 * N)

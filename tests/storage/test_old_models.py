@@ -62,7 +62,8 @@ def assert_close(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
 def tolerance(path: Path, queries: np.ndarray) -> float:
     """Return how far results of different machines may be apart."""
     if queries.dtype == np.float32:
-        return 1e-3  # kernel values were in single precision when these were computed
+        # Kernel values were in single precision: scores differ by 2e-5, and probabilities by ten times that.
+        return 2e-4
     # Interior-point methods stop where their gap is small enough, which is not the same point everywhere.
     return 1e-6 if path.stem.startswith(("tensor", "riemannian")) else 1e-9
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
     from spdatoms.dictionary import class_dictionary as class_dictionary
+    from spdatoms.divergences import divergence as divergence
     from spdatoms.divergences import mean as mean
     from spdatoms.divergences import pairwise_divergence as pairwise_divergence
     from spdatoms.geometry import check_spd as check_spd
@@ -59,6 +60,7 @@ _HOME = {
     "SPDSparseCoder": "coding",
     "check_spd": "geometry",
     "class_dictionary": "dictionary",
+    "divergence": "divergences",
     "load": "storage",
     "mean": "divergences",
     "nearest_spd": "geometry",

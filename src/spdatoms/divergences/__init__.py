@@ -8,6 +8,7 @@ from spdatoms.divergences.hermitian import Hermitian
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_euclidean import LogEuclidean
 from spdatoms.divergences.means import mean
+from spdatoms.divergences.paired import divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.registry import (
     divergence_names,
@@ -26,6 +27,7 @@ __all__ = [
     "LogEuclidean",
     "PreparedSet",
     "Stein",
+    "divergence",
     "divergence_names",
     "get_divergence",
     "mean",

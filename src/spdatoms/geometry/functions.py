@@ -52,7 +52,7 @@ def logm(X: ArrayLike) -> FloatArray:
         roots, U = spd_roots(X)
         return compose(U, 2.0 * np.log(roots))
 
-    return map_blocks(log_block, _spd(X, "X"))
+    return map_blocks(log_block, as_spd(X, "X"))
 
 
 def expm(X: ArrayLike) -> FloatArray:
@@ -137,7 +137,7 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         roots, U = spd_roots(X)
         return gram(U * (roots**exponent)[:, None, :])
 
-    return map_blocks(power_block, _spd(X, "X"))
+    return map_blocks(power_block, as_spd(X, "X"))
 
 
 def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
@@ -161,7 +161,7 @@ def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
     def log_block(P: Floats, X: Floats) -> Floats:
         return CommonFrame.of(P, X).tangent()
 
-    return map_blocks(log_block, _spd(base, "base"), _spd(X, "X"))
+    return map_blocks(log_block, as_spd(base, "base"), as_spd(X, "X"))
 
 
 def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
@@ -193,11 +193,11 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
         eigenvalues, U = np.linalg.eigh(whitened)
         return gram_in_units(L @ U, np.exp(0.5 * eigenvalues), units)
 
-    P = _spd(base, "base")
+    P = as_spd(base, "base")
     return map_blocks(exp_block, P, _tangents(V, "V", base=P))
 
 
-def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
+def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     """Return points of the affine-invariant geodesic from A to B.
 
     It is ``A #_t B = A^½ (A^-½ B A^-½)^t A^½``.
@@ -206,8 +206,9 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
     ----------
     A, B : array-like of shape (..., n, n)
         SPD matrices, broadcast against each other.
-    t : float
-        0 gives A and 1 gives B; outside [0, 1] the geodesic is continued.
+    t : float or array-like of shape (...)
+        0 gives A and 1 gives B; outside [0, 1] the geodesic is continued. An array is broadcast against
+        the leading dimensions of A and B, so two matrices have one point for every t.
 
     Returns
     -------
@@ -215,10 +216,25 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: float) -> FloatArray:
         SPD matrices.
     """
 
-    def point_block(A: Floats, B: Floats) -> Floats:
-        return CommonFrame.of(A, B).point(t)
+    times = np.asarray(t, np.float64)
+    if not np.isfinite(times).all():
+        raise ValueError(f"t must be finite, got {t!r}.")
+    first, second = as_spd(A, "A"), as_spd(B, "B")
+    if not times.ndim:
+        return _points(first, second, float(times))
+    shape = np.broadcast_shapes(times.shape, first.shape[:-2], second.shape[:-2])
+    times = np.broadcast_to(times, shape)
+    first, second = (np.broadcast_to(Z, (*shape, *Z.shape[-2:])) for Z in (first, second))
+    out = np.empty(first.shape, np.result_type(first, second))
+    for value in np.unique(times):
+        there = times == value
+        out[there] = _points(first[there], second[there], float(value))
+    return out
 
-    return map_blocks(point_block, _spd(A, "A"), _spd(B, "B"))
+
+def _points(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
+    """Return the points at one t of geodesics between checked matrices."""
+    return map_blocks(lambda A, B: CommonFrame.of(A, B).point(t), A, B)
 
 
 def geometric_mean(A: ArrayLike, B: ArrayLike) -> FloatArray:
@@ -241,7 +257,7 @@ def geometric_mean(A: ArrayLike, B: ArrayLike) -> FloatArray:
     return geodesic(A, B, 0.5)
 
 
-def _spd(X: ArrayLike, name: str) -> FloatArray:
+def as_spd(X: ArrayLike, name: str) -> FloatArray:
     """Return the SPD matrices X (..., n, n) as an array, or raise what `check_spd` would."""
     X = as_matrices(X, name)
     raise_unless_spd(X.reshape(-1, *X.shape[-2:]), name, X.shape[:-2])

@@ -1,0 +1,50 @@
+"""Pairs of matrices that belong together: shapes as NumPy broadcasts them, values as all pairs have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from _hermitian import random_hpd
+from _matrices import assert_close, random_spd
+from spdatoms import divergence, pairwise_divergence
+from spdatoms.geometry import geodesic
+
+METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("make", [random_spd, random_hpd])
+def test_values_are_those_of_all_pairs(make, metric):
+    X, Y = make(12, 3), make(12, 3, seed=1)
+    expected = pairwise_divergence(X, Y, metric)
+    np.testing.assert_allclose(divergence(X, Y, metric), np.diag(expected), rtol=1e-10)
+    np.testing.assert_allclose(divergence(X[:, None], Y[:5], metric), expected[:, :5], rtol=1e-10)
+    single = divergence(X[0], Y[1], metric)
+    assert np.ndim(single) == 0
+    np.testing.assert_allclose(single, expected[0, 1], rtol=1e-10)
+
+
+def test_shapes_types_and_errors():
+    X = random_spd(6, 3, dtype=np.float32)
+    assert divergence(X.reshape(2, 3, 3, 3), X[0]).shape == (2, 3)
+    assert divergence(X, X[0]).dtype == np.float32
+    assert divergence(X[:0], X[0]).shape == (0,)
+    with pytest.raises(ValueError, match=r"^A\[1, 0\] is not positive definite"):
+        divergence(np.array([[np.eye(2)], [-np.eye(2)]]), np.eye(2))
+    with pytest.raises(ValueError, match="matrices of one size, got 3×3 and 2×2"):
+        divergence(X, np.eye(2))
+
+
+@pytest.mark.parametrize("make", [random_spd, random_hpd])
+def test_geodesics_take_arrays_of_t(make):
+    A, B = make(2, 3)
+    t = np.array([0.0, 0.3, 1.0, 0.3])
+    points = geodesic(A, B, t)
+    assert_close(points, np.stack([geodesic(A, B, float(s)) for s in t]), 1e-14)
+    stack = make(5, 3, seed=1)
+    grid = geodesic(A, stack, t[:, None])
+    assert grid.shape == (4, 5, 3, 3)
+    assert_close(grid[1], geodesic(A, stack, 0.3), 1e-14)
+    with pytest.raises(ValueError, match="t must be finite"):
+        geodesic(A, B, [0.1, np.nan])

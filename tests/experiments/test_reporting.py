@@ -142,7 +142,8 @@ def test_record_is_renewed_section_by_section(tmp_path):
 def test_record_says_what_is_not_reproduced():
     known = [Toy(), Second(), Absent()]
     text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
-    assert "All fits and predictions together took 2.0 hours." in text
+    assert "Fits and predictions took 2.0 hours in all." in text
+    assert "Made by earlier code, and not renewed yet: A toy." in text
     table = text.partition("## What is not reproduced")[2]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table
     assert "| Another toy | a third kind | – | Data of it |" in table

@@ -50,7 +50,7 @@ class Faces(Experiment):
         "paper, and say little about what the paper's own would give. For SRC the paper reports the best dimension "
         "found on the test data; here are several. The width of Gabor's envelopes is σ = π, half the "
         "usual 2π, for which the coarsest would have a deviation of 16 pixels; the paper does not give it, "
-        "and GSRC and 'from images' depend on it: see the rows below."
+        "and GSRC and 'from images' depend on it."
     )
     repeats = 1
     published = (

@@ -73,9 +73,9 @@ class TextureDictionaries(Experiment):
         "each method only, the others can only be read from a figure. The grid of β and α, the angle "
         "between codes, the 15 iterations of learning and the kernels "
         "(Jeffrey's in the span of landmarks, Stein's itself) were settled after looking at test accuracies of another "
-        "division of the same plates. There 24 and 104 atoms with Jeffrey, and 24 with Stein, are better "
-        "learned; with Stein and 104 atoms k-means and random atoms, coded with the ridge that the "
-        "learner needs, come level with learned ones."
+        "division of the same plates. Learned atoms are best with Jeffrey from 24 atoms on, and with Stein at 24. With "
+        "eight atoms random ones are as good or better, and with Stein and 104 atoms k-means and random atoms, coded "
+        "with the ridge that the learner needs, come level with learned ones."
     )
     figure = "sizes"
     repeats_embedded = 2

@@ -158,9 +158,13 @@ def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
         {name: [point[1] for point in points] for name, points in curves.items()},
         {name: [point[2] for point in points] for name, points in curves.items()},
     )
-    wide, narrow = new_figure((7.2, 4.6)), new_figure((4.2, 4.6))
-    for figure in (wide, narrow):
-        display.plot(figure.subplots())
+    wide, narrow = new_figure((8.4, 4.6)), new_figure((4.2, 6.6))
+    # Beside or below the curves: there are too many of them to leave room inside.
+    for figure, place in ((wide, "outside right center"), (narrow, "outside lower center")):
+        ax = figure.subplots()
+        display.plot(ax)
+        ax.get_legend().remove()
+        figure.legend(*ax.get_legend_handles_labels(), loc=place, frameon=False, fontsize=8)
     caption = "Mean accuracy against the size of the dictionary."
     return [Picture("accuracy-by-size", caption, wide, narrow)]
 

@@ -19,21 +19,21 @@ Entry = tuple[Experiment, Results]
 _HEAD = """# Results
 
 Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE`; the same command with the name of an
-experiment in place of `all` renews its section. {time} Rows in italics are the values published by Harandi et
-al. (2016). Accuracies are means ± standard deviations over the repeats, unless a table says otherwise. An asterisk
-stands for a remark below the table. Seconds are not compared here, except where methods took turns.
+experiment in place of `all` renews its section.{time} Rows in italics are the values published by Harandi et al.
+(2016). Accuracies are means ± standard deviations over the repeats, unless a table says otherwise. An asterisk stands
+for a remark below the table. Seconds are not compared here, except where methods took turns.{older}
 
-**What was settled on which data.** RSR-S and RSR-J are the paper's: all training matrices are atoms, β is one
-over their median
-divergence, and the class with the least residual wins. The paper does not say how β and λ were chosen. Our α
-(0.01, and 0.05 where the Gram matrix is indefinite) and the correction of an indefinite Gram matrix ('clip') were
-settled after looking at test poses of FERET, so its row RSR-J is optimistic. They were then used for all data
-sets as they are. Also
-settled after looking at test accuracies: the grid and the rule of the rows CV (FERET, Brodatz and HDM05), the heading
-of skeletons (HDM05), cosines for RLPP (FERET), and the grids for texture dictionaries (another division of the
-same plates).
-Everything else is the default of its estimator, the same for all data sets, or chosen on training data alone."""
+**What was settled on which data.** RSR-S and RSR-J are the paper's: all training matrices are atoms, β is one over
+their median divergence, and the class with the least residual wins. The paper does not say how β and λ were chosen.
+Our α (0.01, and 0.05 where the Gram matrix is indefinite) and the correction of an indefinite Gram matrix ('clip')
+were settled after looking at test poses of FERET, so its row RSR-J is optimistic. They were then used for all data
+sets as they are. Also settled after looking at test accuracies: the grid and the rule of the rows CV (FERET, Brodatz
+and HDM05), the heading of skeletons (HDM05), cosines for RLPP (FERET), and the grids for texture dictionaries (another
+division of the same plates). Everything else is the default of its estimator, the same for all data sets, or chosen
+on training data alone."""
 
+#: What a section ends with, see `origin`; one without it was written before there were such lines.
+_ORIGIN = "\nMade by `"
 _MISSING = "What is not reproduced, and what it would take"
 
 
@@ -81,12 +81,15 @@ def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:
     str
         Markdown.
     """
-    ordered = [sections[e.title] for e in known if e.title in sections]
+    there = [experiment.title for experiment in known if experiment.title in sections]
+    ordered = [sections[title] for title in there]
     seconds = sum(int(s) for s in re.findall(rf"(\d+) {SECONDS}", "\n".join(ordered)))
-    time = f"All fits and predictions together took {seconds / 3600:.1f} hours." if seconds else ""
+    time = f" Fits and predictions took {seconds / 3600:.1f} hours in all." if seconds else ""
+    old = [title for title in there if _ORIGIN not in sections[title]]
+    older = f" Made by earlier code, and not renewed yet: {', '.join(old)}." if old else ""
     absent = [experiment for experiment in known if experiment.title not in sections]
     missing = f"## {_MISSING}\n\n{to_markdown(_not_reproduced(known, absent))}"
-    return "\n\n".join([_HEAD.format(time=time), *ordered, missing]) + "\n"
+    return "\n\n".join([_HEAD.format(time=time, older=older), *ordered, missing]) + "\n"
 
 
 def sections_of(document: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ import pytest
 
 from _toy_experiment import two_kinds
 from spdatoms import SPDDictionaryLearning, SPDKMeans
+from spdatoms.baselines import LogEuclideanKSVD
 from spdatoms.divergences import get_divergence
 from spdatoms.experiments import get_experiment
 from spdatoms.experiments.division import halves
@@ -107,9 +108,18 @@ def test_codes_of_norm_one_keep_zeros():
 def test_ksvd_codes():
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KSVDCodes(4, nonzeros=(1, 2, 8), max_iter=5).fit(X, data.y)
+    coder = KSVDCodes(4, nonzeros=(1, 2, 8), alphas=(None,), max_iter=5).fit(X, data.y)
     assert coder.chosen_["n_nonzero"] in (1, 2)
     assert (coder.transform(X) != 0).sum(axis=1).max() <= coder.chosen_["n_nonzero"]
+
+
+def test_ksvd_atoms_may_code_by_the_lasso():
+    data = two_kinds(count=24)
+    X = data.views["covariances"]
+    coder = KSVDCodes(4, nonzeros=(2,), alphas=(0.01,), max_iter=5).fit(X, data.y)
+    parameters = {"max_iter": 5, "random_state": 0}
+    by_hand = LogEuclideanKSVD(4, 2, alpha=0.01, **parameters).fit(X)
+    np.testing.assert_array_equal(coder.transform(X), of_norm_one(by_hand.transform(X)))
 
 
 def test_pooled_codes_tell_bags_apart():

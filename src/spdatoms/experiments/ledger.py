@@ -8,6 +8,7 @@ from typing import Any
 
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task
+from spdatoms.experiments.provenance import commit, load
 from spdatoms.experiments.results import ResultsFile, Row, SettingsError
 
 
@@ -29,8 +30,13 @@ class Ledger:
     ) -> None:
         self.file, self.totals, self.time_limit = file, totals, time_limit
         self.rows = {row.key: row for row in (file.rows if file else ())}
-        self.problems: list[str] = []
+        self._problems = dict(file.problems) if file else {}
         self._stopped: set[tuple[str, str]] = set()
+
+    @property
+    def problems(self) -> list[str]:
+        """What could not run, in this run or an earlier one that it continues."""
+        return list(self._problems.values())
 
     def begin(self, environment: dict[str, Any]) -> None:
         """Write down what the run begins with: its methods, repeats and versions."""
@@ -67,6 +73,7 @@ class Ledger:
             self._stop(part, method.name, str(error))
             return
         self.rows[key] = row
+        self._problems.pop((part, method.name), None)
         if self.file:
             self.file.append(row)
 
@@ -79,9 +86,9 @@ class Ledger:
     def _stop(self, part: str, method: str, reason: str) -> None:
         self._stopped.add((part, method))
         problem = f"{method}{f' ({part})' if part else ''}: {reason}"
-        self.problems.append(problem)
+        self._problems[part, method] = problem
         if self.file:
-            self.file.add_problem(problem)
+            self.file.add_problem(part, method, problem)
 
 
 def _parameters(method: Method) -> str:
@@ -110,4 +117,4 @@ def _row(
         # Indefinite kernels and all-zero codes are part of what is being compared.
         warnings.simplefilter("ignore")
         outcome = experiment.evaluate(method, task, setting)
-    return Row(*key, setting.seed, parameters, **vars(outcome))
+    return Row(*key, setting.seed, parameters, **vars(outcome), commit=commit(), load=load())

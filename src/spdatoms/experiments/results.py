@@ -22,6 +22,9 @@ from spdatoms._utils.files import replace_file
 
 FORMAT = "spdatoms results 1"
 
+#: What could not run, by part and method.
+Problems = dict[tuple[str, str], str]
+
 
 class SettingsError(ValueError):
     """A results file belongs to other settings."""
@@ -49,6 +52,10 @@ class Row:
         Curves and predictions.
     note : str, default=""
         What a reader of the scores must know.
+    commit : str, default=""
+        That of the code, if it ran from a checkout.
+    load : float, default=None
+        How many processes wanted to run in the minute before.
     """
 
     part: str
@@ -61,6 +68,8 @@ class Row:
     predict_seconds: float
     extra: dict[str, Any] = field(default_factory=dict)
     note: str = ""
+    commit: str = ""
+    load: float | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -216,6 +225,7 @@ class ResultsFile:
     def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
         self.path, self.settings = path, settings
         self.rows: list[Row] = []
+        self.problems: Problems = {}
         if fresh or not self._continue():
             header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
             replace_file(path, memoryview(f"{header}\n".encode()))
@@ -229,9 +239,9 @@ class ResultsFile:
         self._write(asdict(row))
         self.rows.append(row)
 
-    def add_problem(self, problem: str) -> None:
+    def add_problem(self, part: str, method: str, problem: str) -> None:
         """Write down what could not run."""
-        self._write({"problem": problem})
+        self._write({"problem": problem, "of": [part, method]})
 
     def _write(self, entry: dict[str, Any]) -> None:
         line = json.dumps(entry, ensure_ascii=False) + "\n"
@@ -251,6 +261,7 @@ class ResultsFile:
             return False
         self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
         self.rows = [Row(**line) for line in lines if "method" in line]
+        self.problems = _open_problems(lines)
         if torn:
             whole = self.path.read_bytes()
             replace_file(self.path, memoryview(whole[: whole.rfind(b"\n") + 1]))
@@ -281,7 +292,7 @@ def read_results(path: Path) -> Results:
     Returns
     -------
     Results
-        All rows, and the problems of the last run.
+        All rows, and the problems that no later run has solved.
     """
     lines, _ = _entries(path)
     if not lines or lines[0].get("format") != FORMAT:
@@ -289,8 +300,7 @@ def read_results(path: Path) -> Results:
     rows = [Row(**line) for line in lines if "method" in line]
     runs = [i for i, line in enumerate(lines) if "run" in line]
     environment = lines[runs[-1]]["run"] if runs else {}
-    last = lines[runs[-1] :] if runs else []
-    problems = [line["problem"] for line in last if "problem" in line]
+    problems = list(_open_problems(lines).values())
     return gathered({**lines[0]["settings"], **environment}, rows, problems)
 
 
@@ -302,6 +312,18 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
         "seconds": sum(row.fit_seconds + row.predict_seconds for row in rows),
     }
     return Results(settings | counted, rows, problems)
+
+
+def _open_problems(lines: Sequence[dict[str, Any]]) -> Problems:
+    """Return the problems of all runs, without those of a method that went on afterwards."""
+    found: Problems = {}
+    for line in lines:
+        if "problem" in line:
+            part, method = line.get("of", ("", line["problem"]))
+            found[part, method] = line["problem"]
+        elif "method" in line:
+            found.pop((line["part"], line["method"]), None)
+    return found
 
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
 from functools import cache, partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
 from spdatoms.experiments.ledger import Ledger
+from spdatoms.experiments.provenance import versions
 from spdatoms.experiments.results import Results, ResultsFile, gathered
 
 RESULTS_FILE = "results.jsonl"
@@ -88,8 +86,7 @@ def run(
         "version": __version__,
     }
     environment = {
-        "repeats": max(totals.values()),
-        "methods": [method.name for method in chosen],
+        "asked": {"methods": methods, "parts": parts, "repeats": repeats},
         "time_limit": time_limit,
         "n_jobs": n_jobs,
         **versions(),
@@ -173,17 +170,6 @@ def numbers_of_repeats(
             )
         usual = repeats
     return {part: usual if limit is None else min(usual, limit) for part, limit in limits.items()}
-
-
-def versions() -> dict[str, Any]:
-    """Return the versions that the results were computed with, and the date."""
-    names = ("numpy", "scipy", "scikit-learn", "numba")
-    return {
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        **{name: metadata.version(name) for name in names},
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-    }
 
 
 def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) -> ResultsFile | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -197,14 +198,19 @@ class KernelDictionaryCodes(ChosenCodes):
 
 
 class KSVDCodes(ChosenCodes):
-    """Codes by K-SVD on logarithms; the number of non-zeros is chosen.
+    """Codes over a dictionary of K-SVD on logarithms; the number of non-zeros and the kind of codes are chosen.
+
+    K-SVD learns with orthogonal matching pursuit. Its atoms then code by the pursuit, or by the Lasso with
+    one of the α.
 
     Parameters
     ----------
     n_atoms : int, default=24
         The size of the dictionary.
     nonzeros : tuple of int, default=(2, 4, 8, 12)
-        The numbers of non-zeros per code to try.
+        The numbers of non-zeros per code to try in learning.
+    alphas : tuple of float or None, default=(None, 0.003, 0.01, 0.03, 0.1)
+        The α of the Lasso to try in coding; None stands for the pursuit.
     max_iter : int, default=15
         The greatest number of iterations of learning.
     random_state : int, default=0
@@ -217,27 +223,38 @@ class KSVDCodes(ChosenCodes):
         self,
         n_atoms: int = 24,
         nonzeros: tuple[int, ...] = (2, 4, 8, 12),
+        alphas: tuple[float | None, ...] = (None, 0.003, 0.01, 0.03, 0.1),
         max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_atoms = n_atoms
         self.nonzeros = nonzeros
+        self.alphas = alphas
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _choices(self) -> list[Choice]:
-        return [{"n_nonzero": count} for count in self.nonzeros if count <= self.n_atoms]
+        counts = [count for count in self.nonzeros if count <= self.n_atoms]
+        return [{"n_nonzero": n, "alpha": alpha} for n, alpha in product(counts, self.alphas)]
 
     def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
+        counts = dict.fromkeys(choice["n_nonzero"] for choice in choices)
+        learned = {count: self._learned(X, count) for count in counts}
+        return [copy(learned[c["n_nonzero"]]).set_params(alpha=c["alpha"]) for c in choices]
+
+    def _learned(self, X: FloatArray, n_nonzero: int) -> Any:
         from spdatoms.baselines import LogEuclideanKSVD
 
-        common: dict[str, Any] = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        return [
-            LogEuclideanKSVD(self.n_atoms, max_iter=self.max_iter, **choice, **common).fit(X)
-            for choice in choices
-        ]
+        learner = LogEuclideanKSVD(
+            self.n_atoms,
+            n_nonzero,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+        return learner.fit(X)
 
 
 def of_norm_one(codes: Codes) -> Codes:

@@ -50,7 +50,8 @@ class TextureDictionaries(Experiment):
         "Of each texture 50 blocks of 32×32 pixels are cut at random places and described by 5×5 "
         "covariances of (I, |Ix|, |Iy|, |Ixx|, |Iyy|). 20 of them are for learning a dictionary, 10 are "
         "the gallery and 20 the probes, whose sparse codes are classified by the code of the gallery at "
-        "the smallest angle. β and α (for K-SVD the number of non-zeros) are chosen on the learning blocks "
+        "the smallest angle. β and α (for K-SVD the number of non-zeros, and whether the pursuit or the Lasso "
+        "codes) are chosen on the learning blocks "
         "alone, for every method, size and repeat: a dictionary of one half of them, nearest neighbours "
         "within the other half, each half in turn. Beside every learned dictionary are two others of the "
         "same size, coded alike: "
@@ -121,7 +122,11 @@ class TextureDictionaries(Experiment):
         found = [
             *_dictionaries("RSR-S", "Stein"),
             *_dictionaries("RSR-J", "Jeffrey"),
-            Method("logEuc K-SVD", _ksvd, note="K-SVD on logarithms"),
+            Method(
+                "logEuc K-SVD",
+                _ksvd,
+                note="K-SVD on logarithms, codes by the pursuit or by the Lasso, whichever is chosen",
+            ),
             *_without_dictionary(),
         ]
         return {method.name: method for method in found}

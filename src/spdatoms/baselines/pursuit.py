@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import check_labels
 from spdatoms.baselines.coders import Coder
 from spdatoms.baselines.inputs import given_dictionary
-from spdatoms.baselines.scores import ScoredClassifier
+from spdatoms.baselines.scores import LabelledAtomsClassifier
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
@@ -180,7 +179,7 @@ class KernelPursuitCoder(Coder):
         return _kernel_codes(self.kernel_, X, self.n_nonzero)[0]
 
 
-class KernelPursuitClassifier(ScoredClassifier):
+class KernelPursuitClassifier(LabelledAtomsClassifier):
     """The class c with the least ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖, for y as in `KernelPursuitCoder`.
 
     The training matrices are the atoms, as in `SPDSparseClassifier`.
@@ -257,11 +256,9 @@ class KernelPursuitClassifier(ScoredClassifier):
         self : object
             The estimator itself.
         """
-        X = self.check_training_matrices(X)
-        self.classes_, self._atom_classes = check_labels(y, len(X))
-        self.atoms_ = X
+        super().fit(X, y)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(X)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
         return self
 
     def _scores(self, X: FloatArray) -> Floats:

@@ -79,7 +79,6 @@ class ScoredClassifier(ClassifierMixin, SPDEstimator):
 class LabelledAtomsClassifier(ScoredClassifier):
     """A classifier whose training matrices are labelled atoms."""
 
-    alpha: float
     atoms_: FloatArray
     _atom_classes: Indices
 

@@ -69,7 +69,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         The values of β to try, for divergences that are not whitened. None stands for multiples of the
         automatic β: 1, 3 and 10 for codes, 0.3 and 1 for class means.
     alphas : array-like of float, default=None
-        The penalties of ‖y‖₁ to try. None stands for 0 with a ridge, and for 0.01 without one.
+        The penalties of ‖y‖₁ to try. None stands for 0.
     cv : int, "loo" or scikit-learn splitter, default=5
         An integer is a number of stratified folds. ``"loo"`` codes every training matrix over all the
         others; it does not go with whitening or class means. Where training matrices overlap

@@ -56,7 +56,7 @@ def rises(objective: np.ndarray, m: int) -> np.ndarray:
     log_beta=st.floats(-3.0, 2.5),
     log_alpha=st.floats(-4.0, 0.5),
     condition=st.sampled_from([None, 1e3]),
-    init=st.sampled_from(["random", "kmeans"]),
+    init=st.sampled_from(["random", "kmeans", "kmeans-riemann"]),
     update=st.sampled_from(["centre", "gradient"]),
     block_size=st.sampled_from([None, 1, 3]),
 )
@@ -243,7 +243,7 @@ def test_scales_and_precisions() -> None:
     [
         ({"n_atoms": 0}, "n_atoms must be an integer ≥ 1"),
         ({"n_atoms": 41}, "fewer than n_atoms=41"),
-        ({"init": "best"}, "init must be 'kmeans', 'random' or an array"),
+        ({"init": "best"}, "init must be 'kmeans', 'kmeans-riemann', 'random' or an array"),
         ({"init": np.eye(3)[None]}, "init holds 1 atoms, but n_atoms is 4"),
         ({"init": np.stack([np.eye(2)] * 4)}, "init holds 2×2 matrices"),
         ({"metric": "burg"}, "not symmetric"),
@@ -278,6 +278,23 @@ def test_constant_data_and_duplicates(init) -> None:
         doubled = np.repeat(X[:8], 5, axis=0)
         learner = SPDDictionaryLearning(6, metric, init=init, random_state=0).fit(doubled)
         assert len(rises(learner.objective_, 40)) == 0
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_intrinsic_kmeans_begins_with_affine_invariant_means(metric) -> None:
+    """Three groups far apart, whose means k-means finds from any seeds; pyRiemann computes them, too."""
+    geometry = pytest.importorskip("pyriemann.utils.mean")
+    groups = [random_spd(10, 4, seed=i, condition=20.0) * 100.0**i for i in range(3)]
+    X = np.concatenate(groups)
+    means = np.stack([geometry.mean_riemann(group, tol=1e-12) for group in groups])
+    options = {"alpha": 0.05, "max_iter": 1, "landmarks": None}
+    by_name = SPDDictionaryLearning(3, metric, init="kmeans-riemann", random_state=0, **options)
+    given_ones = SPDDictionaryLearning(3, metric, init=means, **options).fit(X)
+    other = SPDDictionaryLearning(3, metric, init="kmeans", random_state=0, **options).fit(X)
+    found = by_name.fit(X).atoms_[np.argsort(np.trace(by_name.atoms_, axis1=1, axis2=2))]
+    np.testing.assert_allclose(found, given_ones.atoms_, rtol=1e-3)
+    assert by_name.objective_[0] == pytest.approx(given_ones.objective_[0], rel=1e-6)
+    assert by_name.objective_[0] != pytest.approx(other.objective_[0], rel=1e-6)
 
 
 def test_progress_bar(capsys) -> None:

@@ -17,5 +17,7 @@ def test_class_dictionary_has_atoms_of_every_class() -> None:
     assert [(of == label).sum() for label in ("oak", "elm", "ash")] == [4, 4, 2]
     nearest = of[pairwise_divergence(X, atoms).argmin(axis=1)]
     assert (nearest == labels).mean() > 0.8
+    started, _ = class_dictionary(X, labels, 4, init="kmeans-riemann", random_state=0, max_iter=1)
+    assert started.shape == (12, *X.shape[1:])
     with pytest.raises(ValueError, match="n_atoms_per_class"):
         class_dictionary(X, labels, 0)

@@ -36,6 +36,7 @@ class Init(StrEnum):
     """The first atoms."""
 
     kmeans = "kmeans"
+    kmeans_riemann = "kmeans-riemann"
     random = "random"
 
 

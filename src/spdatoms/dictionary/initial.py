@@ -17,8 +17,9 @@ from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
 
-#: What ``init`` may be.
-INIT = allow.choice("kmeans", "random") | allow.MATRICES
+#: What ``init`` may be by name, and in all.
+INIT_NAMES = ("kmeans", "kmeans-riemann", "random")
+INIT = allow.choice(*INIT_NAMES) | allow.MATRICES
 #: Iterations of k-means to start with: the learner moves the atoms anyway.
 _KMEANS_ITERATIONS = 10
 #: The most samples per atom that it sees, evenly taken, or this number if that is more.
@@ -46,7 +47,7 @@ def first_atoms(
 
     kmeans: Any = SPDKMeans(
         n_atoms,
-        metric=divergence,
+        metric="riemann" if init == "kmeans-riemann" else divergence,
         init="k-means++",
         n_init=1,
         max_iter=_KMEANS_ITERATIONS,

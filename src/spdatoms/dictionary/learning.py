@@ -55,9 +55,10 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
         at which the code of a typical training matrix over the first atoms is zero, about 0.1.
-    init : {"kmeans", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
+    init : {"kmeans", "kmeans-riemann", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
-        taken, or 100 per atom if that is more), random training matrices, or given ones.
+        taken, or 100 per atom if that is more) or with the affine-invariant distance (the paper's
+        intrinsic k-means, which takes longer), random training matrices, or given ones.
     max_iter : int, default=50
         The most iterations, each of a coding and an update of all atoms.
     tol : float, default=1e-4

@@ -11,6 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import check_labels
+from spdatoms.dictionary.initial import INIT_NAMES
 from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
@@ -24,7 +25,7 @@ from spdatoms.kernels.bandwidth import subsample_beta
     metric=SYMMETRIC_METRIC,
     beta=allow.BETA,
     alpha=allow.ALPHA,
-    init=allow.choice("kmeans", "random"),
+    init=allow.choice(*INIT_NAMES),
     max_iter=allow.integer(1),
     tol=allow.TOLERANCE,
     random_state=allow.RANDOM_STATE,
@@ -66,7 +67,7 @@ def class_dictionary(
         divergence between two matrices of X.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁, as in `SPDDictionaryLearning`.
-    init : {"kmeans", "random"}, default="kmeans"
+    init : {"kmeans", "kmeans-riemann", "random"}, default="kmeans"
         The first atoms, as in `SPDDictionaryLearning`.
     max_iter : int, default=50
         The most iterations per class.

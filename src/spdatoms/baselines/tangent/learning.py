@@ -61,9 +61,9 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         The number N of atoms.
     alpha : float, default=0.1
         The penalty of ‖y‖₁.
-    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n), default="random"
+    init : {"random", "kmeans", "kmeans-riemann"} or array-like of shape (n_atoms, n, n), default="random"
         The first atoms: random training matrices, centres of k-means under the affine-invariant
-        distance, or given ones.
+        distance (by either name), or given ones.
     max_iter : int, default=30
         The greatest number of iterations, each a coding and a step of all atoms.
     tol : float, default=1e-4

@@ -41,9 +41,9 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
         what the others leave of the matrices that use it; both with a line search.
     bounded : bool, default=False
         Require Σ_j y_j D_j ⪯ X as well.
-    init : {"random", "kmeans"} or array-like of shape (n_atoms, n, n), default="random"
-        The first atoms: random training matrices, centres of k-means under the Stein divergence, or
-        given ones.
+    init : {"random", "kmeans", "kmeans-riemann"} or array-like of shape (n_atoms, n, n), default="random"
+        The first atoms: random training matrices, centres of k-means under the Stein divergence or the
+        affine-invariant distance, or given ones.
     max_iter : int, default=30
         The greatest number of iterations, each a coding and an update of all atoms.
     tol : float, default=1e-4

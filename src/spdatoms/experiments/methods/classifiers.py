@@ -31,6 +31,14 @@ def plain_sparse(metric: str, rule: str = "residual") -> Make:
     return made("classification", "SPDSparseClassifier", **plain, ridge=0.0, whitening=None)
 
 
+def _atoms_per_class(setting: Setting) -> Any:
+    from spdatoms.classification.sparse import SPDSparseClassifier
+
+    return SPDSparseClassifier(
+        "stein", n_atoms_per_class=2, random_state=setting.seed, n_jobs=setting.n_jobs
+    )
+
+
 def _sparse_chosen(metric: str) -> Make:
     """Return what makes the paper's classifier with several β and α, without a ridge and without whitening."""
     plain = {"metric": metric, "cv": "loo", "correction": "clip", "rule": "residual"}
@@ -114,6 +122,12 @@ _CLASSIFIERS = (
     Method("RSR-S max", plain_sparse("stein", "max"), note=f"RSR-S, {_MAX}", kind="variant"),
     Method("RSR-J sum", plain_sparse("jeffrey", "sum"), note=f"RSR-J, {_SUM}", kind="variant"),
     Method("RSR-J max", plain_sparse("jeffrey", "max"), note=f"RSR-J, {_MAX}", kind="variant"),
+    Method(
+        "RSR-S two atoms",
+        _atoms_per_class,
+        note="RSR-S, two learned atoms per class (`n_atoms_per_class=2`) in place of its training matrices",
+        kind="variant",
+    ),
     _LOG_EUCLIDEAN,
     _LOG_EUCLIDEAN_LINEAR,
     Method(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -59,6 +59,30 @@ class CodedBlock:
     losses: Floats
 
 
+@dataclass(frozen=True)
+class AtomLengths:
+    """Atoms with weights w are √w_j φ(D_j): the code z over them is y_j = √w_j z_j over the φ(D_j).
+
+    So its penalties α‖z‖₁ + ρ‖z‖² are α|y_j|/√w_j and ρy_j²/w_j. With α = 0 an integer weight is that many
+    copies of an atom.
+    """
+
+    weights: Floats | None
+
+    def lengthened(self, columns: Any) -> Any:
+        """Return an array, dense or CSR, with one column per atom: each multiplied by √w_j."""
+        if self.weights is None:
+            return columns
+        lengths = np.sqrt(self.weights)
+        if scipy.sparse.issparse(columns):
+            return columns.multiply(lengths).tocsr()
+        return np.ascontiguousarray(columns * lengths)
+
+    def lengthened_gram(self, gram: FloatArray) -> FloatArray:
+        """Return √w_i K_ij √w_j."""
+        return np.asarray(self.lengthened(self.lengthened(gram).T))
+
+
 def coded_blocks(
     X: FloatArray,
     kernel: Kernel,
@@ -66,14 +90,20 @@ def coded_blocks(
     *,
     ridge: float = 0.0,
     positive: bool = False,
+    weights: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[CodedBlock]:
-    """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block."""
+    """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block.
+
+    For atoms with weights w the penalties are Σ_j α|y_j|/√w_j and Σ_j ρy_j²/w_j.
+    """
+    atoms = AtomLengths(weights)
+    gram = atoms.lengthened_gram(kernel.gram_)
     for rows in _query_blocks(X):
         cross, norms = kernel.cross_and_norms(X[rows])
         codes, certificate = sparse_code(
-            kernel.gram_,
-            cross,
+            gram,
+            atoms.lengthened(cross),
             alpha,
             ridge=ridge,
             query_norm=norms,
@@ -82,7 +112,7 @@ def coded_blocks(
             check_gram=False,
             n_jobs=n_jobs,
         )
-        yield CodedBlock(rows, cross, codes, certificate.objective)
+        yield CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective)
 
 
 def coded_feature_blocks(
@@ -91,21 +121,26 @@ def coded_feature_blocks(
     alpha: float,
     *,
     ridge: float = 0.0,
+    weights: Floats | None = None,
     n_jobs: int | None = None,
 ) -> Iterator[tuple[slice, Floats, scipy.sparse.csr_array]]:
     """Yield rows, features (m, r) and codes (m, N) of checked matrices X, block by block.
 
     The codes are found with the Gram matrix of the atoms, or by working sets if the kernel has none.
+    Weights of the atoms do what they do in `coded_blocks`.
     """
+    atoms = AtomLengths(weights)
+    vectors = atoms.lengthened(kernel.features_.T).T
+    gram = atoms.lengthened_gram(kernel.gram_) if hasattr(kernel, "gram_") else None
     for rows in _query_blocks(X):
         features = kernel.space.features(X[rows], n_jobs)
-        if not hasattr(kernel, "gram_"):
-            codes, _ = code_features(kernel.features_, features, alpha, ridge=ridge, n_jobs=n_jobs)
-            yield rows, features, codes
+        if gram is None:
+            codes, _ = code_features(vectors, features, alpha, ridge=ridge, n_jobs=n_jobs)
+            yield rows, features, atoms.lengthened(codes)
             continue
         codes = sparse_code(
-            kernel.gram_,
-            row_products(features, kernel.features_.T),
+            gram,
+            row_products(features, vectors.T),
             alpha,
             ridge=ridge,
             query_norm=np.einsum("ij,ij->i", features, features),
@@ -113,7 +148,7 @@ def coded_feature_blocks(
             check_gram=False,
             n_jobs=n_jobs,
         )
-        yield rows, features, codes
+        yield rows, features, atoms.lengthened(codes)
 
 
 def _query_blocks(X: FloatArray) -> Iterator[slice]:

@@ -16,6 +16,8 @@ from pyriemann.datasets import make_gaussian_blobs
 from pyriemann.estimation import Covariances, Shrinkage
 from pyriemann.preprocessing import Whitening
 from pyriemann.tangentspace import TangentSpace
+from pyriemann.transfer import TLClassifier, encode_domains
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -26,6 +28,7 @@ from spdatoms import (
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDSparseClassifier,
+    SPDSparseClassifierCV,
     SPDSparseCoder,
     mean,
     pairwise_divergence,
@@ -174,3 +177,24 @@ def test_transformers_take_what_covariances_gives():
     learner = SPDDictionaryLearning(5, max_iter=2, tol=0.0, random_state=0)
     assert learner.fit(X).transform(X).shape == (30, 5)
     assert SPDKMeans(3, random_state=0).fit_transform(X).shape == (30, 3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SPDSparseClassifier(),
+        SPDSparseClassifier("stein"),
+        SPDSparseClassifierCV(),
+        SPDKNeighborsClassifier(3),
+    ],
+    ids=repr,
+)
+def test_transfer_learning_passes_weights_of_domains_on(blobs, model):
+    """A target of weight zero is not trained on."""
+    X, y = blobs
+    domains = np.array(["source", "target"])[np.arange(len(X)) % 2]
+    transfer = TLClassifier("target", clone(model), domain_weight={"source": 1.0, "target": 0.0})
+    transfer.fit(*encode_domains(X, y, domains))
+    source = domains == "source"
+    alone = clone(model).fit(X[source], y[source].astype(str))
+    np.testing.assert_array_equal(transfer.predict_proba(X), alone.predict_proba(X))

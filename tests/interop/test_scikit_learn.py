@@ -6,7 +6,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import StackingClassifier
+from sklearn import config_context
+from sklearn.ensemble import AdaBoostClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
@@ -108,3 +109,28 @@ def test_meta_estimators(classes):
         SPDSparseClassifier(), X, y, n_permutations=5, cv=3, random_state=0
     )
     assert score > permuted.max()
+
+
+@pytest.mark.parametrize(
+    "model", [SPDSparseClassifier(), SPDSparseClassifier("stein"), SPDKNeighborsClassifier(3)]
+)
+def test_boosting_weights_matrices(classes, model):
+    X, y = classes
+    boosted = AdaBoostClassifier(model, n_estimators=3).fit(X[::2], y[::2])
+    assert len(boosted.estimators_) >= 1
+    assert boosted.score(X[1::2], y[1::2]) > 0.8
+
+
+def test_weights_are_routed_through_pipelines_and_searches(classes):
+    X, y = classes
+    weights = np.where(np.arange(len(X)) % 4 == 0, 0.0, 1.0)
+    with config_context(enable_metadata_routing=True):
+        model = SPDSparseClassifier("stein").set_fit_request(sample_weight=True)
+        assert model.get_metadata_routing().fit.requests == {"sample_weight": True}
+        search = GridSearchCV(
+            make_pipeline(model.set_score_request(sample_weight=True)),
+            {"spdsparseclassifier__alpha": [0.01, 0.1]},
+            cv=2,
+        ).fit(X, y, sample_weight=weights)
+    kept = search.best_estimator_[-1].atoms_
+    np.testing.assert_array_equal(kept, X[weights > 0])

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.checks import check_weights
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels
 from spdatoms.baselines.scores import ScoredClassifier
 from spdatoms.classification.neighbors import SPDKNeighborsClassifier
@@ -195,16 +195,11 @@ class MinimumDistanceToMean(ScoredClassifier):
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        weights = None if sample_weight is None else check_weights(sample_weight, len(X))
-        members = [labels == c for c in range(len(self.classes_))]
-        for label, of in zip(self.classes_, members, strict=True):
-            if weights is not None and not weights[of].any():
-                raise ValueError(
-                    f"All weights of the class {label!s} are zero, so that it has no mean: leave the "
-                    "class out, or give one of its matrices a weight."
-                )
+        rows, weights = labelled_weights(labels, self.classes_, sample_weight)
+        X, labels = X[rows], labels[rows]
+        members = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
         self.means_: FloatArray = np.stack(
-            [mean(X[of], self.metric, None if weights is None else weights[of]) for of in members]
+            [mean(X[of], self.metric, part_of(weights, of)) for of in members]
         )
         return self
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
@@ -24,27 +25,33 @@ _WHITENED_PER_LANDMARK = 10
 def landmark_space(
     X: Any,
     labels: Indices,
+    rows: Indices | slice,
+    weights: Floats | None,
     landmarks: int | ArrayLike,
     divergence: Divergence,
     beta: float | str,
     shrinkage: float | None = None,
 ) -> LandmarkSpace:
-    """Return the span of given landmarks, or of this number of the matrices X.
+    """Return the span of given landmarks, or of this number of these rows of X.
 
-    With a shrinkage their divergence is whitened, by how some of the matrices vary within their classes.
+    With a shrinkage their divergence is whitened, by how some of the matrices, with their weights, vary within
+    their classes.
     """
+    own = np.arange(len(labels))[rows]
     if np.ndim(landmarks) == 0:
-        Z = as_double(X[spread_over_classes(labels, int(landmarks))])  # type: ignore[arg-type]
+        Z = as_double(X[own[spread_over_classes(labels[own], int(landmarks))]])  # type: ignore[arg-type]
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
     if shrinkage is None:
         return LandmarkSpace.of(divergence, Z, beta, SHARE)
-    some = spread_over_classes(labels, _WHITENED_PER_LANDMARK * len(Z))
-    samples = divergence.prepare(as_double(X[some]))
+    some = spread_over_classes(labels[own], _WHITENED_PER_LANDMARK * len(Z))
+    samples = divergence.prepare(as_double(X[own[some]]))
     prepared = divergence.prepare(Z)
     to_landmarks = divergence.pairwise(samples, prepared)
     scaling = ClassicalScaling(divergence.pairwise(prepared))
-    scatter = Scatter.within(scaling.place(to_landmarks)[0], labels[some])
+    scatter = Scatter.within(
+        scaling.place(to_landmarks)[0], labels[own[some]], part_of(weights, some)
+    )
     whitening = Whitening(scaling, scatter, Z.shape[-1] * (Z.shape[-1] + 1) // 2, shrinkage)
     if isinstance(beta, str):
         beta = 1.0 / cross_fitted_median([whitening.to_references(to_landmarks)])

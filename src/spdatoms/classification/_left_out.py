@@ -12,6 +12,7 @@ import numpy as np
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.weights import part_of
 from spdatoms.classification.calibration import log_losses
 from spdatoms.classification.cells import Cell, CodedScores, labelled_atoms
 from spdatoms.kernels.kernel import kernel_values
@@ -48,13 +49,16 @@ def usual_spread(scores: Floats) -> float:
 class Whitenings:
     """The whitenings of one divergence with several shrinkages, which share their coordinates."""
 
-    def __init__(self, divergences: Floats, labels: Indices, dimension: int) -> None:
-        self._divergences, self._labels, self._dimension = divergences, labels, dimension
+    def __init__(
+        self, divergences: Floats, labels: Indices, weights: Floats | None, dimension: int
+    ) -> None:
+        self._divergences, self._labels, self._weights = divergences, labels, weights
+        self._dimension = dimension
 
     @cached_property
     def _scatter(self) -> tuple[ClassicalScaling, Scatter]:
         scaling = ClassicalScaling(self._divergences)
-        return scaling, Scatter.within(scaling.coordinates, self._labels)
+        return scaling, Scatter.within(scaling.coordinates, self._labels, self._weights)
 
     def of(self, shrinkage: float) -> Whitening | None:
         """Return the whitening with δ, None for 1: then the divergence is taken as it is."""
@@ -76,17 +80,21 @@ class LeftOut:
         As in `KernelAverage`.
     rows : ndarray of int of shape (m,)
         Which matrices were left out: those whose class has other members.
+    weights : ndarray of shape (m,) or None
+        Their weights.
     """
 
     scores: Floats
     medians: Floats
     usual: Floats
     rows: Indices
+    weights: Floats | None
 
 
 def leave_out(
     divergences: Sequence[Floats],
     labels: Indices,
+    weights: Floats | None,
     dimension: int,
     cells: Sequence[Cell],
     folds: Sequence[Fold],
@@ -104,7 +112,7 @@ def leave_out(
         fold, beta = folds[f], cells[c].beta_for(float(medians[c]))
         gram, cross = kernel_values(among, beta), kernel_values(to_atoms, beta)
         own = scores[c, ends[f] - len(fold.test) : ends[f]]
-        classes = labels[fold.train], n_classes, cells[c]
+        classes = labels[fold.train], part_of(weights, fold.train), n_classes, cells[c]
         if fold.exclude is None:
             own[:] = labelled_atoms(gram, *classes).scores(cross)
         else:
@@ -113,7 +121,12 @@ def leave_out(
     for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
         d = divergences[metric]
         within = [
-            Whitenings(d[np.ix_(fold.train, fold.train)], labels[fold.train], dimension)
+            Whitenings(
+                d[np.ix_(fold.train, fold.train)],
+                labels[fold.train],
+                part_of(weights, fold.train),
+                dimension,
+            )
             for fold in folds
         ]
         for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
@@ -128,7 +141,8 @@ def leave_out(
     usual = np.array([usual_spread(of) for of in scores])
     scores = np.stack([standardised(of, u) for of, u in zip(scores, usual, strict=True)])
     known = np.isfinite(scores[0, np.arange(len(tests)), labels[tests]])
-    return LeftOut(scores[:, known], medians, usual, tests[known])
+    rows = tests[known]
+    return LeftOut(scores[:, known], medians, usual, rows, part_of(weights, rows))
 
 
 def _fold_divergences(
@@ -151,8 +165,12 @@ def soft_weights(left_out: LeftOut, labels: Indices, t: Floats) -> tuple[Floats,
     if not len(left_out.rows):
         return np.ones(len(t)), np.zeros(len(t))
     losses = log_losses(t[:, None, None] * left_out.scores, labels[left_out.rows])
-    means = losses.mean(axis=1)
+    shares = np.ones(losses.shape[1]) if left_out.weights is None else left_out.weights
+    shares = shares / shares.sum()
+    means = losses @ shares
     worse = losses - losses[means.argmin()]
-    errors = worse.std(axis=1) / np.sqrt(losses.shape[1])
-    z = worse.mean(axis=1) / np.where(errors > 0, errors, 1.0)
+    excess = worse @ shares
+    # For equal shares it is the standard deviation divided by √m.
+    errors = np.sqrt((worse - excess[:, None]) ** 2 @ shares * (shares @ shares))
+    z = excess / np.where(errors > 0, errors, 1.0)
     return np.exp(-0.5 * z**2), means

@@ -59,6 +59,8 @@ class KernelAverage:
         The cells, those with the same divergence and shrinkage in a row.
     medians, usual, gains : ndarray of shape (n_cells,)
         The divergence that is the unit of 1/β, the spread of scores that is usual, and g.
+    weights : ndarray of shape (N,) or None
+        Those of the training matrices.
     """
 
     divergences: tuple[Floats, ...]
@@ -68,6 +70,7 @@ class KernelAverage:
     medians: Floats
     usual: Floats
     gains: Floats
+    weights: Floats | None = None
 
     def __post_init__(self) -> None:
         count, cells = len(self.labels), len(self.cells)
@@ -77,6 +80,7 @@ class KernelAverage:
             or any(len(each) != cells for each in (self.medians, self.usual, self.gains))
             or any(cell.metric not in metrics for cell in self.cells)
             or self.labels.min(initial=0) < 0
+            or (self.weights is not None and self.weights.shape != (count,))
         ):
             raise ValueError("The parts of an average of kernels do not fit together.")
 
@@ -95,7 +99,9 @@ class KernelAverage:
         found = []
         counting = [c for c, gain in enumerate(self.gains) if gain > 0]
         for metric, cells in groupby(counting, lambda c: self.cells[c].metric):
-            whitenings = Whitenings(self.divergences[metric], self.labels, self.dimension)
+            whitenings = Whitenings(
+                self.divergences[metric], self.labels, self.weights, self.dimension
+            )
             for shrinkage, same in groupby(cells, lambda c: self.cells[c].shrinkage):
                 whitening = whitenings.of(shrinkage)
                 among = (
@@ -106,7 +112,7 @@ class KernelAverage:
 
     def _atoms(self, among: Floats, cell: int) -> Scorer:
         gram = self._values(among, cell)
-        return labelled_atoms(gram, self.labels, self.n_classes, self.cells[cell])
+        return labelled_atoms(gram, self.labels, self.weights, self.n_classes, self.cells[cell])
 
     def _values(self, divergences: Floats, cell: int) -> Floats:
         return kernel_values(divergences, self.cells[cell].beta_for(float(self.medians[cell])))
@@ -127,6 +133,7 @@ class KernelAverage:
 def average(
     divergences: Sequence[Floats],
     labels: Indices,
+    weights: Floats | None,
     dimension: int,
     cells: Sequence[Cell],
     left_out: LeftOut,
@@ -138,19 +145,23 @@ def average(
     for gain, scores in zip(gains, left_out.scores, strict=True):
         if gain > 0:
             logits += gain * scores
-    gains = gains * sharpness(logits, truth)
-    return KernelAverage(
-        tuple(divergences), labels, dimension, tuple(cells), left_out.medians, left_out.usual, gains
-    )
+    gains = gains * sharpness(logits, truth, left_out.weights)
+    found = left_out.medians, left_out.usual, gains, weights
+    return KernelAverage(tuple(divergences), labels, dimension, tuple(cells), *found)
 
 
 def averaged(
-    references: References, labels: Indices, cells: Sequence[Cell], n_jobs: int | None = None
+    references: References,
+    labels: Indices,
+    weights: Floats | None,
+    cells: Sequence[Cell],
+    n_jobs: int | None = None,
 ) -> KernelAverage:
     """Return the average of cells that all count the same, each as sharp as it should be."""
-    problem = references.among(n_jobs), labels, references.dimension, cells
+    problem = references.among(n_jobs), labels, weights, references.dimension, cells
     left_out = leave_out(*problem, class_folds(labels), n_jobs)
-    return average(*problem, left_out, sharpness(left_out.scores, labels[left_out.rows]))
+    t = sharpness(left_out.scores, labels[left_out.rows], left_out.weights)
+    return average(*problem, left_out, t)
 
 
 def average_scores(

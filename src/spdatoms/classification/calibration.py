@@ -20,20 +20,21 @@ def log_losses(scores: Floats, labels: Indices) -> Floats:
     return np.asarray(np.log(np.exp(shifted).sum(axis=-1)) - true[..., 0])
 
 
-def sharpness(scores: Floats, labels: Indices) -> Floats:
+def sharpness(scores: Floats, labels: Indices, weights: Floats | None = None) -> Floats:
     """Return the t that minimises the mean loss of softmax(t·s), shape (…), for scores (…, m, n_classes).
 
     The loss is −Σ_c q_c log p_c with q = 1 − 1/(m + 2) for the true class, and the rest spread over the others,
     as Platt (1999) does: m matrices that are all classified rightly do not prove that no error is possible.
     It is convex in t, so Newton's steps find its minimum. Scores of −inf stand for classes that were not there.
+    The mean may have weights.
     """
     t = np.empty(scores.shape[:-2])
     for cell in np.ndindex(t.shape):
-        t[cell] = _sharpness(scores[cell], labels)
+        t[cell] = _sharpness(scores[cell], labels, weights)
     return t
 
 
-def _sharpness(scores: Floats, labels: Indices) -> float:
+def _sharpness(scores: Floats, labels: Indices, weights: Floats | None) -> float:
     """Return t for scores (m, n_classes)."""
     t = 1.0
     if not len(labels):
@@ -50,8 +51,9 @@ def _sharpness(scores: Floats, labels: Indices) -> float:
         p /= p.sum(axis=1, keepdims=True)
         weighted = p * s
         expected = weighted.sum(axis=1)
-        slope = (expected - wanted).mean()
-        curvature = np.einsum("ij,ij->", weighted, s) / len(s) - (expected**2).mean()
+        slope = np.average(expected - wanted, weights=weights)
+        variances = np.einsum("ij,ij->i", weighted, s) - expected**2
+        curvature = np.average(variances, weights=weights)
         # Far from the minimum the loss is nearly linear in t: no step of more than a factor of three.
         step = slope / curvature if curvature > 0 else np.sign(slope) * t
         moved = float(np.clip(t - step, max(t / 3.0, _LEAST), min(t * 3.0, _GREATEST)))

@@ -13,6 +13,7 @@ import scipy.linalg.lapack
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.classification.scores import MEAN, class_means, class_scores
+from spdatoms.coding import AtomLengths
 from spdatoms.kernels.correction import correct_gram
 from spdatoms.lasso.solve import sparse_code
 
@@ -96,41 +97,48 @@ class LinearScores:
 class CodedScores:
     """Class scores by codes over labelled atoms."""
 
-    def __init__(self, gram: Floats, labels: Indices, n_classes: int, cell: Cell) -> None:
+    def __init__(
+        self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
+    ) -> None:
         # A kernel without whitening may be indefinite.
         self._correction = correct_gram(gram, cell.correction)
         self._labels, self._n_classes, self._cell = labels, n_classes, cell
+        self._lengths = AtomLengths(weights)
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
         gram, cross = self._correction.gram, self._correction.transform(cross)
         codes = sparse_code(
-            gram,
-            cross,
+            self._lengths.lengthened_gram(gram),
+            self._lengths.lengthened(cross),
             self._cell.alpha,
             ridge=self._cell.ridge,
             exclude=exclude,
             check_gram=False,
         )
+        codes = self._lengths.lengthened(codes)
         return class_scores(codes, gram, cross, self._labels, self._n_classes, self._cell.rule)
 
 
 Scorer: TypeAlias = LinearScores | CodedScores
 
 
-def labelled_atoms(gram: Floats, labels: Indices, n_classes: int, cell: Cell) -> Scorer:
-    """Return what scores the classes of queries by labelled atoms with a Gram matrix."""
+def labelled_atoms(
+    gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
+) -> Scorer:
+    """Return what scores the classes of queries by labelled atoms, which may have weights, with a Gram matrix."""
     if cell.rule == MEAN:
-        return LinearScores(*class_means(gram, labels, n_classes))
+        return LinearScores(*class_means(gram, labels, n_classes, weights))
     if cell.rule == "sum" and cell.alpha == 0.0 and cell.ridge > 0.0:
         # The sums of the codes (K + ρI)⁻¹k over the classes are Hᵀ(K + ρI)⁻¹k, with the indicators H of the classes.
+        # With weights w they are those of K + ρ·diag(1/w).
         members = np.zeros((len(gram), n_classes))
         members[np.arange(len(gram)), labels] = 1.0
         ridged = gram.copy()
-        ridged.flat[:: len(gram) + 1] += cell.ridge
+        ridged.flat[:: len(gram) + 1] += cell.ridge if weights is None else cell.ridge / weights
         factor, failed = scipy.linalg.lapack.dpotrf(ridged, lower=True, overwrite_a=True)
         if not failed:
             weights, _ = scipy.linalg.lapack.dpotrs(factor, members, lower=True)
             offsets = np.where(members.any(axis=0), 0.0, -np.inf)
             return LinearScores(np.ascontiguousarray(weights), offsets)
-    return CodedScores(gram, labels, n_classes, cell)
+    return CodedScores(gram, labels, weights, n_classes, cell)

@@ -6,7 +6,7 @@ the exponential and the codes are computed anew, in every fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
@@ -20,6 +20,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import Fold, class_folds
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, Floats, Indices
+from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
 from spdatoms.classification.average import (
@@ -90,6 +91,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         or ``"loo"``.
     verbose : int, default=0
         Show a progress bar if positive (needs tqdm).
+    class_weight : "balanced", dict or None, default=None
+        A weight for each class, which the weights of its matrices are multiplied with, as in
+        `SPDSparseClassifier`.
 
     Attributes
     ----------
@@ -113,6 +117,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         The training matrices.
     atom_labels_ : ndarray of shape (N,)
         Their labels.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to their mean. None if they are all the same.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -142,7 +148,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ridges=allow.NONE | allow.real(0) | allow.reals(0),
         whitening=allow.NONE | allow.real(above=0) | allow.reals(above=0),
         verbose=allow.VERBOSE,
+        class_weight=CLASS_WEIGHT,
     )
+    atom_weights_: Floats | None = None  # for models of earlier versions
 
     def __init__(
         self,
@@ -157,6 +165,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ridges: ArrayLike | None = None,
         whitening: ArrayLike | None = None,
         verbose: int = 0,
+        class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         self.metric = metric
         self.betas = betas
@@ -168,9 +177,14 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         self.ridges = ridges
         self.whitening = whitening
         self.verbose = verbose
+        self.class_weight = class_weight
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> SPDSparseClassifierCV:
         """Weight the cells of the grid, and fit all that count to all the matrices.
 
@@ -182,6 +196,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             Their labels.
         groups : array-like of shape (m,), default=None
             For the splitter: matrices of one group stay on one side of a split.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices, not negative, as in `SPDSparseClassifier`. A matrix of weight 0 is
+            left out. Left-out matrices count by their weights when cells are compared.
 
         Returns
         -------
@@ -190,19 +207,24 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
+        rows, self.atom_weights_ = labelled_weights(
+            labels, self.classes_, sample_weight, self.class_weight
+        )
+        folds = list(self._folds(labels, groups, rows))
+        X, labels = X[rows], labels[rows]
         self.atoms_, self.atom_labels_ = X, self.classes_[labels]
-        folds = list(self._folds(labels, groups))
         cells = in_order(self._cells())
-        self._references = References.of(X, self._metrics())
+        self._references = References.of(X, self._metrics(), self.atom_weights_)
         problem = (
             self._references.among(self.n_jobs),
             labels,
+            self.atom_weights_,
             self._references.dimension,
             cells,
         )
         with progress_bar(len(cells), "cross-validation", self.verbose > 0) as advance:
             left_out = leave_out(*problem, folds, self.n_jobs, advance)
-        t = sharpness(left_out.scores, labels[left_out.rows])
+        t = sharpness(left_out.scores, labels[left_out.rows], left_out.weights)
         weights, losses = soft_weights(left_out, labels, t)
         weights = _TRUST * weights / weights.sum() + (1.0 - _TRUST) / len(cells)
         self.average_ = average(*problem, left_out, weights * t)
@@ -250,7 +272,20 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             ridges = np.ravel(self.ridges).tolist()
         return list(product(alphas, ridges))
 
-    def _folds(self, labels: Indices, groups: ArrayLike | None) -> Iterator[Fold]:
+    def _folds(
+        self, labels: Indices, groups: ArrayLike | None, rows: Indices | slice
+    ) -> Iterator[Fold]:
+        """Yield folds of these rows alone."""
+        if not (hasattr(self.cv, "split") or isinstance(self.cv, str | int | np.integer)):
+            position = np.full(len(labels), -1)  # given splits name rows of all matrices
+            position[rows] = np.arange(len(position[rows]))
+            for sides in self.cv:
+                train, test = (own[own >= 0] for own in (position[side] for side in sides))
+                if len(train) and len(test):
+                    yield Fold(train, test)
+            return
+        labels = labels[rows]
+        groups = None if groups is None else np.asarray(groups)[rows]
         everything = np.arange(len(labels))
         if self._leaves_one_out():
             if len(labels) < 2:
@@ -292,7 +327,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             f"param_{name}": _column(values) for name, values in columns.items()
         }
         self.cv_results_ |= {
-            "mean_test_score": hits.mean(axis=1) if hits.size else np.zeros(len(cells)),
+            "mean_test_score": np.average(hits, axis=1, weights=left_out.weights)
+            if hits.size
+            else np.zeros(len(cells)),
             "mean_test_log_loss": losses,
             "rank_test_log_loss": losses.argsort(kind="stable").argsort(kind="stable") + 1,
             "weight": weights,
@@ -373,7 +410,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         if hasattr(self, "classifier_"):
             return list(self.classifier_.explain(X))
         plain = SPDSparseClassifier(self.best_params_["metric"], n_jobs=self.n_jobs)
-        return plain.fit(self.atoms_, self.atom_labels_).explain(X)
+        return plain.fit(self.atoms_, self.atom_labels_, self.atom_weights_).explain(X)
 
     def _logits(self, X: ArrayLike) -> Floats:
         X = self.check_queries(X)

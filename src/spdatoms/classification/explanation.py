@@ -28,7 +28,7 @@ class Explanation:
     ----------
     atoms : ndarray of shape (k,)
         The indices of the atoms in the code, the largest share first. Where the training matrices are
-        the atoms, they are the rows of the training set.
+        the atoms, they are the rows of the training set (of those with a positive weight).
     shares : ndarray of shape (k,)
         Their shares of the query. Their sum is `explained`. An atom with a negative weight is
         subtracted, and its share may be negative.

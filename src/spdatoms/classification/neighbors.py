@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
@@ -19,12 +21,15 @@ from spdatoms.geometry.hermitian import cast_like
 
 #: Divergences held at a time.
 _BLOCK_ENTRIES = 4_000_000
+#: Votes that differ by less than this share of them are tied.
+_ROUNDING = 1e-12
 
 
 class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     """Classification of SPD matrices by their nearest neighbours.
 
-    The most frequent label among the k training matrices X_i with the least d(X, X_i).
+    The most frequent label among the k training matrices X_i with the least d(X, X_i), which may vote with
+    weights.
 
     A tie goes to the class with the nearest matrix.
 
@@ -36,6 +41,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         Any divergence, as in `pairwise_divergence`.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
+    class_weight : "balanced", dict or None, default=None
+        A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
+        that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
 
     Attributes
     ----------
@@ -54,19 +62,30 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
-    _parameters = allow.declare(n_neighbors=allow.integer(1), metric=METRIC, n_jobs=allow.N_JOBS)
+    _parameters = allow.declare(
+        n_neighbors=allow.integer(1),
+        metric=METRIC,
+        n_jobs=allow.N_JOBS,
+        class_weight=CLASS_WEIGHT,
+    )
+    _weights: Floats | None = None  # for models of earlier versions
 
     def __init__(
         self,
         n_neighbors: int = 1,
         metric: str | Divergence = "riemann",
         n_jobs: int | None = None,
+        *,
+        class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SPDKNeighborsClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SPDKNeighborsClassifier:
         """Keep the labelled matrices.
 
         Parameters
@@ -75,6 +94,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
             SPD matrices. A Dask array is collected in memory.
         y : array-like of shape (m,)
             Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices, not negative: a neighbour votes with its weight. A matrix of weight 0
+            is left out, as if it were not there.
 
         Returns
         -------
@@ -82,7 +104,11 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
             The estimator itself.
         """
         X = self.check_training_matrices(X)
-        self.classes_, self._labels = check_labels(y, len(X))
+        self.classes_, labels = check_labels(y, len(X))
+        rows, self._weights = labelled_weights(
+            labels, self.classes_, sample_weight, self.class_weight
+        )
+        X, self._labels = X[rows], labels[rows]
         if self.n_neighbors > len(X):
             raise ValueError(
                 f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
@@ -123,11 +149,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
             The labels.
         """
         shares, nearest = self._votes(self.check_queries(X))
-        # A tie goes to the class of the nearest matrix: less than any vote, more than nothing.
-        shares = shares + (0.5 / self.n_neighbors) * (
-            (shares == shares.max(axis=1, keepdims=True)) * nearest
-        )
-        labels: Array = self.classes_[shares.argmax(axis=1)]
+        # A tie goes to the class of the nearest matrix. Sums of weights that should be the same differ by rounding.
+        tied = shares >= (1.0 - _ROUNDING) * shares.max(axis=1, keepdims=True)
+        labels: Array = self.classes_[np.where(tied, nearest, -1.0).argmax(axis=1)]
         return labels
 
     def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:
@@ -142,7 +166,10 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
             neighbours = np.argsort(values, axis=1, kind="stable")[:, :k]
             rows = np.arange(part.start, part.stop)
             for rank in range(k - 1, -1, -1):
-                labels = self._labels[neighbours[:, rank]]
-                shares[rows, labels] += 1.0 / k
+                voters = neighbours[:, rank]
+                labels = self._labels[voters]
+                shares[rows, labels] += 1.0 / k if self._weights is None else self._weights[voters]
                 nearest[rows, labels] = 1.0 / (1.0 + rank)
+        if self._weights is not None:
+            shares /= shares.sum(axis=1, keepdims=True)
         return shares, nearest

@@ -51,10 +51,15 @@ class References:
         return n * n if is_complex(self.matrices) else n * (n + 1) // 2
 
     @classmethod
-    def of(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
-        """Re-centre matrices at the mean of Jeffrey's divergence, which has a closed form."""
+    def of(
+        cls,
+        X: FloatArray,
+        metrics: tuple[str | Divergence, ...],
+        weights: Floats | None = None,
+    ) -> References:
+        """Re-centre matrices at their weighted mean of Jeffrey's divergence, which has a closed form."""
         X = np.ascontiguousarray(as_double(X))
-        factor = np.linalg.cholesky(mean(X, metric="jeffrey"))
+        factor = np.linalg.cholesky(mean(X, "jeffrey", weights))
         return cls(metrics, recentred(X, factor), factor)
 
     def among(self, n_jobs: int | None = None) -> tuple[Floats, ...]:

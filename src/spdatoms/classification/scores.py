@@ -91,17 +91,21 @@ def class_scores(
     return scores
 
 
-def class_means(gram: FloatArray, atom_classes: Indices, n_classes: int) -> tuple[Floats, Floats]:
+def class_means(
+    gram: FloatArray, atom_classes: Indices, n_classes: int, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
     """Return W (N, n_classes) and b (n_classes,): kᵀW + b tells how near a query is to the mean m_c of each class.
 
     It is 2⟨φ(X), m_c⟩ − ‖m_c‖² = ‖φ(X)‖² − ‖φ(X) − m_c‖², the greatest is the best, and −inf for a class without
-    atoms. With a kernel of whitened divergences and a small β this is a linear discriminant.
+    atoms. With a kernel of whitened divergences and a small β this is a linear discriminant. Atoms may have
+    weights in the means.
     """
-    counts = np.bincount(atom_classes, minlength=n_classes)
+    own = np.ones(len(atom_classes)) if weights is None else weights
+    totals = np.bincount(atom_classes, own, n_classes)
     shares = np.zeros((len(atom_classes), n_classes))
-    shares[np.arange(len(atom_classes)), atom_classes] = 1.0 / counts[atom_classes]
+    shares[np.arange(len(atom_classes)), atom_classes] = own / totals[atom_classes]
     norms = np.einsum("jc,jc->c", shares, gram @ shares)
-    return 2.0 * shares, np.where(counts > 0, -norms, -np.inf)
+    return 2.0 * shares, np.where(totals > 0, -norms, -np.inf)
 
 
 def scores_of_feature_codes(

@@ -7,7 +7,7 @@ done with several kernels, whose judgements are averaged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.average import (
@@ -101,6 +102,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         matrices of one class differ count less, the more so the smaller δ is. 0.1 to 0.5 are good
         values. The kernel is then positive definite with every divergence. It takes N³ operations, so
         more than 4000 training matrices need landmarks. None does not whiten.
+    class_weight : "balanced", dict or None, default=None
+        A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
+        that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
 
     Attributes
     ----------
@@ -114,6 +118,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         landmarks: they are then kept as vectors only, ``kernel_.features_``.
     atom_labels_ : ndarray of shape (N,)
         Their labels.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to their mean. None if they are all the same.
     kernel_ : Kernel
         The kernel over the atoms: a `DivergenceKernel`, or one of whitened divergences, or one in the
         span of landmarks, with ``features_`` of shape (N, r).
@@ -156,7 +162,10 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
         ridge=allow.real(0),
         whitening=allow.NONE | allow.real(most=1, above=0),
+        class_weight=CLASS_WEIGHT,
     )
+    class_weight: Any = None  # for subclasses without this parameter
+    atom_weights_: Floats | None = None  # for models of earlier versions
 
     def __init__(
         self,
@@ -172,6 +181,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         landmarks: int | ArrayLike | None = None,
         ridge: float = 0.0,
         whitening: float | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         self.metric = metric
         self.beta = beta
@@ -184,8 +194,11 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.landmarks = landmarks
         self.ridge = ridge
         self.whitening = whitening
+        self.class_weight = class_weight
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SPDSparseClassifier:
         """Make labelled atoms of labelled matrices.
 
         Parameters
@@ -195,6 +208,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             without ``n_atoms_per_class`` it is read part by part: once to check it, and once more.
         y : array-like of shape (m,)
             Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is
+            left out, as if it were not there. The others are atoms with the penalties α|y_j|/√w_j and
+            ρy_j²/w_j, where w has the mean 1: the greater the weight, the more an atom is used. With α = 0
+            a weight of 2 is a matrix that occurs twice. Class means, whitening and calibration are
+            weighted, too; β is not. Learned atoms have the mean weight of their class.
 
         Returns
         -------
@@ -203,21 +222,34 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """
         landmarks = self._landmarks()
         if landmarks is not None:
-            return self._fit_landmarks(X, y, landmarks)
+            return self._fit_landmarks(X, y, sample_weight, landmarks)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
+        rows, weights = self._weights(labels, sample_weight)
+        X, labels = X[rows], labels[rows]
         self.atoms_: FloatArray | None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
-        self.atom_labels_ = self.classes_[self._atom_classes]
+        self._label_atoms(labels, weights)
         if self._averages(len(X)):
-            self._references = References.of(X, AVERAGED_METRICS)
+            self._references = References.of(X, AVERAGED_METRICS, weights)
             self.average_: KernelAverage = averaged(
-                self._references, labels, DEFAULT_CELLS, self.n_jobs
+                self._references, labels, weights, DEFAULT_CELLS, self.n_jobs
             )
             return self
-        self.kernel_ = self._labelled_kernel(X, labels)
+        self.kernel_ = self._labelled_kernel(X, labels, weights)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         return self
+
+    def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
+        return labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
+
+    def _label_atoms(self, labels: Indices, weights: Floats | None) -> None:
+        """Set the labels and weights of the atoms, given those of the training matrices."""
+        self.atom_labels_ = self.classes_[self._atom_classes]
+        self.atom_weights_ = weights
+        if weights is not None and self._atom_classes is not labels:
+            means = np.bincount(labels, weights) / np.bincount(labels)
+            self.atom_weights_ = means[self._atom_classes]
 
     def _averages(self, count: int) -> bool:
         """Return whether several kernels are averaged, since nothing asks for a single one."""
@@ -234,7 +266,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """Return the divergence of a single kernel."""
         return "stein" if isinstance(self.metric, str) and self.metric == "auto" else self.metric
 
-    def _labelled_kernel(self, X: FloatArray, labels: Indices) -> Kernel:
+    def _labelled_kernel(self, X: FloatArray, labels: Indices, weights: Floats | None) -> Kernel:
         """Return the kernel over the atoms, whitened by the labelled matrices X if that is asked for."""
         assert self.atoms_ is not None
         whitening = self._whitening()
@@ -246,9 +278,11 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
                 f"third power: from {MOST_WHITENED} on give landmarks, such as landmarks=500, too."
             )
         kernel = WhitenedKernel(self._one_metric(), self.beta, whitening, self.n_jobs)
-        return kernel.fit_labelled(self.atoms_, X, labels)
+        return kernel.fit_labelled(self.atoms_, X, labels, weights)
 
-    def _fit_landmarks(self, X: ArrayLike, y: ArrayLike, landmarks: Any) -> SPDSparseClassifier:
+    def _fit_landmarks(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, landmarks: Any
+    ) -> SPDSparseClassifier:
         """Make labelled vectors of labelled matrices."""
         divergence = symmetric_divergence(self._one_metric())
         streamed = self.n_atoms_per_class is None
@@ -256,16 +290,22 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         divergence = over(divergence, matrices)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
+        rows, weights = self._weights(labels, sample_weight)
+        if isinstance(matrices, np.ndarray):  # a stream is read as a whole, and thinned out then
+            matrices, labels, rows = matrices[rows], labels[rows], slice(None)
         space = landmark_space(
-            matrices, labels, landmarks, divergence, self.beta, self._whitening()
+            matrices, labels, rows, weights, landmarks, divergence, self.beta, self._whitening()
         )
         self.alpha_ = choose_alpha(self.alpha, space.indefinite)
         atoms, self._atom_classes = self._labelled_atoms(
             matrices, labels, beta=space.beta, alpha=self.alpha_, landmarks=space.landmarks
         )
-        self.atom_labels_ = self.classes_[self._atom_classes]
         self.atoms_ = atoms if isinstance(atoms, np.ndarray) else None
         features = features_of(atoms, space, self.n_jobs)
+        if self.atoms_ is None:
+            features, self._atom_classes = features[rows], labels[rows]
+            labels = self._atom_classes
+        self._label_atoms(labels, weights)
         self.kernel_ = LandmarkKernel(space, self.n_jobs).fit_features(features)
         return self
 
@@ -383,9 +423,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             # The codes that are averaged are not sparse: those of the paper's classifier are.
             assert self.atoms_ is not None
             plain = SPDSparseClassifier("stein", n_jobs=self.n_jobs)
-            return plain.fit(self.atoms_, self.atom_labels_).explain(X)
-        coding: dict[str, Any] = {"ridge": self._ridge(), "n_jobs": self.n_jobs}
-        return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, **coding)]
+            return plain.fit(self.atoms_, self.atom_labels_, self.atom_weights_).explain(X)
+        return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, **self._coding())]
+
+    def _coding(self) -> dict[str, Any]:
+        """Return what `coded_blocks` wants to know besides the kernel and α."""
+        return {"ridge": self._ridge(), "weights": self.atom_weights_, "n_jobs": self.n_jobs}
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores of the classes."""
@@ -405,7 +448,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """Yield rows, scores, and which of their codes are all zero."""
         classes = self._atom_classes, len(self.classes_), self.rule
         kernel, alpha = self.kernel_, self.alpha_
-        coding: dict[str, Any] = {"ridge": self._ridge(), "n_jobs": self.n_jobs}
+        coding = self._coding()
         if isinstance(kernel, LandmarkKernel):
             for rows, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
                 atoms = kernel.features_

@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.checks import check_size, check_weights
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
+from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
@@ -174,8 +175,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.n_features_in_ = matrices.shape[-1]
         # Normalised weights keep sums in range; the inertia is that of the weights as given.
         weights = check_weights(sample_weight, len(matrices))
-        given = np.ones(len(matrices)) if sample_weight is None else sample_weight
-        total = float(np.sum(np.asarray(given, np.float64)))
+        total = float(given_weights(sample_weight, len(matrices)).sum())
         used = np.flatnonzero(weights > 0)
         self._check_number_of_samples(len(used), len(matrices))
         data = self._data(divergence, matrices, weights, used)
@@ -249,10 +249,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
             The score.
         """
         nearest = self._losses(X)
-        if sample_weight is None:
-            return -float(nearest.sum())
-        check_weights(sample_weight, len(nearest))
-        return -float(nearest @ np.asarray(sample_weight, dtype=np.float64))
+        return -float(nearest @ given_weights(sample_weight, len(nearest)))
 
     @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:

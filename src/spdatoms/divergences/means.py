@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.checks import check_weights
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
+from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence

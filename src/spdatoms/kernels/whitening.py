@@ -19,11 +19,14 @@ import numpy as np
 from spdatoms._utils.folds import class_folds
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.kernels.kernel import ExponentialKernel, kernel_values
 
 #: Directions of less than this share of the greatest eigenvalue are rounding.
 _NEGLIGIBLE = 1e-10
+#: Distances of less than this share of the greatest are rounding.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -72,13 +75,16 @@ class Scatter:
     freedom: int
 
     @classmethod
-    def within(cls, Z: Floats, labels: Indices) -> Scatter:
-        """Return the scatter of coordinates Z (m, q) within the classes of their labels."""
+    def within(cls, Z: Floats, labels: Indices, weights: Floats | None = None) -> Scatter:
+        """Return the scatter of coordinates Z (m, q), which may have weights, within the classes of their labels."""
         counts = np.bincount(labels)
         members = np.zeros((len(counts), len(labels)))
-        members[labels, np.arange(len(labels))] = 1.0
-        means = (members @ Z) / np.maximum(counts, 1)[:, None]
+        members[labels, np.arange(len(labels))] = 1.0 if weights is None else weights
+        totals = members.sum(axis=1)
+        means = (members @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
         R = Z - means[labels]
+        if weights is not None:
+            R *= np.sqrt(weights)[:, None]
         return cls(R.T @ R, len(labels) - int(np.count_nonzero(counts)))
 
     @cached_property
@@ -128,11 +134,16 @@ class Whitening:
 
     @classmethod
     def of_references(
-        cls, divergences: Floats, labels: Indices, dimension: int, shrinkage: float
+        cls,
+        divergences: Floats,
+        labels: Indices,
+        weights: Floats | None,
+        dimension: int,
+        shrinkage: float,
     ) -> Whitening:
         """Return the whitening by references that are the training matrices, with labels, themselves."""
         scaling = ClassicalScaling(divergences)
-        scatter = Scatter.within(scaling.coordinates, labels)
+        scatter = Scatter.within(scaling.coordinates, labels, weights)
         return cls(scaling, scatter, dimension, shrinkage)
 
     def whitened(self, Z: Floats) -> Floats:
@@ -167,7 +178,8 @@ def cross_fitted_median(values: Iterable[Floats]) -> float:
     Among the training matrices themselves d_w is too small: their own residuals were whitened.
     """
     pooled = np.concatenate([np.zeros(0), *(found.ravel() for found in values)])
-    positive = pooled[pooled > 0]
+    # A training matrix that is a reference itself is no pair, though rounding may leave it a distance.
+    positive = pooled[pooled > _ROUNDING * pooled.max(initial=0.0)]
     return float(np.median(positive)) if len(positive) else 1.0
 
 
@@ -213,25 +225,31 @@ class WhitenedKernel(ExponentialKernel):
         """Fit the kernel to atoms of one class, within which everything varies."""
         return self.fit_labelled(D, D, np.zeros(len(D), np.intp))
 
-    def fit_labelled(self, D: FloatArray, X: FloatArray, labels: Indices) -> Self:
+    def fit_labelled(
+        self, D: FloatArray, X: FloatArray, labels: Indices, weights: Floats | None = None
+    ) -> Self:
         """Fit the kernel to atoms D, whitened by how matrices X vary within the classes of their labels.
 
-        The matrices X may be the atoms themselves.
+        The matrices X may be the atoms themselves. They may have weights.
         """
         d = np.asarray(self._divergences_within(D), np.float64)
         dimension = D.shape[-1] * (D.shape[-1] + 1) // 2
         if X is D:
-            self._whitening = Whitening.of_references(d, labels, dimension, self.shrinkage)
+            self._whitening = Whitening.of_references(d, labels, weights, dimension, self.shrinkage)
             folds = class_folds(labels) if isinstance(self.beta, str) else []
             left_out = [
                 Whitening.of_references(
-                    d[np.ix_(fold.train, fold.train)], labels[fold.train], dimension, self.shrinkage
+                    d[np.ix_(fold.train, fold.train)],
+                    labels[fold.train],
+                    part_of(weights, fold.train),
+                    dimension,
+                    self.shrinkage,
                 ).to_references(d[np.ix_(fold.test, fold.train)])
                 for fold in folds
             ]
         else:
             scaling, to_atoms = ClassicalScaling(d), self._divergences_to(X)
-            scatter = Scatter.within(scaling.place(to_atoms)[0], labels)
+            scatter = Scatter.within(scaling.place(to_atoms)[0], labels, weights)
             self._whitening = Whitening(scaling, scatter, dimension, self.shrinkage)
             left_out = [self._whitening.to_references(to_atoms)]
         automatic = isinstance(self.beta, str)

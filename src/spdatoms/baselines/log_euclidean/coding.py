@@ -195,6 +195,8 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
         The labelled atoms.
     atom_labels_ : ndarray of shape (N,)
         Their labels.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to their mean. None if they are all the same.
     kernel_ : LogCosineKernel
         The inner products of the atoms, ``gram_``, and of anything with them.
     alpha_ : float

@@ -71,7 +71,11 @@ def test_learned_codes_are_those_of_the_learner(metric):
     X = data.views["covariances"]
     coder = KernelDictionaryCodes("learned", metric, 4, (0.3,), (0.01,), max_iter=3)
     coder.fit(X, data.y)
-    first = SPDKMeans(4, metric, random_state=0).fit(X).cluster_centers_
+    starts = {
+        "random": X[np.random.default_rng(0).choice(len(X), 4, replace=False)],
+        "k-means": SPDKMeans(4, metric, random_state=0).fit(X).cluster_centers_,
+    }
+    first = starts[coder.chosen_["start"]]
     beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
     learner = SPDDictionaryLearning(
         4, metric, beta, 0.01, init=first, max_iter=3, landmarks=LANDMARKS[metric]

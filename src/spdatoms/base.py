@@ -17,14 +17,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.fitting import CheckedFit, call_of
+from spdatoms._utils.progress import progress_is_due
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Indices
-from spdatoms._utils.warning import warn_user, warnings_of
+from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
 from spdatoms.scale.budget import is_streamed
-from spdatoms.scale.lazy import by_chunks
+from spdatoms.scale.lazy import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
 
 __all__ = ["SPDEstimator", "check_labels", "check_streamable", "per_matrix"]
@@ -37,6 +38,8 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
 
     ``fit`` begins by forgetting the last fit. If it fails or is interrupted, the estimator is not fitted;
     if ``partial_fit`` fails, the estimator stays as it was.
+
+    A parameter ``verbose`` that is set shows a progress bar for every method with one result per matrix.
 
     Attributes
     ----------
@@ -138,11 +141,13 @@ def per_matrix(method: Method) -> Method:
 
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
-        with warnings_of(self):
-            if not is_streamed(X):
-                return method(self, X, *args, **kwargs)
-            # Blocks are not streamed: they come back here, and go to the method itself.
-            return by_chunks(of_any, self, X, *args, **kwargs)
+        with call_of(self, method.__name__):
+            if is_streamed(X):
+                # Blocks are not streamed: they come back here, and go to the method itself.
+                return by_chunks(of_any, self, X, *args, **kwargs)
+            if progress_is_due() and isinstance(X, np.ndarray) and X.ndim == 3 and len(X) > 1:
+                return with_progress(method, self, X, *args, **kwargs)
+            return method(self, X, *args, **kwargs)
 
     return cast(Method, of_any)
 

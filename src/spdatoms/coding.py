@@ -199,6 +199,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
         With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which
         are quick and not sparse.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -235,6 +237,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         positive=allow.BOOLEAN,
         n_jobs=allow.N_JOBS,
         ridge=allow.real(0),
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -247,6 +250,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         positive: bool = False,
         n_jobs: int | None = None,
         ridge: float = 0.0,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.metric = metric
@@ -256,6 +260,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.positive = positive
         self.n_jobs = n_jobs
         self.ridge = ridge
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
         """Compute the Gram matrix of the dictionary.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spdatoms._utils.progress import progress_bar
+from spdatoms._utils import progress
+from spdatoms._utils.progress import growing_blocks, progress_bar, progress_of
 
 
 def test_a_progress_bar_goes_on_and_shows_values(capsys):
@@ -23,3 +24,62 @@ def test_no_progress_bar(capsys):
         advance()
         advance(2, objective="0.25")
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test moves: ``clock[0]`` is the time."""
+    now = [0.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    return now
+
+
+def test_the_time_left_does_not_count_the_first_step(clock):
+    bar = progress._steady_bar(total=101)
+    with bar:
+        clock[0] = 60.0
+        bar.advance()  # loads and compiles
+        assert bar.format_dict["rate"] == 0.0  # unknown, not 100 minutes
+        clock[0] += 1.0
+        bar.advance(10)
+        assert bar.format_dict["rate"] == pytest.approx(10.0)
+
+
+def test_compilation_is_named_and_does_not_count(clock, capsys):
+    numba = pytest.importorskip("numba")
+    with progress_bar(100, "coding", shown=True) as advance:
+        advance()
+        clock[0] = 1.0
+        advance(10, objective="0.5")
+        numba.njit(lambda x: x + 1)(1)
+        clock[0] = 100.0
+        advance(10)
+        clock[0] = 101.0
+        advance(20)
+    shown = capsys.readouterr().err
+    assert "compiling for this machine, once" in shown
+    assert shown.rstrip().endswith("20.00it/s, objective=0.5]")
+
+
+def test_blocks_grow_while_they_are_quick(clock):
+    sizes = []
+    for block in growing_blocks(100):
+        sizes.append(block.stop - block.start)
+        clock[0] += 0.05 * sizes[-1]
+    assert sizes[:4] == [1, 2, 4, 8]
+    assert set(sizes[3:-1]) == {8}
+    assert sum(sizes) == 100
+
+
+def test_a_loop_within_a_loop_has_no_bar_of_its_own(capsys):
+    class Verbose:
+        verbose = 1
+
+    with progress_of(Verbose(), "fit"), progress_bar(3) as advance:
+        with progress_bar(2, "inner") as inner:
+            inner()
+        advance(3)
+    assert "inner" not in capsys.readouterr().err
+    with progress_of(Verbose(), "fit"), progress_bar(2, "next"):
+        pass
+    assert "next" in capsys.readouterr().err

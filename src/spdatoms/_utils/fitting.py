@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ClassVar
 
 from spdatoms._utils.parameters import Parameters, declare
+from spdatoms._utils.progress import progress_of
 from spdatoms._utils.warning import warnings_of
+
+#: What a fitted estimator is asked.
+_ANSWERS = (
+    "transform", "transform_regions", "predict", "predict_proba", "decision_function", "explain", "score",
+)  # fmt: skip
 
 
 class CheckedFit:
@@ -26,6 +33,9 @@ class CheckedFit:
         for name, guarded in (("fit", _guarded_fit), ("partial_fit", _guarded_partial_fit)):
             if name in vars(cls):
                 setattr(cls, name, guarded(vars(cls)[name]))
+        for name in _ANSWERS:
+            if name in vars(cls):
+                setattr(cls, name, _within_call(vars(cls)[name]))
 
     def check_parameters(self) -> None:
         """Refuse parameters that are not what the class declares.
@@ -36,6 +46,22 @@ class CheckedFit:
             allowed.check(name, getattr(self, name))
 
 
+@contextmanager
+def call_of(estimator: Any, method: str) -> Iterator[None]:
+    """Until the end of the block, warnings name the estimator, and loops show progress if it is verbose."""
+    with warnings_of(estimator), progress_of(estimator, method):
+        yield
+
+
+def _within_call(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with call_of(self, method.__name__):
+            return method(self, *args, **kwargs)
+
+    return called
+
+
 def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -44,7 +70,7 @@ def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
         _forget(self)
         try:
             self.check_parameters()
-            with warnings_of(self):
+            with call_of(self, "fit"):
                 return fit(self, *args, **kwargs)
         except BaseException:
             _forget(self)
@@ -59,7 +85,7 @@ def _guarded_partial_fit(partial_fit: Callable[..., Any]) -> Callable[..., Any]:
         before = dict(vars(self))
         try:
             self.check_parameters()
-            with warnings_of(self):
+            with call_of(self, "partial_fit"):
                 return partial_fit(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()

@@ -1,20 +1,58 @@
-"""Progress bars, all of one style."""
+"""Progress bars, all of one style: of loops that are asked for one, and of everything a verbose estimator does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from contextvars import ContextVar
+from time import perf_counter
+from typing import Any, TypeVar
 
 from spdatoms._utils.extras import import_extra
 
 #: From this many steps on, the bar counts in thousands.
 _SCALED_FROM = 10_000
+#: What the bar says meanwhile.
+_COMPILING = "compiling for this machine, once"
+#: Blocks of `growing_blocks` grow until they take this many seconds.
+_STEP_SECONDS = 0.25
+#: The method of a verbose estimator that is running, or `_OPEN` while a bar is open: loops within that loop
+#: have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
+_METHOD: ContextVar[str | None] = ContextVar("method", default=None)
+_OPEN = ""
+
+Item = TypeVar("Item")
+
+
+@contextmanager
+def progress_of(estimator: object, method: str) -> Iterator[None]:
+    """Show a bar for each loop until the end of the block, if the estimator has ``verbose`` set.
+
+    Estimators that it uses inside show theirs, too.
+    """
+    if _METHOD.get() is not None or not getattr(estimator, "verbose", False):
+        yield
+        return
+    token = _METHOD.set(method)
+    try:
+        yield
+    finally:
+        _METHOD.reset(token)
+
+
+def progress_is_due() -> bool:
+    """Return whether a loop that begins now should show a bar."""
+    return bool(_METHOD.get())
 
 
 @contextmanager
 def progress_bar(
-    total: int, description: str, shown: bool, *, initial: int = 0
+    total: int,
+    description: str = "",
+    shown: bool | None = None,
+    *,
+    initial: int = 0,
+    delay: float = 0.0,
 ) -> Iterator[Callable[..., None]]:
     """Yield a function ``advance(count=1, **values)`` that moves a bar and shows values after it.
 
@@ -22,23 +60,86 @@ def progress_bar(
     ----------
     total : int
         How many steps there are.
-    description : str
-        The text before the bar.
-    shown : bool
-        Whether to show a bar; tqdm is needed only then.
+    description : str, default=""
+        The text before the bar; the running method of the estimator if there is none.
+    shown : bool, default=None
+        Whether to show a bar; tqdm is needed only then. None shows one if the estimator that is running is
+        verbose, there is no bar yet, and there is more than one step.
     initial : int, default=0
         How many steps are done already.
+    delay : float, default=0.0
+        The seconds before the bar appears: a loop that ends before has none.
     """
+    if shown is None:
+        shown = progress_is_due() and total > 1
     if not shown:
         yield lambda count=1, **values: None
         return
-    tqdm = import_extra("tqdm.auto", extra="progress").tqdm
-    scaled = total >= _SCALED_FROM
-    with tqdm(total=total, desc=description or None, initial=initial, unit_scale=scaled) as bar:
+    from spdatoms._compiled.compilation import when_compiling
 
-        def advance(count: int = 1, **values: Any) -> None:
+    bar = _steady_bar(
+        total=total,
+        desc=description or _METHOD.get() or None,
+        initial=initial,
+        delay=delay,
+        unit_scale=total >= _SCALED_FROM,
+    )
+    token = _METHOD.set(_OPEN)
+    try:
+        with bar, when_compiling(bar.compilation_begins, bar.compilation_ends):
+            yield bar.advance
+    finally:
+        _METHOD.reset(token)
+
+
+def watched(items: Sequence[Item], description: str) -> Iterator[Item]:
+    """Yield the items, with a bar if the estimator that is running is verbose."""
+    with progress_bar(len(items), description) as advance:
+        for item in items:
+            yield item
+            advance()
+
+
+def growing_blocks(count: int) -> Iterator[slice]:
+    """Cut ``range(count)`` into slices: one item first, and twice as many each time while that is quick."""
+    start, size = 0, 1
+    while start < count:
+        began = perf_counter()
+        yield slice(start, min(count, start + size))
+        start += size
+        if perf_counter() - began < _STEP_SECONDS:
+            size *= 2
+
+
+def _steady_bar(**options: Any) -> Any:
+    """Return a bar of tqdm whose rate leaves out the steps that compile or load code."""
+    tqdm: Any = import_extra("tqdm.auto", extra="progress").tqdm
+
+    class SteadyBar(tqdm):
+        start: tuple[float, int] | None = None  # when the rate began to count, and at which step
+        values = ""
+
+        def advance(self, count: int = 1, **values: Any) -> None:
             if values:
-                bar.set_postfix(values, refresh=False)
-            bar.update(count)
+                self.set_postfix(values, refresh=False)
+            self.update(count)
+            if self.start is None:
+                self.start = perf_counter(), self.n
 
-        yield advance
+        def compilation_begins(self) -> None:
+            self.values, self.start = self.postfix, None
+            self.set_postfix_str(_COMPILING)
+
+        def compilation_ends(self) -> None:
+            self.set_postfix_str(self.values or "")
+
+        @property
+        def format_dict(self) -> dict[str, Any]:
+            state: dict[str, Any] = super().format_dict
+            state["rate"] = 0.0  # shown as unknown
+            if self.start is not None:
+                since, step = self.start
+                state["rate"] = (self.n - step) / max(perf_counter() - since, 1e-9)
+            return state
+
+    return SteadyBar(**options)

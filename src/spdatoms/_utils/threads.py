@@ -17,9 +17,12 @@ import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controlle
 from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.parameters import N_JOBS
-from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.progress import progress_bar, progress_is_due
 
 Result = TypeVar("Result")
+
+#: Seconds before the blocks of a verbose estimator get a bar: most of its loops are over by then.
+_DELAY = 0.5
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
@@ -58,7 +61,7 @@ def run_blocks(
     description: str = "",
     uses_blas: bool = True,
 ) -> None:
-    """Call ``task`` on consecutive slices of ``range(n_items)``.
+    """Call ``task`` on consecutive slices of ``range(n_items)``, with a progress bar where one is due.
 
     With one job the slices run in the calling thread, in order; with more they run in a thread pool,
     in any order. If the task uses BLAS, BLAS is held at one thread meanwhile, so that the two do not
@@ -67,9 +70,10 @@ def run_blocks(
     """
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))
+    shown = progress or (len(slices) > 1 and progress_is_due())
     with (
         one_blas_thread() if uses_blas else nullcontext(),
-        progress_bar(n_items, description, progress) as advance,
+        progress_bar(n_items, description, shown, delay=0.0 if progress else _DELAY) as advance,
     ):
         if jobs <= 1:
             for part in slices:

@@ -19,6 +19,8 @@ class _Call:
 
     name: str
     given: set[object] = field(default_factory=set)
+    #: What some of the queries have in common: how many of how many they are, block by block.
+    shares: dict[tuple[str, type[Warning]], list[int]] = field(default_factory=dict)
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("call", default=None)
@@ -33,11 +35,27 @@ def warnings_of(estimator: object) -> Iterator[None]:
     if _CALL.get() is not None:
         yield
         return
-    token = _CALL.set(_Call(type(estimator).__name__))
+    call = _Call(type(estimator).__name__)
+    token = _CALL.set(call)
     try:
         yield
+        for (message, category), (count, total) in call.shares.items():
+            if count:
+                warn_user(f"{count} of {total} {message}", category)
     finally:
         _CALL.reset(token)
+
+
+def warn_of_share(count: int, total: int, message: str, category: type[Warning]) -> None:
+    """Warn that this holds for ``count`` of ``total`` queries, in an estimator once for all its blocks."""
+    call = _CALL.get()
+    if call is None:
+        if count:
+            warn_user(f"{count} of {total} {message}", category)
+        return
+    share = call.shares.setdefault((message, category), [0, 0])
+    share[0] += count
+    share[1] += total
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.progress import watched
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
@@ -41,6 +42,8 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         Windows of a level overlap by half; otherwise they are side by side.
     C : float, default=10.0
         The penalty of violated margins of the SVM.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -67,12 +70,21 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
     array(['jump', 'wave'], dtype='<U4')
     """
 
-    _parameters = allow.declare(levels=_LEVELS, overlap=allow.BOOLEAN, C=allow.real(above=0))
+    _parameters = allow.declare(
+        levels=_LEVELS, overlap=allow.BOOLEAN, C=allow.real(above=0), verbose=allow.VERBOSE
+    )
 
-    def __init__(self, levels: int = 2, overlap: bool = True, C: float = 10.0) -> None:
+    def __init__(
+        self,
+        levels: int = 2,
+        overlap: bool = True,
+        C: float = 10.0,
+        verbose: int = 0,
+    ) -> None:
         self.levels = levels
         self.overlap = overlap
         self.C = C
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike) -> Any:
         """Fit the SVM.
@@ -137,7 +149,9 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         return self._descriptors(sequences)
 
     def _descriptors(self, sequences: list[FloatArray]) -> Floats:
-        return np.stack([cov3dj(s, levels=self.levels, overlap=self.overlap) for s in sequences])
+        levels, overlap = self.levels, self.overlap
+        watching = watched(sequences, "descriptors")
+        return np.stack([cov3dj(s, levels=levels, overlap=overlap) for s in watching])
 
 
 @allow.checks(levels=_LEVELS, overlap=allow.BOOLEAN)

@@ -20,6 +20,7 @@ from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -111,6 +112,8 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
         The penalty of Σ y. ``"auto"`` is 0.01.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -138,7 +141,10 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
     """
 
     _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES, alpha=allow.ALPHA, n_jobs=allow.N_JOBS
+        dictionary=allow.NONE | allow.MATRICES,
+        alpha=allow.ALPHA,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -146,10 +152,12 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
         dictionary: ArrayLike | None = None,
         alpha: float | str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.alpha = alpha
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusSparseCoder:
         """Take the dictionary.
@@ -200,6 +208,8 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         The source of randomness for the first atoms, which are training matrices.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -241,6 +251,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         tol=allow.TOLERANCE,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -252,6 +263,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         tol: float = 1e-4,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_atoms = n_atoms
         self.rank = rank
@@ -260,6 +272,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         self.tol = tol
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusDictionaryLearning:
         """Learn the atoms.
@@ -288,13 +301,15 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
 
     def _learn(self, V: Floats, D: Floats) -> None:
         history: list[float] = []
-        for _ in range(self.max_iter):
-            Y = code(V, D, self.alpha_, self.n_jobs)
-            history.append(objective(V, Y, D, self.alpha_))
-            D, Y = self._update(V, Y, D)
-            history.append(objective(V, Y, D, self.alpha_))
-            if len(history) > 2 and history[-3] - history[-1] <= self.tol * history[-3]:
-                break
+        with progress_bar(self.max_iter, "Frobenius dictionary") as advance:
+            for _ in range(self.max_iter):
+                Y = code(V, D, self.alpha_, self.n_jobs)
+                history.append(objective(V, Y, D, self.alpha_))
+                D, Y = self._update(V, Y, D)
+                history.append(objective(V, Y, D, self.alpha_))
+                advance(objective=f"{history[-1]:.6g}")
+                if len(history) > 2 and history[-3] - history[-1] <= self.tol * history[-3]:
+                    break
         self._atoms, self.objective_ = D, np.array(history)
 
     def _update(self, V: Floats, Y: Floats, D: Floats) -> tuple[Floats, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.pixels import PixelSparseClassifier
 from spdatoms.descriptors.gabor import magnitudes
@@ -31,6 +32,8 @@ class GaborSparseClassifier(PixelSparseClassifier):
         The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -70,14 +73,17 @@ class GaborSparseClassifier(PixelSparseClassifier):
         n_components: int | float | None = None,
         alpha: float | str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(n_components=n_components, alpha=alpha, n_jobs=n_jobs)
         self.spacing = spacing
+        self.verbose = verbose
 
     def _vectors(self, images: FloatArray) -> Floats:
         spacing = self.spacing
         rows, columns = (slice(min(spacing, n) // 2, None, spacing) for n in images.shape[1:])
-        return np.stack([_standardised(image)[rows, columns].ravel() for image in images])
+        watching = watched(list(images), "Gabor features")
+        return np.stack([_standardised(image)[rows, columns].ravel() for image in watching])
 
 
 def _standardised(image: FloatArray) -> Floats:

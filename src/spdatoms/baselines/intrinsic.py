@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels
@@ -52,6 +53,8 @@ class KMeansSparseCoder(SPDSparseCoder):
         The source of randomness for the first centres.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class KMeansSparseCoder(SPDSparseCoder):
         max_iter=allow.integer(1),
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -100,12 +104,14 @@ class KMeansSparseCoder(SPDSparseCoder):
         max_iter: int = 300,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         super().__init__(None, metric, beta, alpha, correction, positive, n_jobs)
         self.n_atoms = n_atoms
         self.cluster_metric = cluster_metric
         self.max_iter = max_iter
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
         """Cluster the matrices; the centres are the atoms.
@@ -148,6 +154,8 @@ class MinimumDistanceToMean(ScoredClassifier):
         Any divergence, as in `mean` and `pairwise_divergence`.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -168,11 +176,17 @@ class MinimumDistanceToMean(ScoredClassifier):
     """
 
     hermitian: ClassVar[bool] = True
-    _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS)
+    _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
 
-    def __init__(self, metric: str | Divergence = "riemann", n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        metric: str | Divergence = "riemann",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.metric = metric
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -199,7 +213,10 @@ class MinimumDistanceToMean(ScoredClassifier):
         X, labels = X[rows], labels[rows]
         members = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
         self.means_: FloatArray = np.stack(
-            [mean(X[of], self.metric, part_of(weights, of)) for of in members]
+            [
+                mean(X[of], self.metric, part_of(weights, of))
+                for of in watched(members, "class means")
+            ]
         )
         return self
 

@@ -41,6 +41,8 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -74,6 +76,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         n_components=allow.NONE | allow.integer(1) | allow.real(above=0, below=1),
         alpha=allow.ALPHA,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -81,10 +84,12 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         n_components: int | float | None = None,
         alpha: float | str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike) -> Any:
         """Take the training images as labelled atoms.
@@ -164,8 +169,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
             # For vectors of length one, −vᵀa and the distance give the same order.
             to_atoms=lambda zero: -cross[zero],
         )
-        if zero.any():
-            warn_of_zero_codes(int(zero.sum()), len(images))
+        warn_of_zero_codes(int(zero.sum()), len(images))
         return scores
 
     def _vectors(self, images: FloatArray) -> Floats:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.progress import watched
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
@@ -40,6 +41,8 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
         `SPDDictionaryLearning` with its defaults. Its ``n_atoms`` is lowered if there are fewer matrices.
     C : float, default=1.0
         The C of the SVM.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -65,11 +68,21 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
     0.875
     """
 
-    _parameters = allow.declare(learner=allow.NONE | _LEARNER, C=allow.real(above=0))
+    _parameters = allow.declare(
+        learner=allow.NONE | _LEARNER,
+        C=allow.real(above=0),
+        verbose=allow.VERBOSE,
+    )
 
-    def __init__(self, learner: Any = None, C: float = 1.0) -> None:
+    def __init__(
+        self,
+        learner: Any = None,
+        C: float = 1.0,
+        verbose: int = 0,
+    ) -> None:
         self.learner = learner
         self.C = C
+        self.verbose = verbose
 
     def fit(self, X: Sequence[FloatArray], y: Array) -> MaxPoolingClassifier:
         """Learn a dictionary from the matrices of all bags, and the SVM from the bags.
@@ -128,7 +141,7 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
         return labels
 
     def _pooled(self, bags: Sequence[FloatArray]) -> Floats:
-        return np.stack([self.learner_.transform(bag).max(axis=0) for bag in bags])
+        return np.stack([self.learner_.transform(bag).max(axis=0) for bag in watched(bags, "bags")])
 
 
 def _bags(X: Sequence[FloatArray]) -> list[FloatArray]:

@@ -104,6 +104,8 @@ class KernelPursuitCoder(Coder):
         The greatest number s of atoms per code.
     n_jobs : int, default=None
         The number of threads for kernel values.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -137,6 +139,7 @@ class KernelPursuitCoder(Coder):
         correction=CORRECTION,
         n_nonzero=allow.integer(1),
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -147,6 +150,7 @@ class KernelPursuitCoder(Coder):
         correction: str = "clip",
         n_nonzero: int = 5,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.metric = metric
@@ -154,6 +158,7 @@ class KernelPursuitCoder(Coder):
         self.correction = correction
         self.n_nonzero = n_nonzero
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> KernelPursuitCoder:
         """Take the dictionary.
@@ -196,6 +201,8 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         The greatest number s of atoms per code.
     n_jobs : int, default=None
         The number of threads for kernel values.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -225,6 +232,7 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         correction=CORRECTION,
         n_nonzero=allow.integer(1),
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -234,12 +242,14 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         correction: str = "clip",
         n_nonzero: int = 5,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.beta = beta
         self.correction = correction
         self.n_nonzero = n_nonzero
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> KernelPursuitClassifier:
         """Take the training matrices as labelled atoms.
@@ -271,8 +281,7 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         scores, zero = scores_of_codes(
             codes, self.kernel_.gram_, cross, *classes, "residual", to_atoms
         )
-        if zero.any():
-            warn_of_zero_codes(int(zero.sum()), len(X))
+        warn_of_zero_codes(int(zero.sum()), len(X))
         return scores
 
 

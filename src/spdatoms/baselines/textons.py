@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.progress import watched
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
@@ -40,6 +41,8 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         The greatest number of patches of a class that k-means gets to see, drawn at random.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for patches and k-means.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         n_textons=allow.integer(1),
         max_patches=allow.integer(1),
         random_state=allow.RANDOM_STATE,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -79,11 +83,13 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         n_textons: int = 10,
         max_patches: int = 5000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.patch = patch
         self.n_textons = n_textons
         self.max_patches = max_patches
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: ArrayLike) -> TextonClassifier:
         """Find the textons of every class, and the histograms of the training images.
@@ -104,7 +110,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         self.classes_, self._labels = check_labels(y, len(patches))
         rng = generator(self.random_state)
         textons = []
-        for c in range(len(self.classes_)):
+        for c in watched(range(len(self.classes_)), "textons"):
             own = np.concatenate([patches[i] for i in np.flatnonzero(self._labels == c)])
             seen = own[rng.permutation(len(own))[: self.max_patches]]
             kmeans = KMeans(
@@ -162,7 +168,9 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
 
     def _histograms(self, patches: list[Floats]) -> Floats:
         count = len(self.textons_)
-        rows = [pairwise_distances_argmin(of, self.textons_) for of in patches]
+        rows = [
+            pairwise_distances_argmin(of, self.textons_) for of in watched(patches, "histograms")
+        ]
         return np.stack([np.bincount(row, minlength=count) / len(row) for row in rows])
 
 

@@ -222,7 +222,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             self._references.dimension,
             cells,
         )
-        with progress_bar(len(cells), "cross-validation", self.verbose > 0) as advance:
+        with progress_bar(len(cells), "cross-validation") as advance:
             left_out = leave_out(*problem, folds, self.n_jobs, advance)
         t = sharpness(left_out.scores, labels[left_out.rows], left_out.weights)
         weights, losses = soft_weights(left_out, labels, t)

@@ -44,6 +44,8 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         metric=METRIC,
         n_jobs=allow.N_JOBS,
         class_weight=CLASS_WEIGHT,
+        verbose=allow.VERBOSE,
     )
     _weights: Floats | None = None  # for models of earlier versions
 
@@ -77,11 +80,13 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         n_jobs: int | None = None,
         *,
         class_weight: str | Mapping[Any, float] | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

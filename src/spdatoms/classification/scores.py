@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms._utils.warning import warn_user
+from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.kernels.whitening import squared_distances
 
@@ -195,9 +195,11 @@ def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classe
 
 
 def warn_of_zero_codes(count: int, total: int) -> None:
-    """Warn that some queries were classified by their nearest atom."""
-    warn_user(
-        f"{count} of {total} queries have an all-zero code and were given the class of their nearest "
-        "atom: alpha or beta is too large for them.",
+    """Warn that some queries were classified by their nearest atom, if there are such."""
+    warn_of_share(
+        count,
+        total,
+        "queries have an all-zero code and were given the class of their nearest atom: alpha or beta is too "
+        "large for them.",
         ZeroCodeWarning,
     )

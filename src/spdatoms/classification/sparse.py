@@ -105,6 +105,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -163,6 +165,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ridge=allow.real(0),
         whitening=allow.NONE | allow.real(most=1, above=0),
         class_weight=CLASS_WEIGHT,
+        verbose=allow.VERBOSE,
     )
     class_weight: Any = None  # for subclasses without this parameter
     atom_weights_: Floats | None = None  # for models of earlier versions
@@ -182,6 +185,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ridge: float = 0.0,
         whitening: float | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.beta = beta
@@ -195,6 +199,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.ridge = ridge
         self.whitening = whitening
         self.class_weight = class_weight
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -438,8 +443,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         zero = np.empty(len(X), dtype=bool)
         for rows, found, none in self._scored_blocks(X):
             scores[rows], zero[rows] = found, none
+        warn_of_zero_codes(int(zero.sum()), len(X))
         if zero.any():
-            warn_of_zero_codes(int(zero.sum()), len(X))
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
             scores[zero] *= self._distance_scale() / _SHARPNESS
         return scores

@@ -321,7 +321,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     def _run(self, data: Any, centres: Floats) -> Lloyd:
         def run() -> Lloyd:
-            with progress_bar(self.max_iter, "k-means", bool(self.verbose)) as advance:
+            with progress_bar(self.max_iter, "k-means") as advance:
 
                 def report(lloyd: Lloyd) -> None:
                     advance(inertia=f"{lloyd.inertia:.6g}", moving=int(lloyd.moving.sum()))

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.progress import progress_is_due
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray
@@ -76,7 +77,7 @@ class Descriptor(CheckedFit, StackInputMixin, TransformerMixin, BaseEstimator, A
                 matrices = self._describe(items[i], f"X[{i}]")
                 described[i] = matrices.reshape(-1, *matrices.shape[-2:])
 
-        run_blocks(describe, len(items), 1, self.n_jobs)
+        run_blocks(describe, len(items), 1, self.n_jobs, progress_is_due())
         for i, matrices in enumerate(described):
             if matrices.shape[-1] != described[0].shape[-1]:
                 raise ValueError(
@@ -100,6 +101,7 @@ class RegionDescriptor(Descriptor):
         mean=allow.BOOLEAN,
         ridge=allow.real(0),
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -109,12 +111,14 @@ class RegionDescriptor(Descriptor):
         mean: bool = False,
         ridge: float = 1e-4,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.block = block
         self.step = step
         self.mean = mean
         self.ridge = ridge
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def check_parameters(self) -> None:
         """Refuse a distance between windows without their size, too."""

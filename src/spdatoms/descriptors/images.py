@@ -36,6 +36,8 @@ class RegionCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -58,8 +60,9 @@ class RegionCovariance(RegionDescriptor):
         mean: bool = False,
         ridge: float = 1e-4,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs)
+        super().__init__(block, step, mean, ridge, n_jobs, verbose)
         self.features = features
 
     def _features(self, item: Any, name: str) -> FloatArray:
@@ -92,6 +95,8 @@ class TextureCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -111,8 +116,9 @@ class TextureCovariance(RegionDescriptor):
         mean: bool = False,
         ridge: float = 1e-4,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs)
+        super().__init__(block, step, mean, ridge, n_jobs, verbose)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return texture(check.grey_image(item, name))
@@ -136,6 +142,8 @@ class FaceCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -170,6 +178,8 @@ class PersonCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------

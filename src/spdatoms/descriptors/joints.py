@@ -35,6 +35,8 @@ class JointCovariance(Descriptor):
         The coordinate that points up, for ``heading``: 0 for x, 1 for y, 2 for z.
     n_jobs : int, default=None
         The number of threads over sequences.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     References
     ----------
@@ -63,6 +65,7 @@ class JointCovariance(Descriptor):
         heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
         vertical=allow.integer(0, 2),
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     _what, _ndim = "sequences (frames, joints, 3)", 3
@@ -74,11 +77,13 @@ class JointCovariance(Descriptor):
         heading: tuple[int, int] | None = None,
         vertical: int = 1,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.ridge = ridge
         self.heading = heading
         self.vertical = vertical
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

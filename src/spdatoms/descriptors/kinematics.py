@@ -120,6 +120,8 @@ class KinematicCovariance(RegionDescriptor):
         Makes covariances of volumes at rest definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over videos.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -146,8 +148,9 @@ class KinematicCovariance(RegionDescriptor):
         mean: bool = False,
         ridge: float = 1e-4,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs)
+        super().__init__(block, step, mean, ridge, n_jobs, verbose)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         video = check.grey_video(item, name, _LEAST_SIDE)

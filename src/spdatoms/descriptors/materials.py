@@ -126,6 +126,8 @@ class MaterialCovariance(Descriptor):
         `region_covariances`, with the points in place of the whole image.
     n_jobs : int, default=None
         The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -138,7 +140,12 @@ class MaterialCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN, ridge=allow.real(0), n_jobs=allow.N_JOBS
+        spacing=_SPACING,
+        patch=_PATCH,
+        mean=allow.BOOLEAN,
+        ridge=allow.real(0),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     _what, _ndim = "colour images (height, width, 3)", 3
@@ -150,12 +157,14 @@ class MaterialCovariance(Descriptor):
         mean: bool = False,
         ridge: float = 1e-4,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.spacing = spacing
         self.patch = patch
         self.mean = mean
         self.ridge = ridge
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         picture, mask = item if isinstance(item, tuple) and len(item) == 2 else (item, None)

@@ -63,7 +63,6 @@ def iterate(
     max_iter: int,
     tol: float,
     checkpoint: Checkpoint | None,
-    shown: bool,
 ) -> State:
     """Iterate to the end, or to Ctrl-C; every state is written to the checkpoint.
 
@@ -83,8 +82,6 @@ def iterate(
         The end is where an iteration lowers the objective by no more than this fraction of it.
     checkpoint : Checkpoint or None
         The file to write after every iteration.
-    shown : bool
-        Whether there is a progress bar.
 
     Returns
     -------
@@ -93,7 +90,7 @@ def iterate(
     """
     data.start_from(state.codes)
     try:
-        with progress_bar(max_iter, "dictionary", shown, initial=state.n_iter) as advance:
+        with progress_bar(max_iter, "dictionary", initial=state.n_iter) as advance:
             while state.n_iter < max_iter and not state.converged(tol):
                 state = problem.iterated(data, rule, state)
                 if checkpoint:

@@ -322,7 +322,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             max_iter=self.max_iter,
             tol=self.tol,
             checkpoint=checkpoint,
-            shown=bool(self.verbose),
         )
         return state, problem
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import check_labels
@@ -31,6 +32,7 @@ from spdatoms.kernels.bandwidth import subsample_beta
     random_state=allow.RANDOM_STATE,
     n_jobs=allow.N_JOBS,
     landmarks=LANDMARKS,
+    verbose=allow.VERBOSE,
 )
 def class_dictionary(
     X: ArrayLike,
@@ -46,6 +48,7 @@ def class_dictionary(
     random_state: Any = None,
     n_jobs: int | None = None,
     landmarks: str | int | ArrayLike | None = "auto",
+    verbose: int = 0,
 ) -> tuple[FloatArray, Array]:
     """Learn a dictionary for each class from its matrices alone.
 
@@ -79,6 +82,8 @@ def class_dictionary(
         The number of threads; None is 1, -1 all processors.
     landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
         As in `SPDDictionaryLearning`; a number is that of the landmarks of each class.
+    verbose : int, default=0
+        1 shows a progress bar over the classes (needs tqdm).
 
     Returns
     -------
@@ -114,9 +119,11 @@ def class_dictionary(
         landmarks=landmarks,
     )
     atoms = []
-    for c in range(len(classes)):
-        members = X[of == c]
-        few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
-        enough = len(few) > n_atoms_per_class
-        atoms.append(learner.fit(members).atoms_ if enough else members[few])
+    with progress_bar(len(classes), "class dictionaries", bool(verbose) or None) as advance:
+        for c in range(len(classes)):
+            members = X[of == c]
+            few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
+            enough = len(few) > n_atoms_per_class
+            atoms.append(learner.fit(members).atoms_ if enough else members[few])
+            advance()
     return np.concatenate(atoms), np.repeat(classes, [len(part) for part in atoms])

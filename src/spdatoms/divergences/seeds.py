@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.divergences.base import Divergence
 
@@ -47,16 +48,18 @@ def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> Indices:
     trials = 2 + int(np.log(count))
     seeds = [int(random_seeds(sample, 1, rng)[0])]
     nearest = sample.divergences(X[seeds])[0]
-    while len(seeds) < count:
-        potential = weights * nearest
-        total = potential.sum()
-        if not total > 0:  # every matrix equals a seed: any of them will do
-            unused = np.setdiff1d(np.arange(len(X)), seeds)
-            seeds.extend(rng.choice(unused, count - len(seeds), replace=False))
-            break
-        candidates = rng.choice(len(X), trials, p=potential / total)
-        remaining = np.minimum(nearest, sample.divergences(X[candidates]))
-        best = int(np.argmin(remaining @ weights))
-        nearest = remaining[best]
-        seeds.append(int(candidates[best]))
+    with progress_bar(count, "k-means++", initial=1) as advance:
+        while len(seeds) < count:
+            potential = weights * nearest
+            total = potential.sum()
+            if not total > 0:  # every matrix equals a seed: any of them will do
+                unused = np.setdiff1d(np.arange(len(X)), seeds)
+                seeds.extend(rng.choice(unused, count - len(seeds), replace=False))
+                break
+            candidates = rng.choice(len(X), trials, p=potential / total)
+            remaining = np.minimum(nearest, sample.divergences(X[candidates]))
+            best = int(np.argmin(remaining @ weights))
+            nearest = remaining[best]
+            seeds.append(int(candidates[best]))
+            advance()
     return np.array(seeds, dtype=np.intp)

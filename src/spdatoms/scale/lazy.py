@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.progress import growing_blocks, progress_bar
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import as_float, check_stack, find_unfit, float_type
@@ -48,10 +49,25 @@ def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **
     if is_chunked(X):
         return _lazily(call, X, example)
     out = np.empty((len(X), *example.shape[1:]), example.dtype)
-    for rows in block_slices(len(X), max(1, block_bytes() // X[0].nbytes)):
-        out[rows] = _of_rows(call, np.array(X[rows]), rows.start)
-        forget_pages(X)
+    with progress_bar(len(X)) as advance:
+        for rows in block_slices(len(X), max(1, block_bytes() // X[0].nbytes)):
+            out[rows] = _of_rows(call, np.array(X[rows]), rows.start)
+            forget_pages(X)
+            advance(rows.stop - rows.start)
     return out
+
+
+def with_progress(
+    method: Callable[..., Any], estimator: Any, X: FloatArray, *args: Any, **kwargs: Any
+) -> Any:
+    """Return ``method(estimator, X, *args, **kwargs)`` as `by_chunks` does, for an array in memory, with a bar."""
+    call = _Call(method, estimator, args, kwargs)
+    results = []
+    with progress_bar(len(X)) as advance:
+        for rows in growing_blocks(len(X)):
+            results.append(_of_rows(call, X[rows], rows.start))
+            advance(rows.stop - rows.start)
+    return np.concatenate(results)
 
 
 def _example(call: _Call, X: Any) -> FloatArray:
@@ -65,8 +81,11 @@ def _example(call: _Call, X: Any) -> FloatArray:
 def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:
     dask = import_extra("dask", extra="scale")
     X = X.rechunk({1: -1, 2: -1})
-    # The estimator may be changed before the result is computed.
-    frozen = dask.delayed(replace(call, estimator=copy.copy(call.estimator)), traverse=False)
+    # The estimator may be changed before the result is computed. Progress is Dask's business.
+    estimator = copy.copy(call.estimator)
+    if getattr(estimator, "verbose", False):
+        estimator.verbose = 0
+    frozen = dask.delayed(replace(call, estimator=estimator), traverse=False)
     columns = example.shape[1:]
     return X.map_blocks(
         _of_chunk,

@@ -118,6 +118,8 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
         Require y ≥ 0.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -152,6 +154,7 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
         rescale=allow.BOOLEAN,
         positive=allow.BOOLEAN,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -161,12 +164,14 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
         rescale: bool = True,
         positive: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.alpha = alpha
         self.rescale = rescale
         self.positive = positive
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
 class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
@@ -186,6 +191,8 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
         As in `SPDSparseClassifier`; the formula above is that of ``"residual"``.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -220,7 +227,11 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     """
 
     _parameters = allow.declare(
-        alpha=allow.ALPHA, rescale=allow.BOOLEAN, rule=allow.choice(*RULES), n_jobs=allow.N_JOBS
+        alpha=allow.ALPHA,
+        rescale=allow.BOOLEAN,
+        rule=allow.choice(*RULES),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -229,11 +240,13 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
         rescale: bool = True,
         rule: str = "residual",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.rescale = rescale
         self.rule = rule
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _divergence(self) -> Divergence:
         return LogEuclidean()

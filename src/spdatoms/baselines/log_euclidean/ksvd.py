@@ -154,8 +154,7 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.scale_ = float(np.exp(self._log_scale))
         V = rescaled_logs(X, self._log_scale)
         first = self._first_atoms(V)
-        shown = bool(self.verbose)
-        with one_blas_thread(), progress_bar(self.max_iter, "K-SVD", shown) as advance:
+        with one_blas_thread(), progress_bar(self.max_iter, "K-SVD") as advance:
             learner = KSVD(V, self.n_nonzero, self.update, self.tol)
             found, history = learner.run(
                 first, self.max_iter, lambda objective: advance(objective=f"{objective:.6g}")

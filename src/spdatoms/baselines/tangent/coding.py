@@ -25,7 +25,6 @@ from spdatoms.geometry.half_vectors import vech
 _TOL = 1e-9
 #: Queries that a thread takes at a time.
 _BLOCK = 4
-_DESCRIPTION = "Riemannian sparse coding"
 
 
 def tangent_codes(
@@ -33,7 +32,6 @@ def tangent_codes(
     atoms: FloatArray,
     alpha: float,
     *,
-    progress: bool = False,
     n_jobs: int | None = None,
 ) -> tuple[Floats, Floats, Floats]:
     """min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, for each of the matrices X.
@@ -46,8 +44,6 @@ def tangent_codes(
         The D_j.
     alpha : float
         The penalty of ‖y‖₁. Since Σ y = 1, only negative entries are penalised.
-    progress : bool, default=False
-        Show a progress bar.
     n_jobs : int, default=None
         The number of threads.
 
@@ -68,7 +64,7 @@ def tangent_codes(
         for i, _, solution in _coded(X, D, alpha, part):
             codes[i], objective[i], residual[i] = solution
 
-    run_blocks(code_queries, len(X), _BLOCK, n_jobs, progress, _DESCRIPTION)
+    run_blocks(code_queries, len(X), _BLOCK, n_jobs)
     return codes, objective, residual
 
 
@@ -86,7 +82,6 @@ class RiemannianCoding(SPDEstimator):
     """What the estimators of coding in tangent spaces share: codes of queries over ``atoms_``."""
 
     alpha: float
-    verbose: int
     n_jobs: int | None
     atoms_: FloatArray
 
@@ -94,9 +89,7 @@ class RiemannianCoding(SPDEstimator):
         return self._code(X)[0]
 
     def _code(self, X: FloatArray) -> tuple[Floats, Floats, Floats]:
-        return tangent_codes(
-            X, self.atoms_, float(self.alpha), progress=bool(self.verbose), n_jobs=self.n_jobs
-        )
+        return tangent_codes(X, self.atoms_, float(self.alpha), n_jobs=self.n_jobs)
 
 
 class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
@@ -204,8 +197,7 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
             for i, B, (y, _, _) in _coded(X, D, float(self.alpha), part):
                 scores[i] = -_class_residuals(B, y, members)
 
-        progress = bool(self.verbose)
-        run_blocks(score_queries, len(X), _BLOCK, self.n_jobs, progress, _DESCRIPTION)
+        run_blocks(score_queries, len(X), _BLOCK, self.n_jobs)
         return scores
 
 

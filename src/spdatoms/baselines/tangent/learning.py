@@ -133,7 +133,7 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         atoms = first_atoms(X, self.init, self.n_atoms, metric, rng, self.n_jobs)
         objective: list[float] = []
         step, alpha = 1.0, float(self.alpha)
-        with progress_bar(self.max_iter, "Riemannian dictionary", bool(self.verbose)) as advance:
+        with progress_bar(self.max_iter, "Riemannian dictionary") as advance:
             for _ in range(self.max_iter):
                 codes, losses, _ = tangent_codes(X, atoms, alpha, n_jobs=self.n_jobs)
                 objective.append(float(losses.sum()))

@@ -79,7 +79,6 @@ class MaxdetDictionary:
         bounded: bool,
         tol: float = 1e-9,
         max_rounds: int = 200,
-        progress: bool = False,
         n_jobs: int | None = None,
     ) -> TensorCodes:
         """Return the codes of X (m, n, n), which were checked.
@@ -100,7 +99,7 @@ class MaxdetDictionary:
                     codes[i], multipliers[i], report[i],
                 )  # fmt: skip
 
-        run_blocks(code_queries, m, _BLOCK, n_jobs, progress, "tensor sparse coding")
+        run_blocks(code_queries, m, _BLOCK, n_jobs)
         codes /= costs
         Z = congruence(self.frame, unvech(multipliers, weighted=True))
         return TensorCodes(codes, _certify(report, codes, queries, n, tol), Z)

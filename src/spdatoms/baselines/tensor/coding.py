@@ -27,7 +27,6 @@ class TensorCoding(SPDEstimator):
 
     alpha: float
     bounded: bool
-    verbose: int
     n_jobs: int | None
 
     atoms_: FloatArray
@@ -40,13 +39,7 @@ class TensorCoding(SPDEstimator):
             return self._code_over(MaxdetDictionary(self.atoms_), X)
 
     def _code_over(self, dictionary: MaxdetDictionary, X: FloatArray) -> TensorCodes:
-        return dictionary.code(
-            X,
-            float(self.alpha),
-            bounded=bool(self.bounded),
-            progress=bool(self.verbose),
-            n_jobs=self.n_jobs,
-        )
+        return dictionary.code(X, float(self.alpha), bounded=bool(self.bounded), n_jobs=self.n_jobs)
 
 
 class TensorSparseCoder(TensorCoding, DictionaryCoder):

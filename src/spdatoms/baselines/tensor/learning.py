@@ -122,7 +122,7 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
         atoms *= data.trace / np.einsum("jii->j", atoms)[:, None, None]
         objective: list[float] = []
         step = 1.0
-        with progress_bar(self.max_iter, "tensor dictionary", bool(self.verbose)) as advance:
+        with progress_bar(self.max_iter, "tensor dictionary") as advance:
             for _ in range(self.max_iter):
                 coded = MaxdetDictionary(atoms).code(
                     X, data.alpha, bounded=data.bounded, n_jobs=self.n_jobs

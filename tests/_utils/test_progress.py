@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spdatoms._utils import progress
-from spdatoms._utils.progress import growing_blocks, progress_bar, progress_of
+from spdatoms._utils.progress import growing_blocks, progress_bar, showing_progress
 
 
 def test_a_progress_bar_goes_on_and_shows_values(capsys):
@@ -72,14 +72,11 @@ def test_blocks_grow_while_they_are_quick(clock):
 
 
 def test_a_loop_within_a_loop_has_no_bar_of_its_own(capsys):
-    class Verbose:
-        verbose = 1
-
-    with progress_of(Verbose(), "fit"), progress_bar(3) as advance:
+    with showing_progress("fit"), progress_bar(3) as advance:
         with progress_bar(2, "inner") as inner:
             inner()
         advance(3)
     assert "inner" not in capsys.readouterr().err
-    with progress_of(Verbose(), "fit"), progress_bar(2, "next"):
+    with showing_progress("fit"), progress_bar(2, "next"):
         pass
     assert "next" in capsys.readouterr().err

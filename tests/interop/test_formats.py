@@ -64,7 +64,8 @@ def test_tensor_volumes(tmp_path, order):
     assert "12 of 3×3" in run("inspect", *volume)
     model, maps = tmp_path / "m.spdatoms", tmp_path / "codes.nii.gz"
     run("learn", *volume, "--atoms", 2, "--iterations", 1, "--out", model)
-    run("code", *volume, "--model", model, "--out", maps)
+    usage = tmp_path / "usage.nii.gz"
+    run("code", *volume, "--model", model, "--out", maps, "--usage", usage)
     run("code", *volume, "--model", model, "--out", tmp_path / "codes.npy")
     image = nibabel.load(maps)
     np.testing.assert_array_equal(image.affine, affine)
@@ -73,7 +74,62 @@ def test_tensor_volumes(tmp_path, order):
     assert not codes[0].any()
     flat = np.load(tmp_path / "codes.npy")
     np.testing.assert_allclose(codes[1].reshape(12, 2), flat, rtol=1e-6, atol=1e-7)
+    largest, share, count = np.asarray(nibabel.load(usage).dataobj)[1].reshape(12, 3).T
+    np.testing.assert_array_equal(largest, np.abs(flat).argmax(axis=1) + 1)
+    weights = np.abs(flat) / np.abs(flat).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(share, weights.max(axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(count, np.count_nonzero(flat, axis=1))
     assert "give --components fsl" in run("inspect", tmp_path / "dti.nii.gz", code=1)
+
+
+@pytest.fixture
+def regions(tmp_path, monkeypatch):
+    """Tensors that are long along x on one side and round on the other, and a map of these two regions."""
+    nibabel = pytest.importorskip("nibabel")
+    monkeypatch.chdir(tmp_path)
+    tensors = random_spd(64, 3, condition=2.0).reshape(4, 4, 4, 3, 3)
+    tensors[:2, ..., 0, 0] += 9.0
+    labels = np.full((4, 4, 4), 3, dtype=np.int16)
+    labels[2:] = 7
+    labels[:, 0] = 0
+    rows, columns = np.triu_indices(3)
+    for name, data in (("dti", tensors[..., rows, columns]), ("regions", labels)):
+        nibabel.save(nibabel.Nifti1Image(data, np.eye(4)), f"{name}.nii.gz")
+    return labels
+
+
+def test_volumes_are_classified(regions):
+    nibabel = pytest.importorskip("nibabel")
+    volumes = ["--train", "dti.nii.gz", "--train-labels", "regions.nii.gz", "--components", "fsl"]
+    shown = run("classify", *volumes, "--cv", 3, "--out", "held_out.nii.gz")
+    assert "100.00%" in shown
+    held_out = np.asarray(nibabel.load("held_out.nii.gz").dataobj)
+    np.testing.assert_array_equal(held_out, regions)
+    run("classify", *volumes, "--test", "dti.nii.gz", "--out", "all.nii.gz")
+    predicted = np.asarray(nibabel.load("all.nii.gz").dataobj)
+    np.testing.assert_array_equal(predicted, np.where(np.indices(regions.shape)[0] < 2, 3, 7))
+    test = (
+        "--test",
+        "dti.nii.gz",
+        "--test-mask",
+        "regions.nii.gz",
+        "--test-labels",
+        "regions.nii.gz",
+    )
+    assert "48 100.00%" in " ".join(run("classify", *volumes, *test).split())
+
+
+def test_maps_of_labels_that_do_not_fit(regions, tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    volumes = ("--train", "dti.nii.gz", "--components", "fsl", "--cv", 3)
+    mask = ("--mask", "regions.nii.gz", "--train-labels", "bad.nii.gz")
+    nibabel.save(nibabel.Nifti1Image(regions[1:], np.eye(4)), "bad.nii.gz")
+    assert "a map has one label per voxel" in run("classify", *volumes, *mask, code=1)
+    nibabel.save(nibabel.Nifti1Image(regions / 2, np.eye(4)), "bad.nii.gz")
+    assert "has whole numbers" in run("classify", *volumes, *mask, code=1)
+    np.save("X.npy", random_spd(6, 3))
+    labels = ("--train-labels", "regions.nii.gz", "--cv", 3, "--train", "X.npy")
+    assert "are for tensor volumes" in run("classify", *labels, code=1)
 
 
 def test_volumes_of_bad_tensors_are_repaired_in_place(tmp_path):

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ClassVar
 
 from spdatoms._utils.parameters import Parameters, declare
-from spdatoms._utils.progress import progress_of
+from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.warning import warnings_of
 
 #: What a fitted estimator is asked.
@@ -49,7 +49,8 @@ class CheckedFit:
 @contextmanager
 def call_of(estimator: Any, method: str) -> Iterator[None]:
     """Until the end of the block, warnings name the estimator, and loops show progress if it is verbose."""
-    with warnings_of(estimator), progress_of(estimator, method):
+    wanted = getattr(estimator, "verbose", False)
+    with warnings_of(estimator), showing_progress(method, wanted):
         yield
 
 

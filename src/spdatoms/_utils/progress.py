@@ -16,33 +16,33 @@ _SCALED_FROM = 10_000
 _COMPILING = "compiling for this machine, once"
 #: Blocks of `growing_blocks` grow until they take this many seconds.
 _STEP_SECONDS = 0.25
-#: The method of a verbose estimator that is running, or `_OPEN` while a bar is open: loops within that loop
-#: have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
-_METHOD: ContextVar[str | None] = ContextVar("method", default=None)
+#: What is running, such as the method of a verbose estimator, or `_OPEN` while a bar is open: loops within that
+#: loop have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
+_RUNNING: ContextVar[str | None] = ContextVar("running", default=None)
 _OPEN = ""
 
 Item = TypeVar("Item")
 
 
 @contextmanager
-def progress_of(estimator: object, method: str) -> Iterator[None]:
-    """Show a bar for each loop until the end of the block, if the estimator has ``verbose`` set.
+def showing_progress(name: str, wanted: object = True) -> Iterator[None]:
+    """Show a bar for each loop until the end of the block, if that is wanted here or further out.
 
-    Estimators that it uses inside show theirs, too.
+    A loop without a name of its own gets this one, or the outermost such name.
     """
-    if _METHOD.get() is not None or not getattr(estimator, "verbose", False):
+    if _RUNNING.get() is not None or not wanted:
         yield
         return
-    token = _METHOD.set(method)
+    token = _RUNNING.set(name)
     try:
         yield
     finally:
-        _METHOD.reset(token)
+        _RUNNING.reset(token)
 
 
 def progress_is_due() -> bool:
     """Return whether a loop that begins now should show a bar."""
-    return bool(_METHOD.get())
+    return bool(_RUNNING.get())
 
 
 @contextmanager
@@ -61,10 +61,10 @@ def progress_bar(
     total : int
         How many steps there are.
     description : str, default=""
-        The text before the bar; the running method of the estimator if there is none.
+        The text before the bar; that of `showing_progress` if there is none.
     shown : bool, default=None
-        Whether to show a bar; tqdm is needed only then. None shows one if the estimator that is running is
-        verbose, there is no bar yet, and there is more than one step.
+        Whether to show a bar; tqdm is needed only then. None shows one within `showing_progress`, if
+        there is no bar yet and more than one step.
     initial : int, default=0
         How many steps are done already.
     delay : float, default=0.0
@@ -79,21 +79,21 @@ def progress_bar(
 
     bar = _steady_bar(
         total=total,
-        desc=description or _METHOD.get() or None,
+        desc=description or _RUNNING.get() or None,
         initial=initial,
         delay=delay,
         unit_scale=total >= _SCALED_FROM,
     )
-    token = _METHOD.set(_OPEN)
+    token = _RUNNING.set(_OPEN)
     try:
         with bar, when_compiling(bar.compilation_begins, bar.compilation_ends):
             yield bar.advance
     finally:
-        _METHOD.reset(token)
+        _RUNNING.reset(token)
 
 
 def watched(items: Sequence[Item], description: str) -> Iterator[Item]:
-    """Yield the items, with a bar if the estimator that is running is verbose."""
+    """Yield the items, with a bar within `showing_progress`."""
     with progress_bar(len(items), description) as advance:
         for item in items:
             yield item

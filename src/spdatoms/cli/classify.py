@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
 from spdatoms.cli._cross_validation import HeldOut, cross_validate
+from spdatoms.cli._errors import say
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
     ClassifierMetric,
     ClassifierMetricOption,
+    ComponentsOption,
     CovarianceOption,
     JobsOption,
     KeyOption,
@@ -28,6 +31,10 @@ from spdatoms.cli._options import (
     refuse_beside_model,
 )
 from spdatoms.cli.outputs import ForceOption, check_outputs
+
+if TYPE_CHECKING:
+    from spdatoms.cli.formats.matrices import Matrices
+    from spdatoms.cli.formats.volumes import Volume
 
 #: Options that a trained model does not take.
 _METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -58,8 +65,8 @@ def classify(
     train_labels: Annotated[
         Path | None,
         _file(
-            "Their labels: a column of .csv, .tsv, .txt or .parquet, or an array. May be --train. "
-            "Epochs (.fif) have their own."
+            "Their labels: a column of .csv, .tsv, .txt or .parquet, an array, or a map (.nii.gz). May be "
+            "--train. Epochs (.fif) have their own."
         ),
     ] = None,
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
@@ -68,11 +75,23 @@ def classify(
     label_key: Annotated[
         str | None, _file("Which array, or column of a table, has the labels.")
     ] = None,
+    mask: Annotated[
+        Path | None,
+        _file("The voxels of a training volume to use (NIfTI); without it, those with a label."),
+    ] = None,
+    test_mask: Annotated[
+        Path | None,
+        _file("The voxels of the volume to classify; without it, all tensors that are not zero."),
+    ] = None,
+    components: ComponentsOption = None,
     covariance: CovarianceOption = None,
     model: Annotated[Path | None, _file("A trained model, in place of --train.")] = None,
     out: Annotated[
         Path | None,
-        output("Where to put predictions and probabilities.", ".csv", ".npy", ".npz", ".mat"),
+        output(
+            "Where to put predictions and probabilities, or a map of predictions (.nii.gz).",
+            *(".csv", ".npy", ".npz", ".mat", ".nii", ".nii.gz"),
+        ),
     ] = None,
     save_model: Annotated[
         Path | None,
@@ -129,6 +148,8 @@ def classify(
           --save-model m.spdatoms
       spdatoms classify --train X.npy --train-labels y.tsv --label-key group --cv 5
       spdatoms classify --train subject-epo.fif --cv 5
+      spdatoms classify --train dti.nii.gz --train-labels regions.nii.gz
+          --components fsl --test other.nii.gz --out predicted.nii.gz
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
     if train is not None and train_labels is None and train.suffix.lower() == ".fif":
@@ -141,25 +162,34 @@ def classify(
         raise typer.BadParameter(
             "--report needs labels: give --test-labels, or --cv without --test"
         )
-    reads = [train, train_labels, test, test_labels, model]
+    reads = [train, train_labels, test, test_labels, model, mask, test_mask]
     check_outputs(reads, [out, save_model, report], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.labels import read_labels
     from spdatoms.cli.formats.matrices import Source, read_checked
-    from spdatoms.cli.show import in_blocks, wants_progress
+    from spdatoms.cli.formats.volumes import VOLUME_FILES
+    from spdatoms.cli.show import wants_progress
+
+    def read(path: Path, other: Path | None, voxels: Path | None) -> Matrices:
+        of_volume = path.name.lower().endswith(VOLUME_FILES)
+        order = components if of_volume else None  # the other file may be no volume
+        return read_checked(Source(path, _key(key, path, other), voxels, order, covariance))
 
     shown = wants_progress(verbose)
-    queries = None
+    queries, truth = None, None
     if test is not None:
-        queries = read_checked(Source(test, _key(key, test, train), covariance=covariance)).X
-    truth = None
+        queries = read(test, train, test_mask)
     if test_labels is not None and queries is not None:
-        truth = read_labels(test_labels, _key(label_key, test_labels, train_labels), len(queries))
+        at = _key(label_key, test_labels, train_labels)
+        truth = read_labels(test_labels, at, len(queries.X), queries.volume)
     if model is not None:
         classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
     elif train is not None and train_labels is not None:
-        X = read_checked(Source(train, _key(key, train, test), covariance=covariance)).X
-        y = read_labels(train_labels, _key(label_key, train_labels, test_labels), len(X))
+        if mask is None and train_labels.name.lower().endswith(VOLUME_FILES):
+            mask = train_labels
+        labelled = read(train, test, mask)
+        X, at = labelled.X, _key(label_key, train_labels, test_labels)
+        y = read_labels(train_labels, at, len(X), labelled.volume)
         rules = {"rule": rule.value} if is_given(context, "rule") else {}
         parameters = {**rules, "n_jobs": jobs}
         classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
@@ -167,14 +197,16 @@ def classify(
             held_out = cross_validate(classifier, X, y, cv, seed, shown=shown)
             _show_cross_validation(held_out, y)
             if queries is None and out is not None:
-                _write(out, held_out.predicted, held_out.probabilities, held_out.classes, y)
+                results = held_out.predicted, held_out.probabilities, held_out.classes
+                _write(out, *results, y, labelled.volume)
                 typer.echo(f"Predictions: {out}")
             if queries is None and report is not None:
                 how = ("predicted", f"{cv}-fold cross-validation of {train}")
                 _report(report, y, held_out.probabilities, held_out.classes, how)
             if queries is None and save_model is None:
                 return
-        classifier.fit(X, y)
+        with showing_progress("training", shown):
+            classifier.fit(X, y)
         _show_training(classifier, len(X))
     if save_model is not None:
         from spdatoms.storage import save
@@ -183,10 +215,11 @@ def classify(
         typer.echo(f"Model: {save_model}", err=True)
     if queries is None:
         return
-    probabilities = in_blocks(classifier.predict_proba, queries, "classifying", shown=shown)
+    with showing_progress("classifying", shown):
+        probabilities = classifier.predict_proba(queries.X)
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
     if out is not None:
-        _write(out, predicted, probabilities, classifier.classes_, truth)
+        _write(out, predicted, probabilities, classifier.classes_, truth, queries.volume)
         typer.echo(f"Predictions: {out}")
     if truth is not None and report is not None:
         _report(report, truth, probabilities, classifier.classes_, ("predicted", str(test)))
@@ -278,10 +311,23 @@ def _show_training(classifier: Any, count: int) -> None:
 
 
 def _write(
-    out: Path, predicted: Array, probabilities: Array, classes: Array, truth: Array | None
+    out: Path,
+    predicted: Array,
+    probabilities: Array,
+    classes: Array,
+    truth: Array | None,
+    volume: Volume | None,
 ) -> None:
+    from spdatoms.cli.formats.volumes import VOLUME_FILES
     from spdatoms.cli.formats.writing import write_arrays, write_table
 
+    if out.name.lower().endswith(VOLUME_FILES):
+        if classes.dtype.kind not in "iu":
+            numbers = ", ".join(f"{number} {label}" for number, label in enumerate(classes, 1))
+            say(f"note: the classes in {out} are {numbers}")
+            predicted = classes.searchsorted(predicted) + 1
+        write_arrays(out, {"predicted": predicted}, volume)
+        return
     if out.suffix.lower() != ".csv":
         arrays = {"predicted": predicted, "probabilities": probabilities, "classes": classes}
         write_arrays(out, arrays)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from spdatoms._utils.progress import showing_progress
+from spdatoms._utils.typing import FloatArray
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
@@ -69,6 +71,15 @@ def code(
     positive: Annotated[
         bool, typer.Option("--positive", help="Ask for y ≥ 0.", rich_help_panel="The method")
     ] = False,
+    usage: Annotated[
+        Path | None,
+        output(
+            "Which atoms each matrix uses: the number of the largest (from 1 on, 0 if none), its share of the "
+            "code, and how many; three maps in a volume (.nii.gz).",
+            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
+            names=("--usage",),
+        ),
+    ] = None,
     force: ForceOption = False,
     jobs: JobsOption = None,
     verbose: VerboseOption = False,
@@ -82,17 +93,18 @@ def code(
       spdatoms code X.npy --model model.spdatoms --out codes.npy
       spdatoms code X.npy --dictionary D.npy --metric jeffrey --out codes.csv
       spdatoms code dti.nii.gz --components fsl --model m.spdatoms --out codes.nii.gz
+          --usage usage.nii.gz
     """
     dictionary = dictionary or atoms
     if (model is None) == (dictionary is None):
         raise typer.BadParameter("give either --model or --dictionary")
     if model is not None:
         refuse_beside_model(context, "dictionary_key", "metric", "beta", "alpha", "positive")
-    check_outputs([matrices, mask, model, dictionary], [out], force=force)
+    check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.matrices import Source, read_checked
     from spdatoms.cli.formats.writing import write_arrays
-    from spdatoms.cli.show import counted, in_blocks, show_table, wants_progress
+    from spdatoms.cli.show import counted, show_table, wants_progress
     from spdatoms.coding import SPDSparseCoder
 
     if model is not None:
@@ -107,17 +119,31 @@ def code(
         coder = SPDSparseCoder(**settings, positive=positive, n_jobs=jobs)
         coder.fit(read_checked(Source(dictionary, dictionary_key)).X)
     read = read_checked(Source(matrices, key, mask, components, covariance))
-    codes = in_blocks(coder.transform, read.X, "coding", shown=wants_progress(verbose))
+    with showing_progress("coding", wants_progress(verbose)):
+        codes = coder.transform(read.X)
     write_arrays(out, {"codes": codes}, read.volume)
     nonzeros = np.count_nonzero(codes, axis=1)
-    show_table(
-        [
-            ("codes", f"{len(codes)} over {counted(codes.shape[1], 'atom')}"),
-            ("non-zeros", f"{nonzeros.mean():.1f} per code"),
-            ("all zero", counted(int(np.count_nonzero(nonzeros == 0)), "code")),
-            ("written to", out),
-        ]
-    )
+    rows = [
+        ("codes", f"{len(codes)} over {counted(codes.shape[1], 'atom')}"),
+        ("non-zeros", f"{nonzeros.mean():.1f} per code"),
+        ("all zero", counted(int(np.count_nonzero(nonzeros == 0)), "code")),
+        ("written to", out),
+    ]
+    if usage is not None:
+        write_arrays(usage, _usage(codes), read.volume)
+        rows.append(("usage", usage))
+    show_table(rows)
+
+
+def _usage(codes: FloatArray) -> dict[str, FloatArray]:
+    """Return which atoms the codes use: the number of the largest, its share of ‖y‖₁, how many there are."""
+    sizes = np.abs(codes)
+    total = sizes.sum(axis=1)
+    used = total > 0
+    largest = np.where(used, sizes.argmax(axis=1) + 1, 0)
+    share = sizes.max(axis=1) / np.where(used, total, 1.0)
+    columns = [largest, share, np.count_nonzero(codes, axis=1)]
+    return {"usage": np.stack(columns, axis=1).astype(np.float32)}
 
 
 def _kept_with_atoms(path: Path) -> dict[str, Any]:

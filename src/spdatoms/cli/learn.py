@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from spdatoms._utils.progress import showing_progress
 from spdatoms.cli._errors import INTERRUPTED, say
 from spdatoms.cli._options import (
     AlphaOption,
@@ -116,10 +117,10 @@ def learn(
         tol=tol,
         random_state=seed,
         checkpoint=checkpoint,
-        verbose=int(wants_progress(verbose)),
         n_jobs=jobs,
     )
-    with complaints_about(matrices), _resumed_later(checkpoint):
+    shown = showing_progress("learning", wants_progress(verbose))
+    with complaints_about(matrices), _resumed_later(checkpoint), shown:
         learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
         from spdatoms.storage import save

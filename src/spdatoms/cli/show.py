@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-
-import numpy as np
-
-from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Array
-
-#: Matrices between two updates of a progress bar.
-_BLOCK = 512
+from collections.abc import Iterable, Sequence
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -51,17 +42,3 @@ def show_table(
 def wants_progress(verbose: bool) -> bool:
     """Return whether to show progress bars: if asked for, and to whoever sits at a terminal."""
     return verbose or sys.stderr.isatty()
-
-
-def in_blocks(
-    function: Callable[[Array], Array], X: Array, description: str, *, shown: bool
-) -> Array:
-    """Return ``function(X)``; with a progress bar on stderr it is computed block by block."""
-    if not shown:
-        return function(X)
-    results = []
-    with progress_bar(len(X), description, shown) as advance:
-        for part in block_slices(len(X), _BLOCK):
-            results.append(function(X[part]))
-            advance(part.stop - part.start)
-    return np.concatenate(results)

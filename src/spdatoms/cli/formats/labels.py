@@ -14,14 +14,17 @@ from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
 from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
+from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
 from spdatoms.cli.show import counted
 
-LABEL_FILES = (*TEXT_FILES, *PARQUET_FILES, ".npy", *ARRAY_FILES, ".fif")
+LABEL_FILES = (*TEXT_FILES, *PARQUET_FILES, ".npy", *ARRAY_FILES, ".fif", *VOLUME_FILES)
 
 
-def read_labels(path: Path, key: str | None, count: int) -> Array:
-    """Return ``count`` labels from a file."""
+def read_labels(path: Path, key: str | None, count: int, volume: Volume | None = None) -> Array:
+    """Return ``count`` labels from a file, which may be a map of labels for the voxels of a volume."""
     with named(path):
+        if ends_in(path, VOLUME_FILES):
+            return _map_labels(path, volume)
         labels = _labels(path, key, count)
         if len(labels) != count:
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
@@ -49,6 +52,21 @@ def _labels(path: Path, key: str | None, count: int) -> Array:
             f"has the ending {suffix!r}; labels are read from {', '.join(LABEL_FILES)}"
         )
     return np.array([_text(item) for item in array.ravel()], dtype=str)
+
+
+def _map_labels(path: Path, volume: Volume | None) -> Array:
+    """Return the labels of the voxels that the matrices come from."""
+    if volume is None:
+        raise ValueError("is a map of labels, but the matrices are not those of a volume")
+    labels = read_map(path)
+    if labels.shape != volume.inside.shape:
+        raise ValueError(
+            f"has the shape {labels.shape}, but the volume {volume.inside.shape}: a map has one label per voxel"
+        )
+    labels = labels[volume.inside]
+    if not (labels == np.round(labels)).all():
+        raise ValueError("a map of labels has whole numbers, but this one has others")
+    return labels.astype(np.int64)
 
 
 def _text_column(rows: Sequence[Sequence[str]], key: str | None, count: int) -> Array:

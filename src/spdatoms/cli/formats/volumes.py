@@ -95,6 +95,13 @@ def read_volume(path: Path, mask: Path | None, order: Components | None) -> tupl
     return tensors, Volume(image, inside)
 
 
+def read_map(path: Path) -> Array:
+    """Return a volume with one number per voxel, such as a mask or labels, (x, y, z)."""
+    with refusing_damage("a NIfTI map"):
+        values: Array = np.asarray(_load(path).dataobj)
+    return np.squeeze(values, axis=3) if values.shape[3:] == (1,) else values
+
+
 def _load(path: Path) -> Any:
     nibabel = import_extra("nibabel", extra="mri")
     with refusing_damage("a NIfTI volume"):
@@ -104,10 +111,7 @@ def _load(path: Path) -> Any:
 def _inside(mask: Path | None, data: Array) -> Array:
     if mask is None:
         return np.asarray((data != 0).any(axis=tuple(range(3, data.ndim))))
-    with refusing_damage("a NIfTI mask"):
-        inside: Array = np.asarray(_load(mask).dataobj) != 0
-    if inside.ndim == 4 and inside.shape[3] == 1:
-        inside = inside[:, :, :, 0]
+    inside = read_map(mask) != 0
     if inside.shape != data.shape[:3]:
         raise ValueError(f"--mask has the shape {inside.shape}, but the volume {data.shape[:3]}")
     if not inside.any():

@@ -98,8 +98,10 @@ def read_volume(path: Path, mask: Path | None, order: Components | None) -> tupl
 def read_map(path: Path) -> Array:
     """Return a volume with one number per voxel, such as a mask or labels, (x, y, z)."""
     with refusing_damage("a NIfTI map"):
-        values: Array = np.asarray(_load(path).dataobj)
-    return np.squeeze(values, axis=3) if values.shape[3:] == (1,) else values
+        values = np.asarray(_load(path).dataobj)
+    if values.shape[3:] == (1,):
+        values = values[:, :, :, 0]
+    return values
 
 
 def _load(path: Path) -> Any:
@@ -111,7 +113,7 @@ def _load(path: Path) -> Any:
 def _inside(mask: Path | None, data: Array) -> Array:
     if mask is None:
         return np.asarray((data != 0).any(axis=tuple(range(3, data.ndim))))
-    inside = read_map(mask) != 0
+    inside: Array = read_map(mask) != 0
     if inside.shape != data.shape[:3]:
         raise ValueError(f"--mask has the shape {inside.shape}, but the volume {data.shape[:3]}")
     if not inside.any():

@@ -11,6 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
+from spdatoms._utils.warning import warnings_of
 from spdatoms.base import check_labels
 from spdatoms.dictionary.initial import INIT_NAMES
 from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
@@ -119,7 +120,11 @@ def class_dictionary(
         landmarks=landmarks,
     )
     atoms = []
-    with progress_bar(len(classes), "class dictionaries", bool(verbose) or None) as advance:
+    shown = bool(verbose) or None
+    with (
+        warnings_of(learner),  # once, not for every class
+        progress_bar(len(classes), "class dictionaries", shown) as advance,
+    ):
         for c in range(len(classes)):
             members = X[of == c]
             few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)

@@ -22,7 +22,8 @@ from spdatoms import SPDSparseClassifier
 from spdatoms.plotting import ExplanationDisplay
 
 mne.set_log_level("ERROR")
-channels = "F3 F4 FC5 FC1 FC2 FC6 C3 C4 CP5 CP1 CP2 CP6 P3 P4 O1 O2".split()
+channels = ["F3", "F4", "FC5", "FC1", "FC2", "FC6", "C3", "C4"]
+channels += ["CP5", "CP1", "CP2", "CP6", "P3", "P4", "O1", "O2"]
 left = np.isin(channels, ["FC5", "FC1", "C3", "CP5", "CP1"])
 right = np.isin(channels, ["FC6", "FC2", "C4", "CP6", "CP2"])
 rng = np.random.default_rng(0)

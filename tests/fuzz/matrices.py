@@ -63,9 +63,7 @@ def hostile_stack(rng: np.random.Generator) -> Any:
         lambda X: _with(X, i, a, b, rng.choice([np.nan, np.inf, -np.inf, 0.0, 1e308, 5e-324])),
         lambda X: _with(X, i, a, b, float(X[i, a, b]) * (1.0 + 10.0 ** rng.uniform(-17, 0))),
         lambda X: _with(X, i, a, a, -float(X[i, a, a])),
-        lambda X: (
-            X - np.linalg.eigvalsh(X)[:, :1, None] * np.eye(n) * rng.choice([1.0, 1.0 + 1e-9])
-        ),
+        lambda X: _without_least(X, rng.choice([1.0, 1.0 + 1e-9])),
     ]
     return faults[rng.integers(len(faults))](X)
 
@@ -74,6 +72,15 @@ def _with(X: np.ndarray, i: int, a: int, b: int, value: float) -> np.ndarray:
     X = X.copy()
     X[i, a, b] = value
     return X
+
+
+def _without_least(X: np.ndarray, share: float) -> np.ndarray:
+    """Return X − share·λ_min·I: nearly singular, on either side."""
+    scale = np.abs(X).max()
+    if not 0.0 < scale < np.inf:
+        return X
+    least = scale * np.linalg.eigvalsh(X / scale)[:, :1, None]
+    return X - share * least * np.eye(X.shape[-1])
 
 
 def oracle(metric: str, A: np.ndarray, B: np.ndarray) -> float:
@@ -111,7 +118,7 @@ def hostile_pairs(rng: np.random.Generator) -> str:
         return "refused"
     expect(np.isfinite(D) & (D >= 0), f"{metric} is negative or not finite")
     expect(np.diagonal(D) == 0, f"{metric}(X, X) is not zero")
-    expect(np.isfinite(C) & (C == C.T), "the mean is not finite or not symmetric")
+    expect(np.isfinite(C) & (C == C.conj().T), "the mean is not finite or not symmetric")
     return "answered"
 
 
@@ -151,5 +158,5 @@ def hostile_functions(rng: np.random.Generator) -> str:
     result = clearly_refused(functions[name])
     if was_refused(result):
         return "refused"
-    expect(np.isfinite(np.asarray(result, float)), f"{name} is not finite")
+    expect(np.isfinite(np.asarray(result)), f"{name} is not finite")
     return "answered"

@@ -63,7 +63,7 @@ def test_altered_fitted_numbers_are_refused(name, tmp_path):
     if name not in attributes:
         attributes = attributes["kernel_"]["object"]["attributes"]
     attributes[name] = {"float": "nan"}
-    refused(pack(metadata, arrays), tmp_path, f"{name} is not finite")
+    refused(pack(metadata, arrays), tmp_path, f"{name} must be a number")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -17,13 +17,15 @@ from spdatoms.classification.references import References
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
-from spdatoms.divergences import Divergence, Hermitian
+from spdatoms.divergences import Divergence, Hermitian, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
-from spdatoms.storage._checks import check_fitted
+from spdatoms.storage._checks import check_arguments, check_estimator
+from spdatoms.storage._parts import check_stack
 
 #: Every estimator in the ``__all__`` of one of these can be stored.
 _PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
@@ -119,13 +121,21 @@ class StoredClass:
 
     def make(self, parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
         """Return the object; ValueError if it could not have come from `state`."""
-        unknown = set(parameters) - set(self._parameters())
+        signature = inspect.signature(self.cls).parameters
+        unknown = set(parameters) - set(signature)
         unknown |= {name for name in attributes if not self._may_set(name)}
         if unknown:
             raise ValueError(f"{self.name} has no {', '.join(sorted(unknown))}")
+        needed = {name for name, one in signature.items() if one.default is one.empty}
+        if lacking := needed - set(parameters):
+            raise ValueError(f"{self.name} lacks {', '.join(sorted(lacking))}")
+        if not issubclass(self.cls, BaseEstimator):
+            check_arguments(self.cls, parameters)
+            return self.cls(**parameters)
         value = self.cls(**parameters)
         vars(value).update(attributes)
-        check_fitted(value)
+        _prepare(value)
+        check_estimator(value)
         return value
 
     @property
@@ -147,6 +157,18 @@ class StoredClass:
             and not callable(inherited)
             and not hasattr(inherited, "__get__")
         )
+
+
+def _prepare(value: Any) -> None:
+    """Put what a divergence prepares in the place of each `Prepared`."""
+    for name, part in list(vars(value).items()):
+        if isinstance(part, Prepared):
+            source = vars(value).get(_PREPARED.get(name, ""))
+            if source is not part.matrices:
+                raise ValueError(f"{name} is not prepared from the matrices of the model")
+            matrices = check_stack(name, part.matrices)
+            divergence = over(get_divergence(value.metric), matrices)
+            setattr(value, name, divergence.prepare(matrices))
 
 
 def stored_class(cls: type) -> StoredClass | None:

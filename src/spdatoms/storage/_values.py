@@ -15,10 +15,8 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.container import DTYPES, METADATA, StorageError
+from spdatoms._utils.parameters import shown
 from spdatoms._utils.typing import Array
-from spdatoms.divergences import get_divergence
-from spdatoms.divergences.hermitian import over
-from spdatoms.storage._checks import check_stack
 from spdatoms.storage._classes import (
     Prepared,
     class_named,
@@ -171,16 +169,16 @@ class Decoder:
         self._decoders: dict[str, Callable[[Any], Any]] = {
             "float": _special_float,
             "tuple": lambda items: tuple(self._items(items)),
-            "dict": lambda items: dict(self._items(items)),
-            "array": lambda name: self.arrays[name],
-            "scalar": lambda content: _scalar(*content),
+            "dict": self._dict,
+            "array": self._array,
+            "scalar": _scalar,
             "dtype": _dtype,
-            "path": Path,
+            "path": lambda text: Path(_text(text)),
             "objects": self._objects,
             "sparse": self._sparse,
             "generator": lambda state: np.random.Generator(self._bit_generator(state)),
             "random_state": self._random_state,
-            "function": function_named,
+            "function": lambda name: function_named(_text(name)),
             "prepared": self._prepared,
             "object": self._object,
         }
@@ -191,64 +189,137 @@ class Decoder:
             return self._items(value)
         if not isinstance(value, dict):
             return value
+        if len(value) != 1 or next(iter(value)) not in self._decoders:
+            raise ValueError(f"{shown(value)} stands for no value")
         ((kind, content),) = value.items()
         return self._decoders[kind](content)
 
-    def _items(self, items: list[Any]) -> list[Any]:
-        return [self.decode(item) for item in items]
+    def _items(self, items: Any) -> list[Any]:
+        return [self.decode(item) for item in _list(items)]
 
-    def _objects(self, content: dict[str, Any]) -> Array:
-        array = np.empty(len(content["items"]), dtype=object)
-        array[:] = self._items(content["items"])
-        return array.reshape(content["shape"])
+    def _named(self, values: Any) -> dict[str, Any]:
+        if not isinstance(values, dict):
+            raise ValueError(f"{shown(values)} is not a list of values with names")
+        return {name: self.decode(value) for name, value in values.items()}
 
-    def _sparse(self, content: dict[str, Any]) -> Any:
-        parts = tuple(self.decode(content[name]) for name in ("data", "indices", "indptr"))
-        matrix = _SPARSE[content["class"]](parts, shape=tuple(content["shape"]))
-        matrix.check_format(full_check=True)
+    def _dict(self, items: Any) -> dict[Any, Any]:
+        pairs = self._items(items)
+        if not all(isinstance(p, list) and len(p) == 2 and _is_key(p[0]) for p in pairs):
+            raise ValueError(f"{shown(pairs)} is not a list of keys and values")
+        return dict(pairs)
+
+    def _array(self, name: Any) -> Array:
+        if _text(name) not in self.arrays:
+            raise ValueError(f"the array {shown(name)} is missing")
+        return self.arrays[name]
+
+    def _objects(self, content: Any) -> Array:
+        shape, items = _record(content, "shape", "items")
+        values = self._items(items)
+        if math.prod(_shape(shape)) != len(values):
+            raise ValueError(f"{len(values)} values are not as many as the shape {shape} needs")
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array.reshape(shape)
+
+    def _sparse(self, content: Any) -> Any:
+        name, shape, *parts = _record(content, "class", "shape", "data", "indices", "indptr")
+        arrays = tuple(map(self.decode, parts))
+        if _text(name) not in _SPARSE or not all(isinstance(a, np.ndarray) for a in arrays):
+            raise ValueError(f"{shown(name)} is not a class of sparse matrices that are stored")
+        try:
+            matrix = _SPARSE[name](arrays, shape=_shape(shape))
+            matrix.check_format(full_check=True)
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError("the parts of a sparse matrix do not fit together") from error
         return matrix
 
     def _bit_generator(self, content: Any) -> Any:
         state = self.decode(content)
-        name = state["bit_generator"]
+        name = state.get("bit_generator") if isinstance(state, dict) else None
+        if not isinstance(name, str) or name not in _BIT_GENERATORS:
+            raise ValueError(f"{shown(name)} is not a generator of random numbers that is stored")
         generator = _BIT_GENERATORS[name](0)
-        if name in _LAST_POSITION:
-            where, key, last = _LAST_POSITION[name]
-            if not 0 <= (state[where] if where else state)[key] <= last:
-                raise ValueError(f"the state of the {name} is none")
-        generator.state = state
+        try:
+            if name in _LAST_POSITION:
+                where, key, last = _LAST_POSITION[name]
+                if not 0 <= (state[where] if where else state)[key] <= last:
+                    raise ValueError("it is beyond the end of its buffer")
+            generator.state = state
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ValueError(f"the state of the {name} is none") from error
         return generator
 
     def _random_state(self, content: Any) -> np.random.RandomState:
         source = np.random.RandomState(self._bit_generator(content))
-        source.set_state(self.decode(content))  # with what is left of the last normal pair
+        try:
+            source.set_state(self.decode(content))  # with what is left of the last normal pair
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            raise ValueError("the state of a RandomState is none") from error
         return source
 
-    def _prepared(self, content: dict[str, Any]) -> Any:
-        divergence = get_divergence(self.decode(content["metric"]))
-        matrices = check_stack(self.decode(content["matrices"]))
-        return over(divergence, matrices).prepare(matrices)
+    def _prepared(self, content: Any) -> Prepared:
+        """Return what is to be prepared; the estimator that holds it has the divergence."""
+        metric, matrices = map(self.decode, _record(content, "metric", "matrices"))
+        return Prepared(metric, matrices)
 
-    def _object(self, content: dict[str, Any]) -> Any:
-        stored = class_named(content["class"])
-        parameters, attributes = (
-            {name: self.decode(value) for name, value in content[part].items()}
-            for part in ("parameters", "attributes")
-        )
-        return stored.make(parameters, attributes)
+    def _object(self, content: Any) -> Any:
+        name, parameters, attributes = _record(content, "class", "parameters", "attributes")
+        return class_named(_text(name)).make(self._named(parameters), self._named(attributes))
 
 
-def _special_float(text: str) -> float:
-    return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[text]
+def _record(content: Any, *names: str) -> list[Any]:
+    """Return the entries of a JSON object that has just these."""
+    if not isinstance(content, dict) or set(content) != set(names):
+        raise ValueError(f"{shown(content)} has not the entries {', '.join(names)}")
+    return [content[name] for name in names]
 
 
-def _dtype(text: str) -> np.dtype[Any]:
-    if not DTYPES.fullmatch(text):
-        raise ValueError(f"{text!r} is not a type of arrays")
-    return np.dtype(text).newbyteorder("=")
+def _text(content: Any) -> str:
+    if not isinstance(content, str):
+        raise ValueError(f"{shown(content)} is not a name")
+    return content
 
 
-def _scalar(dtype: str, content: str) -> Any:
-    native = _dtype(dtype)
-    (value,) = np.frombuffer(bytes.fromhex(content), np.dtype(dtype)).astype(native)
+def _list(content: Any) -> list[Any]:
+    if not isinstance(content, list):
+        raise ValueError(f"{shown(content)} is not a list of values")
+    return content
+
+
+def _shape(content: Any) -> tuple[int, ...]:
+    if not all(type(length) is int and 0 <= length < 2**63 for length in _list(content)):
+        raise ValueError(f"{shown(content)} is not a shape")
+    return tuple(content)
+
+
+def _is_key(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_key, value))
+    return value is None or isinstance(value, str | bool | int | float | np.generic)
+
+
+def _special_float(text: Any) -> float:
+    special = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+    if _text(text) not in special:
+        raise ValueError(f"{shown(text)} is not a special number")
+    return special[text]
+
+
+def _dtype(text: Any) -> np.dtype[Any]:
+    if not DTYPES.fullmatch(_text(text)):
+        raise ValueError(f"{shown(text)} is not a type of arrays")
+    dtype: np.dtype[Any] = np.dtype(text)
+    return dtype.newbyteorder("=")
+
+
+def _scalar(content: Any) -> Any:
+    if len(_list(content)) != 2:
+        raise ValueError(f"{shown(content)} is not a type and a number")
+    text, digits = content
+    native = _dtype(text)
+    try:
+        (value,) = np.frombuffer(bytes.fromhex(_text(digits)), np.dtype(text)).astype(native)
+    except ValueError as error:
+        raise ValueError(f"{shown(digits)} is not a number of the type {text}") from error
     return value

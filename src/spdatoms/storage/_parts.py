@@ -1,0 +1,246 @@
+"""What an attribute of a fitted object may hold: arrays whose axes have names, numbers, and other objects.
+
+An axis is a letter: N atoms, matrices of n×n, C classes. All that belongs to one object must agree about how
+long it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from spdatoms._utils.parameters import Allowed, shown
+from spdatoms._utils.typing import Array
+from spdatoms.geometry.validation import find_unfit
+from spdatoms.kernels.correction import eigenvalue_tolerance
+
+_WORDS = {
+    "N": "atoms",
+    "C": "classes",
+    "L": "landmarks",
+    "r": "features",
+    "k": "components",
+    "f": "features",
+    "p": "cells",
+    "t": "textons",
+}
+
+
+@dataclass
+class Sizes:
+    """How long the axes are, with the attribute that has shown it first.
+
+    Attributes
+    ----------
+    found : dict
+        The length of an axis, and the name of the attribute.
+    names : dict
+        The letters by which the owner of an object calls its axes.
+    """
+
+    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def agree(self, axis: str, length: int, name: str) -> None:
+        """Note the length of an axis, or refuse another one than was noted."""
+        axis = self.names.get(axis, axis)
+        known, first = self.found.setdefault(axis, (length, name))
+        if length == known:
+            return
+        if axis == "n":
+            raise ValueError(f"{name} is for {length}×{length} matrices, not {known}×{known}")
+        word = _WORDS.get(axis, "entries")
+        raise ValueError(f"{name} is for {length} {word}, but {first} for {known}")
+
+    def of_part(self, letters: Mapping[str, str]) -> Sizes:
+        """Return the same sizes for a part that has other letters for them."""
+        ours = {inner: self.names.get(outer, outer) for inner, outer in letters.items()}
+        return Sizes(self.found, {**self.names, **ours})
+
+
+class Held(Protocol):
+    """What an attribute may hold."""
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse a value that is something else.
+
+        ``own`` is False where the object that holds it was checked before, and only sizes are compared.
+        """
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """An array of finite numbers, such as ``Numbers("N r")``, of types of some kinds."""
+
+    axes: str
+    kinds: str = "f"
+    least: float = -np.inf
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse another shape or type, and what is not finite."""
+        check_array(name, value, self.axes, self.kinds)
+        if own and not np.isfinite(value).all():
+            raise ValueError(f"{name} is not finite")
+        if own and self.least > -np.inf and (value < self.least).any():
+            raise ValueError(f"{name} must be numbers ≥ {self.least:g}")
+        _agree(name, value, self.axes, sizes)
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """SPD matrices, real or Hermitian, and how many; some are in double precision always."""
+
+    axis: str
+    double: bool = False
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse matrices that are not SPD."""
+        check_stack(name, value)
+        if self.double and value.dtype not in (np.float64, np.complex128):
+            raise ValueError(f"{name} is not in double precision")
+        if own and (unfit := find_unfit(value)).count:
+            raise ValueError(f"{name}[{unfit.first}] {unfit.complaint}")
+        _agree(name, value, f"{self.axis} n n", sizes)
+
+
+@dataclass(frozen=True)
+class Gram:
+    """A symmetric and, up to rounding, positive semidefinite matrix."""
+
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse a matrix that is not positive semidefinite."""
+        Numbers(f"{self.axis} {self.axis}").check(name, value, sizes, own)
+        if own and not _is_semidefinite(value):
+            raise ValueError(f"{name} is not symmetric and positive semidefinite")
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The index of the class of each atom; every class has one at least."""
+
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse what is not an index."""
+        check_array(name, value, self.axis, "iu")
+        _agree(name, value, self.axis, sizes)
+        if not len(value) or value.min() < 0:
+            raise ValueError(f"{name} does not hold indices of classes")
+        sizes.agree("C", int(value.max()) + 1, name)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of any type."""
+
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse what is not an array of one dimension."""
+        check_array(name, value, self.axis, "biufUSO")
+        _agree(name, value, self.axis, sizes)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A number that says how long an axis is."""
+
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse another length than arrays have."""
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} must be an integer ≥ 1, got {shown(value)}")
+        sizes.agree(self.axis, int(value), name)
+
+
+@dataclass(frozen=True)
+class Value:
+    """Something that could also be a parameter."""
+
+    allowed: Allowed
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse what is not allowed."""
+        self.allowed.check(name, value)
+
+
+@dataclass(frozen=True)
+class Each:
+    """A tuple of such."""
+
+    one: Held
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse what is not a tuple, and check its items."""
+        if not isinstance(value, tuple) or not value:
+            raise ValueError(f"{name} must be a tuple, got {shown(value)}")
+        sizes.agree(self.axis, len(value), name)
+        for i, item in enumerate(value):
+            self.one.check(f"{name}[{i}]", item, sizes, own)
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """None, or such."""
+
+    one: Held
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Check what is not None."""
+        if value is not None:
+            self.one.check(name, value, sizes, own)
+
+
+def check_array(name: str, value: Any, axes: str, kinds: str) -> None:
+    """Refuse what is not an array of as many dimensions, with a type of one of these kinds."""
+    ndim = len(axes.split())
+    if not isinstance(value, np.ndarray) or value.ndim != ndim or value.dtype.kind not in kinds:
+        what = "indices" if kinds == "iu" else "labels" if "U" in kinds else "numbers"
+        got = (
+            f"{value.dtype} of shape {value.shape}"
+            if isinstance(value, np.ndarray)
+            else shown(value)
+        )
+        raise ValueError(f"{name} must be an array of {what} with {ndim} dimensions, got {got}")
+
+
+def check_stack(name: str, matrices: Any) -> Array:
+    """Return the matrices if they are an array of shape (m, n, n) of floats."""
+    if (
+        not isinstance(matrices, np.ndarray)
+        or matrices.ndim != 3
+        or matrices.dtype not in (np.float32, np.float64, np.complex64, np.complex128)
+        or matrices.shape[1] != matrices.shape[2]
+        or not matrices.size
+    ):
+        raise ValueError(f"{name} is not an array of matrices, of shape (m, n, n)")
+    return matrices
+
+
+def _agree(name: str, array: Array, axes: str, sizes: Sizes) -> None:
+    for axis, length in zip(axes.split(), array.shape, strict=True):
+        sizes.agree(axis, length, name)
+
+
+def _is_semidefinite(gram: Array) -> bool:
+    """Return whether K = Kᵀ, and K + εI has a Cholesky factor with an ε that rounding explains."""
+    scale = float(np.abs(gram).max(initial=0.0))
+    if not np.allclose(gram, gram.T, rtol=0.0, atol=eigenvalue_tolerance(gram) * scale):
+        return False
+    if not len(gram) or scale == 0.0:
+        return True
+    # In units of its greatest entry, so that nothing overflows; λ_max is at most the trace.
+    unit = np.asarray(gram, np.float64) / scale
+    unit.flat[:: len(unit) + 1] += eigenvalue_tolerance(gram) * len(unit)
+    try:
+        np.linalg.cholesky(unit)
+    except np.linalg.LinAlgError:
+        return False
+    return True

@@ -71,8 +71,10 @@ _COMMON: dict[str, Held] = {
     "classes_": Labels("C"),
     "atoms_": Maybe(Matrices("N")),
     "atom_labels_": Labels("N"),
+    "atom_weights_": Maybe(Numbers("N", least=_TINY)),
     "_atom_classes": Classes("N"),
     "_labels": Classes("N"),
+    "_weights": Maybe(Numbers("N", least=_TINY)),
     "_dictionary": Matrices("N"),
     "_matrices": Matrices("N"),
     "cluster_centers_": Matrices("N"),
@@ -143,6 +145,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "medians": Numbers("p", least=_TINY),
         "usual": Numbers("p", least=0.0),
         "gains": Numbers("p"),
+        "weights": Maybe(Numbers("N", least=_TINY)),
     },
     "References": {
         "metrics": Each(Value(METRIC), "metrics"),

@@ -142,6 +142,32 @@ def updates_of_atoms() -> Iterator[tuple[str, str]]:
         )
 
 
+def steps_of_stein() -> Iterator[tuple[str, str]]:
+    """The paper's step P⁻¹ for an atom under Stein, and one that goes twice as far where the objective falls."""
+    module: Any = import_module("spdatoms.dictionary._update")
+    ours = module.STEPS
+    lower, ratios, gains = 0, [], []
+    for seed in range(5):
+        X = wishart(600, 5, 10 + seed)
+        objectives = {}
+        for name, steps in (("twice", ours), ("paper", tuple(t for t in ours if t <= 0.5))):
+            module.STEPS = steps
+            learner = SPDDictionaryLearning(
+                16, "stein", alpha=0.05, init=X[:16], max_iter=10, tol=0.0
+            )
+            objectives[name] = learner.fit(X).objective_
+        module.STEPS = ours
+        lower += objectives["twice"][-1] < objectives["paper"][-1]
+        reached = objectives["twice"][1::2] <= objectives["paper"][-1]
+        ratios.append(1 + int(np.argmax(reached)) if reached.any() else len(reached) + 1)
+        gains.append(1 - objectives["twice"][-1] / objectives["paper"][-1])
+    yield (
+        "steps of Stein's atoms twice as long as the paper's",
+        f"lower objective after ten iterations in {lower} of 5 starts, by {np.median(gains):.1%}; what the paper's "
+        f"step reaches in ten iterations is reached in {np.median(ratios):.0f}",
+    )
+
+
 def against_airm() -> Iterator[tuple[str, str]]:
     """Coding 93×93 matrices takes less time than a nearest-neighbour search under AIRM."""
     X, y = wishart(249, 93, 5), np.arange(249) % 3
@@ -170,7 +196,15 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(machine())
     print("| what | measured |\n|---|---|")
-    for claim in (means, cost_in_atoms, against_qp_solvers, updates_of_atoms, against_airm):
+    claims = (
+        means,
+        cost_in_atoms,
+        against_qp_solvers,
+        updates_of_atoms,
+        steps_of_stein,
+        against_airm,
+    )
+    for claim in claims:
         for what, measured in claim():
             print(f"| {what} | {measured} |", flush=True)
 

@@ -146,7 +146,7 @@ def test_without_pyriemann(monkeypatch):
 # --- data of the other experiments, small and of the same layout ------------------------------------
 
 
-@pytest.mark.parametrize("name", ["faces", "actions", "materials", "reidentification", "sports"])
+@pytest.mark.parametrize("name", ["faces", "actions", "materials", "time"])
 def test_experiments_without_embedded_data_say_what_they_want(name):
     with pytest.raises(NoDataError, match=f"'{name}' has no embedded data: give --data FOLDER"):
         run(get_experiment(name))

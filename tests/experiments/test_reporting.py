@@ -15,6 +15,7 @@ from spdatoms.experiments.reporting import (
     Table,
     narrow,
     record,
+    remarks,
     report_page,
     section,
     tables,
@@ -78,6 +79,7 @@ def test_settings_are_those_of_all_rows(tmp_path):
     for found in (results, read_results(tmp_path / "results.jsonl")):
         assert found.settings["repeats"] == 2
         assert found.settings["methods"] == ["RSR-S", "RSR-J"]
+        assert remarks(Toy(), found) == ["RSR-J: 1 of 2 repeats"]
     title = tables(Toy(), results)[0].title
     assert title == "A toy: accuracy (%), 1–2 of 3 repeats"
     assert title in report_page(Toy(), results)
@@ -142,7 +144,7 @@ def test_record_is_renewed_section_by_section(tmp_path):
 def test_record_says_what_is_not_reproduced():
     known = [Toy(), Second(), Absent()]
     text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
-    assert "Fits and predictions took 2.0 hours in all." in text
+    assert "Fits and predictions took 2.0 hours in all, without A toy." in text
     assert "Made by earlier code, and not renewed yet: A toy." in text
     table = text.partition("## What is not reproduced")[2]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table

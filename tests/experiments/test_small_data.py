@@ -12,7 +12,7 @@ from _folders import noise, save_image, skeletons
 from spdatoms.descriptors import JointCovariance
 from spdatoms.experiments import Results, get_experiment, run
 from spdatoms.experiments.protocols.faces import TESTS
-from spdatoms.experiments.reporting import tables, write_folder
+from spdatoms.experiments.reporting import pictures, tables, write_folder
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -112,6 +112,78 @@ def test_sports_leave_one_out(tmp_path, monkeypatch):
         assert row.scores["accuracy"] == 100.0 * right
     names = {path.name for path in write_folder(experiment, results, tmp_path / "out")}
     assert {"confusion-rsr-s.png", "confusion-rsr-s-published.svg"} <= names
+
+
+def test_drawn_data_follow_the_protocols(monkeypatch):
+    from spdatoms.experiments.protocols import _look_alikes as look_alikes
+    from spdatoms.experiments.protocols import reidentification, sports
+
+    def few_pedestrians() -> Any:
+        return look_alikes.pedestrians(people=4, images=12)
+
+    def few_films() -> Any:
+        return look_alikes.films(per_action=1)
+
+    monkeypatch.setattr(reidentification, "pedestrians", few_pedestrians)
+    monkeypatch.setattr(sports, "drawn_films", few_films)
+    people = run(get_experiment("reidentification"), methods=["1-NN Stein"], repeats=1)
+    assert people.parts() == ["drawn figures"]
+    assert people.rows[0].n_test == 8
+    assert people.rows[0].scores["rank 1"] > 50
+    experiment = get_experiment("sports")
+    films = run(experiment, methods=["logEuc-SC"], repeats=2)
+    (accuracy,) = tables(experiment, films)
+    assert accuracy.title == "Sports actions in films: accuracy (%), 2 of 30 repeats"
+    assert "±" not in accuracy.lines[0].cells[1]
+    names = [picture.name for picture in pictures(experiment, films)]
+    assert names == ["accuracy", "confusion-logeuc-sc"]
+
+
+def test_drawn_data_are_the_same_in_every_run():
+    from spdatoms.experiments.protocols import _look_alikes as look_alikes
+
+    first, again = look_alikes.films(1, seed=3), look_alikes.films(1, seed=3)
+    np.testing.assert_array_equal(first[0], again[0])
+    assert list(first[1]) == list(look_alikes.MOTIONS)
+    images, labels = look_alikes.pedestrians(2, 3)
+    assert [image.shape for image in images] == [(64, 32, 3)] * 6
+    assert labels.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_seconds_against_a_reference(tmp_path):
+    skeletons(tmp_path / "joints.npz")
+    experiment = get_experiment("time")
+    results = run(experiment, tmp_path, repeats=2)
+    (seconds,) = tables(experiment, results)
+    cells = {line.cells[0]: line.cells[1:] for line in seconds.lines}
+    assert cells["RSR-S"][3:] == ("< 7", "> 10.7")
+    assert cells["RSR-J"][3:] == ("< 10", "> 7.5")
+    assert cells["1-NN AIRM"][2:] == ("–", "> 75", "–")
+    totals = {
+        name: min(row.fit_seconds for row in results.of("", name))
+        + min(row.predict_seconds for row in results.of("", name))
+        for name in cells
+    }
+    assert cells["RSR-S"][2] == f"{totals['1-NN AIRM'] / totals['RSR-S']:.1f}"
+    assert [picture.name for picture in pictures(experiment, results)] == ["seconds"]
+
+
+def test_objective_by_iteration(monkeypatch):
+    from spdatoms.experiments.protocols import objective
+
+    monkeypatch.setitem(objective._SETTINGS, "n_atoms", 6)
+    monkeypatch.setitem(objective._SETTINGS, "max_iter", 6)
+    experiment = get_experiment("objective")
+    results = run(experiment, repeats=1, parts=["Stein"])
+    (table,) = tables(experiment, results)
+    assert table.header[1:5] == ("first atoms", "after 1", "after 5", "after 6")
+    for line in table.lines:
+        fall = [float(cell) for cell in line.cells[1:5]]
+        assert fall == sorted(fall, reverse=True)
+        (row,) = results.of("Stein", line.cells[0])
+        assert fall[-1] == pytest.approx(row.scores["objective"], abs=0.0051)
+    assert sum(line.cells[5] == "1 of 1" for line in table.lines) >= 1
+    assert [picture.name for picture in pictures(experiment, results)] == ["descent"]
 
 
 def test_brodatz_folder_and_a_damaged_plate(tmp_path):

@@ -111,9 +111,8 @@ def reproduce(
             check_folder(folder, data, RESULTS_FILE, force=force)
         try:
             chosen = get_experiment(name)
-            if everything and data is not None:
-                _check_subfolder(chosen, data)
-            results = _results(chosen, data, folder, report_only, options)
+            there = _data_of(chosen, data) if everything and data is not None else data
+            results = _results(chosen, there, folder, report_only, options)
         except KeyboardInterrupt as interruption:
             goes_on = (
                 f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
@@ -138,10 +137,13 @@ def reproduce(
         raise ValueError("There is nothing to show: no experiment could run on these data.")
 
 
-def _check_subfolder(experiment: Experiment, data: Path) -> None:
-    """Refuse a folder of data sets without that of the experiment."""
-    if not (data / experiment.subfolder).is_dir():
-        raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
+def _data_of(experiment: Experiment, data: Path) -> Path | None:
+    """Return a folder of data sets if it has that of the experiment, or None if drawn data stand in for it."""
+    if (data / experiment.subfolder).is_dir():
+        return data
+    if experiment.drawn:
+        return None
+    raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
 
 
 def _results(

@@ -40,6 +40,8 @@ _HOME = {
     "materials": ("materials", "Materials"),
     "reidentification": ("reidentification", "Reidentification"),
     "sports": ("sports", "Sports"),
+    "time": ("timing", "Time"),
+    "objective": ("objective", "Objective"),
     "classifiers": ("classifiers", "Classifiers"),
     "curves": ("curves", "Curves"),
 }

@@ -205,15 +205,20 @@ class Experiment(ABC):
     #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
     repeats: ClassVar[int] = 20
     repeats_embedded: ClassVar[int | None] = None
+    #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
+    single_queries: ClassVar[bool] = False
     #: How the data that come with the package's dependencies differ; empty if there are none.
     embedded: ClassVar[str] = ""
+    #: Whether they are drawn by a program, and stand in for data that are missing where all experiments are run.
+    drawn: ClassVar[bool] = False
     #: How the data at hand differ from those of the paper.
     caveat: ClassVar[str] = ""
     #: What the paper has and these data do not, and what it would take.
     missing: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: The kind of figure: "bars", "sizes", "cmc", "confusion" or "curves".
+    #: The kind of figure: "bars", "sizes", "cmc", "confusion", "curves", "seconds" or "descent".
     figure: ClassVar[str] = "bars"
-    #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, or "curves".
+    #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, "curves",
+    #: "seconds" beside published ones, or "descent" of an objective.
     table: ClassVar[str] = "scores"
     #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
     reference: ClassVar[str] = ""

@@ -20,7 +20,7 @@ from spdatoms.experiments.experiment import (
 from spdatoms.experiments.methods.classifiers import classifiers, cov3dj
 
 _SUBJECTS = "subjects"
-_CAPTURED, _ALIGNED = "as captured", "heading aligned"
+_CAPTURED, ALIGNED = "as captured", "heading aligned"
 _TRAINING_SUBJECTS = 3
 #: The joints of the hips, left and right, and the coordinate that points up.
 HIPS, VERTICAL = (1, 6), 1
@@ -81,7 +81,7 @@ class Actions(Experiment):
                     _SUBJECTS: motions.groups,
                 },
             )
-            for name, sequences in ((_CAPTURED, captured), (_ALIGNED, aligned))
+            for name, sequences in ((_CAPTURED, captured), (ALIGNED, aligned))
         }
 
     def most_repeats(self, data: LabelledViews) -> int:

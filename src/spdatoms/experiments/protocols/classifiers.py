@@ -37,11 +37,12 @@ class Classifiers(Experiment):
         "Ten data sets, the same divisions for all methods. Brodatz 10 and 16c, Randen 16 and 5v: 5×5 "
         "covariances of texture blocks, five random ones of each texture train, ten repeats. FERET: 43×43 "
         "covariances of 200 people, three frontal images train, four turned poses are recognised together. "
-        "HDM05: 93×93 covariances of joints, the motions of three subjects train, those of two are "
-        "recognised, all ten divisions. EEG left/right and hands/feet: 45 covariances 64×64 of executed "
-        "movements of one subject, 5×5 stratified folds. SSVEP: 24×24, four stratified folds within each of "
-        "twelve subjects. Vowels: 12×12, nine speakers, the published division and nine random ones with 30 "
-        "per speaker. Parameters that a method chooses it chooses on training matrices alone."
+        "HDM05: 93×93 covariances of joints as captured, headings not aligned; the motions of three subjects "
+        "train, those of two are recognised, all ten divisions. EEG left/right and hands/feet: 45 "
+        "covariances 64×64 of executed movements of one subject, 5×5 stratified folds. SSVEP: 24×24, four "
+        "stratified folds within each of twelve subjects. Vowels: 12×12, nine speakers, the published "
+        "division and nine random ones with 30 per speaker. Parameters that a method chooses it "
+        "chooses on training matrices alone."
     )
     wants = (
         "folders 'brodatz', 'randen', 'feret_b', 'hdm05', and 'covariances' with japanese_vowels.npz, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,15 @@ import numpy as np
 from spdatoms._utils.extras import import_extra
 from spdatoms.experiments.experiment import ACCURACY, Experiment
 from spdatoms.experiments.reporting.curves import curve, data_and_kind, kinds_of, levels_of
-from spdatoms.experiments.results import Results
-from spdatoms.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
+from spdatoms.experiments.reporting.descent import mean_objective
+from spdatoms.experiments.reporting.seconds import bounds, fastest
+from spdatoms.experiments.results import Results, Summary
+from spdatoms.plotting import (
+    AccuracyBySizeDisplay,
+    CMCDisplay,
+    ComparisonDisplay,
+    LearningCurveDisplay,
+)
 
 _MAX_RANK = 20
 
@@ -80,7 +87,15 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
     """
     if not results.rows:
         return []
-    draw = {"bars": _bars, "sizes": _sizes, "cmc": _cmc, "confusion": _confusion, "curves": _curves}
+    draw = {
+        "bars": _bars,
+        "sizes": _sizes,
+        "cmc": _cmc,
+        "confusion": _confusion,
+        "curves": _curves,
+        "seconds": _seconds,
+        "descent": _descent,
+    }
     return draw[experiment.figure](experiment, results)
 
 
@@ -103,7 +118,8 @@ def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, l
 def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw a panel of bars for every score of every part, side by side or one below the other."""
     embedded = results.settings.get("data") == "embedded"
-    caption = "Mean accuracy, with standard deviations as lines"
+    spread = "" if experiment.single_queries else ", with standard deviations as lines"
+    caption = f"Mean accuracy{spread}"
     if not embedded and experiment.published:
         caption += "; diamonds are published values"
     wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))
@@ -122,13 +138,17 @@ def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
         named = {name: here[name] for name in methods if name in here}
         ComparisonDisplay(
             {name: summary.scores[score] for name, summary in named.items()},
-            {name: summary.deviations[score] for name, summary in named.items()},
+            {} if experiment.single_queries else _deviations(named, score),
             {} if embedded else _published_values(experiment, part, score, list(named)),
             emphasis=["RSR-S", "RSR-J"],
         ).plot(ax)
         ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
         ax.tick_params(labelsize=7.5)
     return figure
+
+
+def _deviations(summaries: Mapping[str, Summary], score: str) -> dict[str, float]:
+    return {name: summary.deviations[score] for name, summary in summaries.items()}
 
 
 def _published_values(
@@ -210,11 +230,53 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
     return found
 
 
+def _seconds(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw the least seconds of every method as bars, and the published ones as diamonds."""
+    totals = {name: sum(seconds) for name, seconds in fastest(experiment, results).items()}
+    published = bounds(experiment)
+    figure = new_figure((6.4, 1.0 + 0.35 * len(totals)))
+    ax = figure.subplots()
+    ax.barh(list(totals), list(totals.values()), color="0.55", height=0.7)
+    for i, (name, seconds) in enumerate(totals.items()):
+        ax.text(1.12 * seconds, i, f"{seconds:.2f} s", va="center", fontsize=8)
+        if name in published:
+            ax.plot(published[name], i, "D", markersize=5.5, markerfacecolor="white", color="k")
+    ax.set(
+        xscale="log",
+        xlabel="seconds",
+        xlim=(None, 3 * max([*totals.values(), *published.values()])),
+    )
+    ax.invert_yaxis()
+    ax.spines[["top", "right"]].set_visible(False)
+    caption = "Seconds on a logarithmic scale; diamonds are the bounds that the paper gives."
+    return [Picture("seconds", caption, figure)]
+
+
+def _descent(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw the mean objective over the iterations, a panel for every part."""
+    parts = results.parts()
+    figure, axes = _panels(len(parts), (3.8, 3.4), columns=3)
+    styles = (("black", "-"), ("black", ":"), ("0.55", "-"), ("0.55", "--"))
+    for ax, part in zip(axes, parts, strict=True):
+        for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
+            rows = results.of(part, name)
+            if rows:
+                LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
+                    ax, color=colour, linestyle=line, marker="", label=name
+                )
+        ax.set_title(part, fontsize=9)
+        ax.set_ylabel("objective (%)" if ax is axes[0] else "")
+    axes[-1].legend(frameon=False, fontsize=8)
+    caption = "Mean objective after every half-step of learning, coding and update in turn."
+    return [Picture("descent", caption, figure)]
+
+
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw the bars, and the measured and published confusion matrices of every method."""
     from sklearn.metrics import confusion_matrix
 
     found = _bars(experiment, results)
+    embedded = results.settings.get("data") == "embedded"
     for name in experiment.methods():
         rows = [row for row in results.rows if row.method == name]
         if not rows:
@@ -226,7 +288,7 @@ def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
         matrix = 100 * confusion_matrix(truth, predicted, labels=labels, normalize="true")
         caption = f"Confusion matrix of {name}, in %."
         found.append(Picture(f"confusion-{slug}", caption, _matrix(matrix, labels)))
-        if name in experiment.published_confusions:
+        if name in experiment.published_confusions and not embedded:
             actions, printed = experiment.published_confusions[name]
             caption = f"Published confusion matrix of {name}, in %."
             drawn = _matrix(np.asarray(printed), actions)

@@ -34,6 +34,8 @@ on training data alone."""
 
 #: What a section ends with, see `origin`; one without it was written before there were such lines.
 _ORIGIN = "\nMade by `"
+#: In the title of a table with fewer repeats than the protocol has.
+_PARTLY = re.compile(r"^### .* \d+ of \d+ repeats$", re.MULTILINE)
 _MISSING = "What is not reproduced, and what it would take"
 
 
@@ -84,12 +86,23 @@ def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:
     there = [experiment.title for experiment in known if experiment.title in sections]
     ordered = [sections[title] for title in there]
     seconds = sum(int(s) for s in re.findall(rf"(\d+) {SECONDS}", "\n".join(ordered)))
-    time = f" Fits and predictions took {seconds / 3600:.1f} hours in all." if seconds else ""
     old = [title for title in there if _ORIGIN not in sections[title]]
     older = f" Made by earlier code, and not renewed yet: {', '.join(old)}." if old else ""
-    absent = [experiment for experiment in known if experiment.title not in sections]
+    time = f" Fits and predictions took {seconds / 3600:.1f} hours in all" if seconds else ""
+    if seconds and old:
+        time += f", without {', '.join(old)}"
+    if seconds and any(_PARTLY.search(text) for text in ordered):
+        time += "; where a title says that some of the repeats were made, all of them take as many times longer"
+    time += "." if seconds else ""
+    absent = [e for e in known if not _has_the_data(e, sections.get(e.title, ""))]
     missing = f"## {_MISSING}\n\n{to_markdown(_not_reproduced(known, absent))}"
     return "\n\n".join([_HEAD.format(time=time, older=older), *ordered, missing]) + "\n"
+
+
+def _has_the_data(experiment: Experiment, text: str) -> bool:
+    """Return whether a section is of the data of the paper, and not of others in their place."""
+    made = f"{_ORIGIN}spdatoms reproduce {experiment.name}"
+    return bool(text) and (made not in text or f"{made} --data" in text)
 
 
 def sections_of(document: str) -> dict[str, str]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
 from spdatoms.experiments.reporting.comparison import comparison_tables
 from spdatoms.experiments.reporting.curves import curve_tables
+from spdatoms.experiments.reporting.descent import descent_tables
 from spdatoms.experiments.reporting.origin import from_to
+from spdatoms.experiments.reporting.seconds import second_tables
 from spdatoms.experiments.reporting.table import CITED, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
 
@@ -32,7 +34,7 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the accuracies, in one table or one per part.
 
     An experiment that compares methods over data sets gets the tables of `comparison_tables` instead, and the
-    seconds that methods took, one of curves those of `curve_tables`.
+    seconds that methods took; others those of `curve_tables`, `second_tables` or `descent_tables`.
 
     Parameters
     ----------
@@ -47,8 +49,9 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """
     if experiment.table == "comparison":
         return [*comparison_tables(experiment, results), _seconds(experiment, results)]
-    if experiment.table == "curves":
-        return curve_tables(experiment, results)
+    special = {"curves": curve_tables, "seconds": second_tables, "descent": descent_tables}
+    if experiment.table in special:
+        return special[experiment.table](experiment, results)
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
@@ -75,7 +78,8 @@ def _accuracies(
     left = {id(row): row for row in published if _concerns(row, columns)}
     lines: list[Line] = []
     for name in methods:
-        cells = [_measured(summaries.get((name, c.part)), c.score) for c in columns]
+        spread = not experiment.single_queries
+        cells = [_measured(summaries.get((name, c.part)), c.score, spread) for c in columns]
         lines.append(Line((name, *cells)))
         own = [key for key, row in left.items() if row.method == name]
         lines += [_published(left.pop(key), columns, PUBLISHED) for key in own]
@@ -84,8 +88,9 @@ def _accuracies(
     shown = {column.part for column in columns}
     counts = [summary.repeats for summary in summaries.values() if summary.part in shown]
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
-    if experiment.repeats > 1:
-        asked = f" of {experiment.repeats}" if min(counts) < experiment.repeats else ""
+    whole = (experiment.repeats_embedded if _embedded(results) else None) or experiment.repeats
+    if whole > 1:
+        asked = f" of {whole}" if min(counts) < whole else ""
         title += f", {from_to(counts)}{asked} repeats"
     return Table(title, ("method", *(column.title for column in columns)), tuple(lines))
 
@@ -98,11 +103,11 @@ def _matches(row: Published, column: Column) -> bool:
     return row.part in ("", column.part) and column.score in row.scores
 
 
-def _measured(summary: Summary | None, score: str) -> str:
+def _measured(summary: Summary | None, score: str, spread: bool) -> str:
     if summary is None or score not in summary.scores:
         return "–"
     text = f"{summary.scores[score]:.1f}"
-    if summary.repeats > 1:
+    if spread and summary.repeats > 1:
         text += f" ± {summary.deviations[score]:.1f}"
     return text + ("*" if summary.notes else "")
 
@@ -170,7 +175,20 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
         for row in experiment.published
         if row.part not in shown and not _embedded(results)
     ]
-    return [*noted, *results.problems, *beside]
+    return [*noted, *results.problems, *_fewer_repeats(results), *beside]
+
+
+def _fewer_repeats(results: Results) -> list[str]:
+    """Name the methods that have fewer repeats than others in the same part, if no problem names them."""
+    found = []
+    for part in results.parts():
+        counts = {s.method: s.repeats for s in results.summaries() if s.part == part}
+        most, where = max(counts.values()), f" ({part})" if part else ""
+        for method, count in counts.items():
+            named = any(problem.startswith(f"{method}{where}:") for problem in results.problems)
+            if count < most and not named:
+                found.append(f"{method}{where}: {count} of {most} repeats")
+    return found
 
 
 def _embedded(results: Results) -> bool:

@@ -13,6 +13,7 @@ from _folders import skeletons
 from _toy_experiment import Toy
 from spdatoms.cli import app
 from spdatoms.experiments import EXPERIMENTS, run
+from spdatoms.experiments.protocols._look_alikes import pedestrians
 
 pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -89,7 +90,13 @@ def test_report_only_of_another_experiment(tmp_path):
     assert "holds results of the experiment 'toy', not of 'textures'" in said
 
 
-def test_command_all_leaves_out_what_has_no_data(tmp_path):
+def test_command_all_leaves_out_what_has_no_data(tmp_path, monkeypatch):
+    def few_pedestrians() -> Any:
+        return pedestrians(people=3, images=12)
+
+    monkeypatch.setattr(
+        "spdatoms.experiments.protocols.reidentification.pedestrians", few_pedestrians
+    )
     skeletons(tmp_path / "hdm05" / "joints.npz")
     text = tmp_path / "results.md"
     options = ("--methods", "logEuc-SC linear", "--repeats", 1, "--out", tmp_path / "out")

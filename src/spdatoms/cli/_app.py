@@ -10,8 +10,8 @@ import typer
 from spdatoms._utils.version import __version__
 from spdatoms.cli._errors import Commands
 
-#: A command is the function of this name in the module of this name.
-COMMANDS = ("inspect", "learn", "code", "classify", "reproduce")
+#: A command is the function of this name in the module of this name, with _ for -.
+COMMANDS = ("inspect", "learn", "code", "classify", "reproduce", "warm-up")
 
 app = typer.Typer(
     name="spdatoms",
@@ -40,4 +40,5 @@ def spdatoms(
 
 
 for _name in COMMANDS:
-    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_name}"), _name))
+    _function = _name.replace("-", "_")
+    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_function}"), _function))

@@ -88,11 +88,17 @@ def _accuracies(
     shown = {column.part for column in columns}
     counts = [summary.repeats for summary in summaries.values() if summary.part in shown]
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
-    whole = (experiment.repeats_embedded if _embedded(results) else None) or experiment.repeats
+    whole = _whole(experiment, results)
     if whole > 1:
         asked = f" of {whole}" if min(counts) < whole else ""
         title += f", {from_to(counts)}{asked} repeats"
     return Table(title, ("method", *(column.title for column in columns)), tuple(lines))
+
+
+def _whole(experiment: Experiment, results: Results) -> int:
+    """Return the number of repeats that the protocol has."""
+    embedded = experiment.repeats_embedded if _embedded(results) else None
+    return embedded or experiment.repeats
 
 
 def _concerns(row: Published, columns: Sequence[Column]) -> bool:
@@ -175,15 +181,17 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
         for row in experiment.published
         if row.part not in shown and not _embedded(results)
     ]
-    return [*noted, *results.problems, *_fewer_repeats(results), *beside]
+    return [*noted, *results.problems, *_fewer_repeats(experiment, results), *beside]
 
 
-def _fewer_repeats(results: Results) -> list[str]:
-    """Name the methods that have fewer repeats than others in the same part, if no problem names them."""
+def _fewer_repeats(experiment: Experiment, results: Results) -> list[str]:
+    """Name the parts with fewer repeats than the protocol has, and methods with fewer than others in a part."""
     found = []
     for part in results.parts():
         counts = {s.method: s.repeats for s in results.summaries() if s.part == part}
         most, where = max(counts.values()), f" ({part})" if part else ""
+        if part and experiment.table == "scores" and most < _whole(experiment, results):
+            found.append(f"{part}: {most} of {_whole(experiment, results)} repeats")
         for method, count in counts.items():
             named = any(problem.startswith(f"{method}{where}:") for problem in results.problems)
             if count < most and not named:

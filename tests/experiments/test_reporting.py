@@ -144,7 +144,10 @@ def test_record_is_renewed_section_by_section(tmp_path):
 def test_record_says_what_is_not_reproduced():
     known = [Toy(), Second(), Absent()]
     text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
-    assert "Fits and predictions took 2.0 hours in all, without A toy." in text
+    assert (
+        "Fits and predictions took 2.0 hours in all, without A toy, on a machine with other work"
+        in text
+    )
     assert "Made by earlier code, and not renewed yet: A toy." in text
     table = text.partition("## What is not reproduced")[2]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table

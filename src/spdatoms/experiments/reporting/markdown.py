@@ -35,7 +35,7 @@ on training data alone."""
 #: What a section ends with, see `origin`; one without it was written before there were such lines.
 _ORIGIN = "\nMade by `"
 #: In the title of a table with fewer repeats than the protocol has.
-_PARTLY = re.compile(r"^### .* \d+ of \d+ repeats$", re.MULTILINE)
+_PARTLY = re.compile(r"^### .*\d of \d+ repeats$", re.MULTILINE)
 _MISSING = "What is not reproduced, and what it would take"
 
 
@@ -88,15 +88,21 @@ def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:
     seconds = sum(int(s) for s in re.findall(rf"(\d+) {SECONDS}", "\n".join(ordered)))
     old = [title for title in there if _ORIGIN not in sections[title]]
     older = f" Made by earlier code, and not renewed yet: {', '.join(old)}." if old else ""
-    time = f" Fits and predictions took {seconds / 3600:.1f} hours in all" if seconds else ""
-    if seconds and old:
-        time += f", without {', '.join(old)}"
-    if seconds and any(_PARTLY.search(text) for text in ordered):
-        time += "; where a title says that some of the repeats were made, all of them take as many times longer"
-    time += "." if seconds else ""
+    time = _time(seconds, old, any(_PARTLY.search(text) for text in ordered)) if seconds else ""
     absent = [e for e in known if not _has_the_data(e, sections.get(e.title, ""))]
     missing = f"## {_MISSING}\n\n{to_markdown(_not_reproduced(known, absent))}"
     return "\n\n".join([_HEAD.format(time=time, older=older), *ordered, missing]) + "\n"
+
+
+def _time(seconds: int, old: Sequence[str], partly: bool) -> str:
+    """Return how long the runs took, and what that leaves out."""
+    words = [f" Fits and predictions took {seconds / 3600:.1f} hours in all"]
+    words += [f"without {', '.join(old)}"] if old else []
+    words.append("on a machine with other work, whose load is below each table")
+    tail = (
+        " Where a title says that some of the repeats were made, all of them take as much longer."
+    )
+    return f"{', '.join(words)}.{tail if partly else ''}"
 
 
 def _has_the_data(experiment: Experiment, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -66,9 +67,19 @@ def _skip(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: o
     return skip or (name.startswith("set_") and name.endswith("_request"))
 
 
+def _whole_numbers(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Keep a value and its deviation, or the seconds of two steps, on one line of a table."""
+
+    def unbroken(row: re.Match[str]) -> str:
+        return re.sub(r"(?<=[\d*]) ([±+]) (?=[\d*])", "\u00a0\\1\u00a0", row[0])
+
+    source[0] = re.sub(r"^\|.*$", unbroken, source[0], flags=re.M)
+
+
 def setup(app: Sphinx) -> None:
     """Register what this file defines."""
     app.connect("autodoc-skip-member", _skip)
+    app.connect("source-read", _whole_numbers)
 
 
 # --- gallery ------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ for place, name, ink in (
     bars = ax.bar(np.arange(len(table)) + place, 100 * table[name], 0.38, color=ink, label=label)
     ax.bar_label(bars, fmt="%.0f")
 ax.axhline(50, color="0.4", linewidth=0.8, linestyle=":", label="chance")
-ax.set_xticks(range(len(table)), table.index)
+ax.set_xticks(range(len(table)), [name.replace(", ", ",\n") for name in table.index])
 ax.set(ylabel="accuracy (%)", ylim=(0, 105))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

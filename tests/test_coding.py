@@ -79,3 +79,15 @@ def test_the_dictionary_is_checked_by_its_name() -> None:
 def test_bad_parameters(parameters, message) -> None:
     with pytest.raises(ValueError, match=message):
         SPDSparseCoder(**parameters).fit(random_spd(5, 3))
+
+
+def test_a_given_dictionary_needs_no_fit():
+    D, X = random_spd(6, 3, seed=1), random_spd(4, 3)
+    for options in ({"alpha": 0.1, "beta": 1.0}, {}):
+        coder = SPDSparseCoder(D, **options)
+        codes = coder.transform(X)
+        np.testing.assert_array_equal(codes, SPDSparseCoder(**options).fit(D).transform(X))
+        assert len(coder.get_feature_names_out()) == 6
+        assert not hasattr(coder, "atoms_")
+    fixed = SPDSparseCoder(D, alpha=0.1, beta=1.0)
+    np.testing.assert_array_equal(fixed.transform(X), fixed.fit(X).transform(X))

@@ -117,7 +117,7 @@ ax.loglog(sizes, microseconds["jeffrey"], "ko--", mfc="white", label="jeffrey")
 ax.axvline(35, color="0.7", linewidth=0.8)
 ax.set_xticks(sizes, sizes)
 ax.minorticks_off()
-ax.set(xlabel="n", ylabel="µs a pair", title="2. cost, inverses included")
+ax.set(xlabel="n", ylabel="µs per pair", title="2. cost, inverses included")
 ax = axes[1, 0]
 ax.semilogx(segments, ratios, "ko-", base=2)
 ax.axhline(np.sqrt(8), color="0.6", linewidth=0.8)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
@@ -181,7 +181,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     Parameters
     ----------
     dictionary : array-like of shape (N, n, n), default=None
-        The atoms. Without them the matrices given to `fit` are the atoms.
+        The atoms. Without them the matrices given to `fit` are the atoms. With them `transform` needs no
+        `fit`; an automatic α is then that of the atoms, each coded over the others.
     metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
@@ -226,7 +227,9 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
 
     hermitian: ClassVar[bool] = True
 
-    ridge: float = 0.0  # for subclasses without this parameter
+    # For subclasses without these parameters:
+    dictionary: Any = None
+    ridge: float = 0.0
 
     _parameters = allow.declare(
         dictionary=allow.NONE | allow.MATRICES,
@@ -313,6 +316,9 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         ndarray of shape (m, N)
             The codes, one per row.
         """
+        if self.dictionary is not None and not hasattr(self, "atoms_"):
+            fitted = clone(self).set_params(dictionary=None).fit(self.dictionary)
+            return np.asarray(fitted.transform(X))
         X = self.check_queries(X)
         codes = code_matrices(
             X,
@@ -324,6 +330,9 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         )
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.dictionary is not None or hasattr(self, "atoms_")
+
     @property
     def _n_features_out(self) -> int:
-        return len(self.atoms_)
+        return len(self.atoms_ if hasattr(self, "atoms_") else self.dictionary)

@@ -84,7 +84,7 @@ def labelled_weights(
     return weighted
 
 
-def part_of(weights: Floats | None, rows: Indices) -> Floats | None:
+def part_of(weights: Floats | None, rows: Indices | slice) -> Floats | None:
     """Return the weights of some rows; None if there are no weights."""
     return None if weights is None else weights[rows]
 

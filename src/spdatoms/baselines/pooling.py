@@ -28,7 +28,9 @@ _LEARNER = allow.Allowed(
 
 
 class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
-    """v_j = max_i y_ij over the matrices X_i of a bag, y_i their codes, and a linear SVM on v.
+    """Classification of bags of matrices by the largest entries of their codes.
+
+    v_j = max_i y_ij over the matrices X_i of a bag, y_i their codes, and a linear SVM on v.
 
     A film, for example, is a bag of the covariances of its volumes. The dictionary is learned from the
     matrices of all bags. The entries of v are brought to mean 0 and deviation 1 over the training bags before

@@ -84,7 +84,9 @@ def _back_substitute(L: Floats, b: Floats) -> Floats:
 
 
 class KernelPursuitCoder(Coder):
-    """Greedy min_y 1 − 2 yᵀk_X + yᵀKy with at most s entries in y: orthogonal matching pursuit in feature space.
+    """Sparse codes by orthogonal matching pursuit in feature space.
+
+    Greedy min_y 1 − 2 yᵀk_X + yᵀKy with at most s entries in y.
 
     In every step the atom with the greatest correlation with the residual joins, and all coefficients are
     computed anew by least squares [1]_. The interface is that of `SPDSparseCoder`, whose codes minimise the
@@ -185,7 +187,9 @@ class KernelPursuitCoder(Coder):
 
 
 class KernelPursuitClassifier(LabelledAtomsClassifier):
-    """The class c with the least ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖, for y as in `KernelPursuitCoder`.
+    """Classification by codes of orthogonal matching pursuit in feature space.
+
+    The class c with the least ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖, for y as in `KernelPursuitCoder`.
 
     The training matrices are the atoms, as in `SPDSparseClassifier`.
 

@@ -25,7 +25,9 @@ from spdatoms.descriptors.inputs import as_items, grey_image
 
 
 class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
-    """The class of the nearest histogram by χ²(h, g) = ½ Σ_t (h_t − g_t)² / (h_t + g_t) (VZ, joint patches).
+    """Classification of textures by histograms of textons (VZ, joint patches).
+
+    The class of the nearest histogram by χ²(h, g) = ½ Σ_t (h_t − g_t)² / (h_t + g_t).
 
     Every image is brought to mean 0 and deviation 1, every patch of it to length one. The centres of k-means
     of the patches of each class are its textons; those of all classes together are the dictionary. An image

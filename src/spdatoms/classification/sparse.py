@@ -218,7 +218,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             left out, as if it were not there. The others are atoms with the penalties α|y_j|/√w_j and
             ρy_j²/w_j, where w has the mean 1: the greater the weight, the more an atom is used. With α = 0
             a weight of 2 is a matrix that occurs twice. Class means, whitening and calibration are
-            weighted, too; β is not. Learned atoms have the mean weight of their class.
+            weighted, too; β is not. Atoms are learned with the weights, and then have the mean weight of
+            their class.
 
         Returns
         -------
@@ -233,7 +234,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rows, weights = self._weights(labels, sample_weight)
         X, labels = X[rows], labels[rows]
         self.atoms_: FloatArray | None
-        self.atoms_, self._atom_classes = self._labelled_atoms(X, labels)
+        self.atoms_, self._atom_classes = self._labelled_atoms(X, labels, sample_weight=weights)
         self._label_atoms(labels, weights)
         if self._averages(len(X)):
             self._references = References.of(X, AVERAGED_METRICS, weights)
@@ -303,7 +304,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         )
         self.alpha_ = choose_alpha(self.alpha, space.indefinite)
         atoms, self._atom_classes = self._labelled_atoms(
-            matrices, labels, beta=space.beta, alpha=self.alpha_, landmarks=space.landmarks
+            matrices,
+            labels,
+            beta=space.beta,
+            alpha=self.alpha_,
+            landmarks=space.landmarks,
+            sample_weight=weights,
         )
         self.atoms_ = atoms if isinstance(atoms, np.ndarray) else None
         features = features_of(atoms, space, self.n_jobs)

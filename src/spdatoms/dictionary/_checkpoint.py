@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
 from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import Floats
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
@@ -86,6 +87,8 @@ class Checkpoint:
             "code_starts": state.codes.indptr,
             "objective": np.array(state.objective),
         }
+        if problem.positive:  # not named otherwise: files from before know nothing of it
+            header["positive"] = True
         if isinstance(problem, LandmarkProblem):
             arrays["features"] = state.images
             arrays |= {name: getattr(problem.space, name) for name in _SPACE}
@@ -132,11 +135,12 @@ def _state(arrays: dict[str, Any]) -> State:
 
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Divergence) -> AnyProblem:
+    positive = bool(header.get("positive", False))
     if "gram" in arrays:
-        parts = (header[name] for name in ("beta", "alpha", "ridge", "margin"))
-        return Problem(divergence, *parts)
+        beta, alpha, ridge, margin = (header[name] for name in ("beta", "alpha", "ridge", "margin"))
+        return Problem(divergence, beta, alpha, ridge, margin, positive)
     space = LandmarkSpace(divergence, header["beta"], *(arrays[name] for name in _SPACE))
-    return LandmarkProblem(space, header["alpha"])
+    return LandmarkProblem(space, header["alpha"], positive)
 
 
 def checkpoint_of(
@@ -152,6 +156,8 @@ def checkpoint_of(
     update: str,
     block_size: int | None,
     landmarks: str | int | ArrayLike | None,
+    positive: bool = False,
+    weights: Floats | None = None,
 ) -> Checkpoint | None:
     """Return the checkpoint of these data and parameters, None without a path.
 
@@ -178,6 +184,10 @@ def checkpoint_of(
     ):  # the automatic choice is not named: files from before know none
         several = np.ndim(landmarks) > 0  # type: ignore[arg-type]
         parameters["landmarks"] = _digest(landmarks) if several else landmarks  # type: ignore[arg-type]
+    if positive:
+        parameters["positive"] = True
+    if weights is not None:
+        parameters["weights"] = _digest(weights)
     return Checkpoint(path, fingerprint(X, parameters))
 
 

@@ -26,31 +26,35 @@ class Coded:
     pattern : ndarray of uint8
         Where they are: one bit per entry, column by column.
     losses : ndarray of shape (m,)
-        f(y_i) of every sample.
+        w_i f(y_i) of every sample.
     n_atoms : int
         The length of a code.
+    weights : ndarray of shape (m,) or None
+        The weights w_i of the samples; None is ones.
     """
 
     values: Floats
     pattern: NDArray[np.uint8]
     losses: Floats
     n_atoms: int
+    weights: Floats | None = None
 
     def __sizeof__(self) -> int:
         """Return the bytes of the arrays, by which Dask knows how much memory its workers use."""
-        return self.values.nbytes + self.pattern.nbytes + self.losses.nbytes
+        weights = 0 if self.weights is None else self.weights.nbytes
+        return self.values.nbytes + self.pattern.nbytes + self.losses.nbytes + weights
 
     @classmethod
-    def of(cls, Y: scipy.sparse.csc_array, losses: Floats) -> Coded:
+    def of(cls, Y: scipy.sparse.csc_array, losses: Floats, weights: Floats | None = None) -> Coded:
         """Pack codes that are given by columns."""
         used = np.zeros(Y.shape[::-1], dtype=bool)
         used[columns_of_entries(Y), Y.indices] = True
-        return cls(Y.data, np.packbits(used), losses, Y.shape[1])
+        return cls(Y.data, np.packbits(used), losses, Y.shape[1], weights)
 
     @classmethod
-    def uncoded(cls, Y: scipy.sparse.csr_array) -> Coded:
+    def uncoded(cls, Y: scipy.sparse.csr_array, weights: Floats | None = None) -> Coded:
         """Pack codes from which a coding is to start; their losses are not known."""
-        return cls.of(Y.tocsc(), np.full(Y.shape[0], np.inf))
+        return cls.of(Y.tocsc(), np.full(Y.shape[0], np.inf), weights)
 
     def columns(self) -> scipy.sparse.csc_array:
         """Return Y."""

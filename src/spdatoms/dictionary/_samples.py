@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.weights import part_of
 from spdatoms.dictionary._packed import Coded
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.scale.faults import with_smaller_spans
@@ -57,6 +59,30 @@ class SamplesInMemory:
         return as_double(self.X[chosen])
 
 
+@dataclass(frozen=True)
+class SomeSamples:
+    """Some rows of a stream: those among which first atoms and landmarks are chosen."""
+
+    X: Any
+    rows: Indices
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, chosen: Any) -> FloatArray:
+        return np.asarray(self.X[self.rows[chosen]])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the rows together."""
+        return (len(self.rows), *self.X.shape[1:])
+
+    @property
+    def dtype(self) -> Any:
+        """That of the stream."""
+        return self.X.dtype
+
+
 class StreamedSamples(ABC):
     """Samples of a stream; their codes are the states of its spans, and stay where they are computed.
 
@@ -66,10 +92,12 @@ class StreamedSamples(ABC):
         The samples.
     n_atoms : int
         The length of a code.
+    weights : ndarray of shape (m,) or None
+        The weights of the samples, kept with their codes; None is ones.
     """
 
-    def __init__(self, stream: Stream, n_atoms: int) -> None:
-        self.stream, self.n_atoms = stream, n_atoms
+    def __init__(self, stream: Stream, n_atoms: int, weights: Floats | None = None) -> None:
+        self.stream, self.n_atoms, self.weights = stream, n_atoms, weights
         self.slices = part_slices(len(stream), stream.shape[-1], n_atoms)
         self.passes = stream.passes(self.slices)
         self.start: scipy.sparse.csr_array | None = None
@@ -87,12 +115,16 @@ class StreamedSamples(ABC):
         self.states = self._put(self.start)
 
     def _put(self, codes: scipy.sparse.csr_array | None) -> list[Any] | None:
-        """Return codes as the states of the spans that they belong to."""
-        if codes is None or codes.nnz == 0:
+        """Return codes, and weights, as the states of the spans that they belong to."""
+        if codes is None:
+            codes = scipy.sparse.csr_array((len(self), self.n_atoms))
+        if codes.nnz == 0 and self.weights is None:
             return None
-        return self.passes.put(
-            [tuple(Coded.uncoded(codes[rows]) for rows in span.parts) for span in self.passes.spans]
-        )
+
+        def coded(rows: slice) -> Coded:
+            return Coded.uncoded(codes[rows], part_of(self.weights, rows))
+
+        return self.passes.put([tuple(map(coded, span.parts)) for span in self.passes.spans])
 
     @abstractmethod
     def code_pass(self, states: list[Any] | None, coding: Any) -> tuple[list[Any], Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.dictionary._coded_data import Part
+from spdatoms.dictionary._coded_data import Lasso, Part
 from spdatoms.dictionary._packed import Coded
 from spdatoms.dictionary._samples import StreamedSamples
 from spdatoms.divergences.atom_sums import AtomSums
@@ -26,11 +26,11 @@ from spdatoms.scale.stream import Stream
 
 @dataclass(frozen=True)
 class Coding:
-    """Arguments of a coding: K + μI, the dictionary, and α."""
+    """Arguments of a coding: K + μI, the dictionary, and what is asked of the codes."""
 
     gram: Floats
     atoms: Floats
-    alpha: float
+    lasso: Lasso
 
 
 class StreamedCodedData(StreamedSamples):
@@ -46,10 +46,19 @@ class StreamedCodedData(StreamedSamples):
         The β of the kernel.
     n_atoms : int
         The length of a code.
+    weights : ndarray of shape (m,) or None
+        The weights of the samples; None is ones.
     """
 
-    def __init__(self, stream: Stream, sums: AtomSums, beta: float, n_atoms: int) -> None:
-        super().__init__(stream, n_atoms)
+    def __init__(
+        self,
+        stream: Stream,
+        sums: AtomSums,
+        beta: float,
+        n_atoms: int,
+        weights: Floats | None = None,
+    ) -> None:
+        super().__init__(stream, n_atoms, weights)
         self.sums, self.beta = sums, beta
 
     def code_pass(self, states: list[Any] | None, coding: Coding) -> tuple[list[Any], Any]:
@@ -57,19 +66,19 @@ class StreamedCodedData(StreamedSamples):
         shared = self.sums, self.beta, self.n_atoms, coding
         return self.passes.run(_code, states, *shared, keep=False)
 
-    def code(self, gram: Floats, D: Floats, alpha: float) -> float:
-        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
-        terms = self.coded(Coding(gram, D, alpha))
+    def code(self, gram: Floats, D: Floats, lasso: Lasso) -> float:
+        """Code every sample, each from its last code, and return Σ_i w_i f(y_i)."""
+        terms = self.coded(Coding(gram, D, lasso))
         objective, nnz, self._code_gram, self._correlations, self._sums = terms
         self.nnz = int(nnz)
         return float(objective)
 
     def code_gram(self) -> Floats:
-        """Return A = YᵀY, found by the coding."""
+        """Return A = YᵀWY, found by the coding."""
         return np.array(self._code_gram)
 
     def correlations(self) -> Floats:
-        """Return Σ_i Y_ir k(X_i, D_r) for every atom, found by the coding."""
+        """Return Σ_i w_i Y_ir k(X_i, D_r) for every atom, found by the coding."""
         return np.array(self._correlations)
 
     def weighted_sums(self, block: Indices, D: Floats) -> Floats:
@@ -94,7 +103,7 @@ def _parts(
     prepared = [sums.divergence.prepare(samples) for samples in span.split(matrices)]
     if state is not None:
         return [
-            Part(p, coded.columns(), np.zeros(0), coded.losses)
+            Part(p, coded.columns(), np.zeros(0), coded.losses, coded.weights)
             for coded, p in zip(state, prepared, strict=True)
         ]
     sizes = [rows.stop - rows.start for rows in span.parts]
@@ -118,7 +127,7 @@ def _code(
     atoms = divergence.prepare(coding.atoms)
     terms, coded = [], []
     for part in _parts(matrices, span, state, sums, n_atoms):
-        objective = part.code(divergence, beta, coding.gram, atoms, coding.alpha)
+        objective = part.code(divergence, beta, coding.gram, atoms, coding.lasso)
         terms.append(
             SumTuple(
                 (
@@ -130,7 +139,7 @@ def _code(
                 )
             )
         )
-        coded.append(Coded.of(part.columns, part.losses))
+        coded.append(Coded.of(part.columns, part.losses, part.weights))
     return tuple(coded), added(terms)
 
 

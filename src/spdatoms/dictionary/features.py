@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from spdatoms._utils.files import scratch_array
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.dictionary._coded_data import code_products, sparse_rows
+from spdatoms._utils.weights import part_of
+from spdatoms.dictionary._coded_data import Lasso, code_products, sparse_rows, with_weights
 from spdatoms.dictionary._packed import Coded
 from spdatoms.dictionary._samples import SamplesInMemory, StreamedSamples
 from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
@@ -31,8 +32,8 @@ from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
 Singles: TypeAlias = NDArray[np.float32]
-#: Arguments of a coding: the features P of the atoms, PPᵀ, and α.
-Coding: TypeAlias = tuple[Floats, Floats, float]
+#: Arguments of a coding: the features P of the atoms, PPᵀ, and what is asked of the codes.
+Coding: TypeAlias = tuple[Floats, Floats, Lasso]
 #: What becomes of the features of these rows: the same in memory, or an array that reads them from a file.
 Keep: TypeAlias = Callable[[Singles, slice], Any]
 #: More bytes of features than this lie in a file, where matrices do.
@@ -49,9 +50,9 @@ class Statistics:
     Attributes
     ----------
     code_gram : ndarray of shape (N, N)
-        A = YᵀY.
+        A = YᵀWY, with the weights W of the samples.
     products : ndarray of shape (N, r)
-        B = YᵀΦ.
+        B = YᵀWΦ.
     """
 
     code_gram: Floats
@@ -76,42 +77,48 @@ class FeaturePart:
     codes : csr_array of shape (m, N)
         Y.
     losses : ndarray of shape (m,)
-        f(y_i) of every sample.
+        w_i f(y_i) of every sample.
+    weights : ndarray of shape (m,) or None
+        The weights w_i of the samples; None is ones.
     """
 
     features: Singles
     codes: scipy.sparse.csr_array
     losses: Floats
+    weights: Floats | None = None
 
     @classmethod
-    def uncoded(cls, features: FloatArray, codes: scipy.sparse.csr_array) -> FeaturePart:
+    def uncoded(
+        cls, features: FloatArray, codes: scipy.sparse.csr_array, weights: Floats | None = None
+    ) -> FeaturePart:
         """Samples whose coding is to start from these codes."""
-        return cls(features.astype(np.float32, copy=False), codes, np.full(len(features), np.inf))
+        unknown = np.full(len(features), np.inf)
+        return cls(features.astype(np.float32, copy=False), codes, unknown, weights)
 
-    def coded(self, P: Floats, gram: Floats, alpha: float) -> FeaturePart:
+    def coded(self, P: Floats, gram: Floats, lasso: Lasso) -> FeaturePart:
         """Code every sample over atoms with features P, each from its last code."""
         features = self.features.astype(np.float64)
         codes, certificate = sparse_code(
             gram,
             features @ P.T,
-            alpha,
+            lasso.alpha,
+            positive=lasso.positive,
             query_norm=np.einsum("ij,ij->i", features, features),
             init=self.codes.toarray(),
             check_gram=False,
             return_certificate=True,
         )
-        return FeaturePart(self.features, sparse_rows(codes), certificate.objective)
+        losses = with_weights(certificate.objective, self.weights)
+        return FeaturePart(self.features, sparse_rows(codes), losses, self.weights)
 
     def terms(self) -> SumTuple:
-        """Return Σ f(y_i), the number of non-zeros, A and B."""
-        Y = self.codes
+        """Return Σ w_i f(y_i), the number of non-zeros, A and B."""
+        Y, features = self.codes, self.features.astype(np.float64)
+        if self.weights is not None:  # √w y_i and √w φ(X_i) in the place of y_i and φ(X_i)
+            roots = np.sqrt(self.weights)[:, None]
+            Y, features = Y.multiply(roots).tocsr(), roots * features
         return SumTuple(
-            (
-                float(self.losses.sum()),
-                Y.nnz,
-                code_products(Y),
-                np.asarray(Y.T @ self.features.astype(np.float64)),
-            )
+            (float(self.losses.sum()), Y.nnz, code_products(Y), np.asarray(Y.T @ features))
         )
 
 
@@ -128,24 +135,34 @@ class FeatureData(SamplesInMemory):
         The length of a code.
     n_jobs : int, optional
         The number of threads.
+    weights : ndarray of shape (m,) or None
+        The weights of the samples; None is ones.
     """
 
     def __init__(
-        self, X: FloatArray, space: LandmarkSpace, n_atoms: int, n_jobs: int | None
+        self,
+        X: FloatArray,
+        space: LandmarkSpace,
+        n_atoms: int,
+        n_jobs: int | None,
+        weights: Floats | None = None,
     ) -> None:
         super().__init__(X, n_atoms, n_jobs)
         empty = scipy.sparse.csr_array((len(X), n_atoms))
-        self.parts = self._over_parts(
-            lambda i: FeaturePart.uncoded(space.features(X[self.slices[i]]), empty[self.slices[i]])
-        )
+
+        def uncoded(i: int) -> FeaturePart:
+            rows = self.slices[i]
+            return FeaturePart.uncoded(space.features(X[rows]), empty[rows], part_of(weights, rows))
+
+        self.parts = self._over_parts(uncoded)
 
     def _over_parts(self, function: Callable[[int], Result]) -> list[Result]:
         return map_in_threads(function, len(self.slices), self.n_jobs)
 
-    def code(self, P: Floats, alpha: float) -> float:
-        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
+    def code(self, P: Floats, lasso: Lasso) -> float:
+        """Code every sample, each from its last code, and return Σ_i w_i f(y_i)."""
         gram = landmark_gram(P)
-        self.parts = self._over_parts(lambda i: self.parts[i].coded(P, gram, alpha))
+        self.parts = self._over_parts(lambda i: self.parts[i].coded(P, gram, lasso))
         objective, _, *sums = added(self._over_parts(lambda i: self.parts[i].terms()))
         self.statistics = Statistics(*sums)
         return float(objective)
@@ -157,7 +174,7 @@ class FeatureData(SamplesInMemory):
     def start_from(self, codes: scipy.sparse.csr_array) -> None:
         """Let the next coding start from these codes."""
         self.parts = [
-            FeaturePart.uncoded(part.features, codes[rows])
+            FeaturePart.uncoded(part.features, codes[rows], part.weights)
             for part, rows in zip(self.parts, self.slices, strict=True)
         ]
 
@@ -176,10 +193,14 @@ class StreamedFeatureData(StreamedSamples):
         The map φ.
     n_atoms : int
         The length of a code.
+    weights : ndarray of shape (m,) or None
+        The weights of the samples; None is ones.
     """
 
-    def __init__(self, stream: Stream, space: LandmarkSpace, n_atoms: int) -> None:
-        super().__init__(stream, n_atoms)
+    def __init__(
+        self, stream: Stream, space: LandmarkSpace, n_atoms: int, weights: Floats | None = None
+    ) -> None:
+        super().__init__(stream, n_atoms, weights)
         self.space = space
         self._feature_passes: StreamPasses | None = None
 
@@ -206,9 +227,9 @@ class StreamedFeatureData(StreamedSamples):
         """Code all samples, from the codes in the states."""
         return self._over_features().run(_coded, states, *coding, keep=False)
 
-    def code(self, P: Floats, alpha: float) -> float:
-        """Code every sample, each from its last code, and return Σ_i f(y_i)."""
-        objective, nnz, *sums = self.coded((P, landmark_gram(P), alpha))
+    def code(self, P: Floats, lasso: Lasso) -> float:
+        """Code every sample, each from its last code, and return Σ_i w_i f(y_i)."""
+        objective, nnz, *sums = self.coded((P, landmark_gram(P), lasso))
         self.nnz, self.statistics = int(nnz), Statistics(*sums)
         return float(objective)
 
@@ -240,16 +261,16 @@ def _coded(
     state: Sequence[Coded] | None,
     P: Floats,
     gram: Floats,
-    alpha: float,
+    lasso: Lasso,
 ) -> tuple[tuple[Coded, ...], SumTuple]:
     """Code the samples of a span."""
     if state is None:
-        codes = [scipy.sparse.csr_array((len(part), len(P))) for part in features]
+        start: Any = [(scipy.sparse.csr_array((len(part), len(P))), None) for part in features]
     else:
-        codes = [coded.columns().tocsr() for coded in state]
+        start = [(coded.columns().tocsr(), coded.weights) for coded in state]
     parts = [
-        FeaturePart.uncoded(np.asarray(part), Y).coded(P, gram, alpha)
-        for part, Y in zip(features, codes, strict=True)
+        FeaturePart.uncoded(np.asarray(part), *begin).coded(P, gram, lasso)
+        for part, begin in zip(features, start, strict=True)
     ]
-    packed = tuple(Coded.of(part.codes.tocsc(), part.losses) for part in parts)
+    packed = tuple(Coded.of(part.codes.tocsc(), part.losses, part.weights) for part in parts)
     return packed, added([part.terms() for part in parts])

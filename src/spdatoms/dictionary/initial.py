@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.sampling import evenly_spaced, first_samples
+from spdatoms._utils.sampling import distinct_samples, evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
+from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
 
@@ -33,16 +35,23 @@ def first_atoms(
     divergence: Divergence,
     rng: np.random.Generator,
     n_jobs: int | None,
+    weights: Floats | None = None,
 ) -> Floats:
-    """Return the dictionary to start from: random samples, the centres of k-means, or a given one."""
+    """Return the dictionary to start from: random samples, the centres of k-means, or a given one.
+
+    If there are fewer different samples than atoms, all of them, and midpoints between random pairs of them.
+    """
     if not isinstance(init, str):
         atoms = check_size(check_spd(init, name="init"), X.shape[-1], name="init")
         if len(atoms) != n_atoms:
             raise ValueError(f"init holds {len(atoms)} atoms, but n_atoms is {n_atoms}.")
         return as_double(atoms)
+    order = rng.permutation(len(X)) if init == "random" else range(len(X))
+    different = distinct_samples(X, order, n_atoms)
+    if len(different) < n_atoms:
+        return _with_midpoints(as_double(X[different]), n_atoms, rng)
     if init == "random":
-        return as_double(X[first_samples(X, rng.permutation(len(X)), n_atoms)])
-    first_samples(X, range(len(X)), n_atoms)
+        return as_double(X[different])
     from spdatoms.clustering.kmeans import SPDKMeans
 
     kmeans: Any = SPDKMeans(
@@ -56,5 +65,20 @@ def first_atoms(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        some = X[evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))]
-        return as_double(kmeans.fit(some).cluster_centers_)
+        some = evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))
+        kmeans.fit(X[some], sample_weight=part_of(weights, some))
+        return as_double(kmeans.cluster_centers_)
+
+
+def _with_midpoints(samples: Floats, n_atoms: int, rng: np.random.Generator) -> Floats:
+    """Return the samples, and points on the geodesics between random pairs of them."""
+    missing = n_atoms - len(samples)
+    if len(samples) == 1:
+        raise ValueError(
+            f"X holds 1 different matrices, too few for {n_atoms} atoms: lower n_atoms."
+        )
+    first = rng.integers(len(samples), size=missing)
+    second = (first + rng.integers(1, len(samples), size=missing)) % len(samples)
+    # Not all in the middle: there may be more atoms than pairs.
+    t = rng.uniform(0.25, 0.75, size=missing)
+    return np.concatenate([samples, geodesic(samples[first], samples[second], t)])

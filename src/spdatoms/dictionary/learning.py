@@ -15,10 +15,12 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.weights import check_weights, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.coding import code_matrices, coded_blocks
 from spdatoms.dictionary._checkpoint import checkpoint_of
 from spdatoms.dictionary._fit import iterate, start_or_resume
+from spdatoms.dictionary._samples import SomeSamples
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.initial import INIT, first_atoms
@@ -29,6 +31,7 @@ from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double, cast_like, real_type
 from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.preimages import preimages
 
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
@@ -46,7 +49,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     Parameters
     ----------
     n_atoms : int, default=64
-        The number N of atoms.
+        The number N of atoms. There may be more than training matrices.
     metric : str or Divergence, default="stein"
         The divergence d, which must be symmetric. For ``"stein"``, ``"jeffrey"`` and ``"logeuclid"`` an
         atom moves by a formula, for any other divergence by gradients, which takes longer.
@@ -91,6 +94,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         computes with exp(−β·d) itself, with a ridge if need be. ``"auto"`` takes 400 landmarks where
         exp(−β·d) is not known to be positive definite for any β, as for Jeffrey's divergence, and else
         none.
+    positive : bool, default=False
+        Ask for codes y ≥ 0, when atoms are learned and when matrices are coded.
 
     Attributes
     ----------
@@ -157,6 +162,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         forgetting=allow.real(above=0, most=1),
         batch_iter=allow.integer(1),
         landmarks=LANDMARKS,
+        positive=allow.BOOLEAN,
     )
 
     def __init__(
@@ -178,6 +184,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         forgetting: float = 0.9,
         batch_iter: int = 3,
         landmarks: str | int | ArrayLike | None = "auto",
+        positive: bool = False,
     ) -> None:
         self.n_atoms = n_atoms
         self.metric = metric
@@ -195,8 +202,11 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.forgetting = forgetting
         self.batch_iter = batch_iter
         self.landmarks = landmarks
+        self.positive = positive
 
-    def fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
+    def fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> SPDDictionaryLearning:
         """Learn the atoms.
 
         Ctrl-C ends it early with what has been learned by then, and a warning says so.
@@ -204,9 +214,13 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices, at least as many as atoms. It may be a Dask array, see `spdatoms.scale`.
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
         y : object, default=None
             Ignored.
+        sample_weight : array-like of shape (m,), default=None
+            Weights w of the matrices, not negative; only their ratios count. The objective is the sum of
+            w_i times the losses, with weights whose mean is 1, so an integer weight is a repetition. A
+            matrix of weight 0 has no influence. β, α and the landmarks do not depend on positive weights.
 
         Returns
         -------
@@ -214,9 +228,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             The estimator itself.
         """
         samples: Any = check_streamable(X, self.n_jobs)
-        self._check_number_of_samples(samples)
         with one_blas_thread():
-            state, problem = self._learn(samples)
+            state, problem = self._learn(samples, sample_weight)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
         self._memory: PastSums | Statistics | None = None
@@ -224,7 +237,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self._keep(state.atoms, problem, samples.dtype)
         return self
 
-    def partial_fit(self, X: ArrayLike, y: object = None) -> SPDDictionaryLearning:
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
         The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge. If
@@ -233,9 +248,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices, in the first batch at least ``n_atoms`` of them.
+            SPD matrices, in the first batch at least ``n_atoms`` of them, unless ``init``, ``beta`` and
+            ``alpha`` are given.
         y : object, default=None
             Ignored.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices within the batch, as in `fit`.
 
         Returns
         -------
@@ -243,8 +261,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             The estimator itself.
         """
         X = check_spd(X)
+        rows, weights = relative_weights(sample_weight, len(X))
         with one_blas_thread():
-            atoms, problem, sums, loss = self._learn_batch(X)
+            atoms, problem, sums, loss = self._learn_batch(X[rows], weights)
         self._memory = sums  # stored models have this name
         self.batch_losses_ = np.append(getattr(self, "batch_losses_", ()), loss)
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
@@ -265,10 +284,48 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             The codes, one per row.
         """
         X = self.check_queries(X)
-        codes = code_matrices(X, self.kernel_, self.alpha_, n_jobs=self.n_jobs)
+        codes = code_matrices(
+            X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
+        )
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
-    def score(self, X: ArrayLike, y: object = None) -> float:
+    def inverse_transform(self, X: ArrayLike) -> FloatArray:
+        """Return the matrices that codes describe.
+
+        That of a code y is the C with φ(C) nearest to Σ_j y_j φ(D_j), which maximises Σ_j y_j exp(−β·d(C, D_j)), a
+        weighted centre of the atoms. It is a local maximum, found uphill from the best of the atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_atoms)
+            Codes, such as `transform` returns. A code of zeros describes nothing, and is an error.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            SPD matrices.
+        """
+        check_is_fitted(self)
+        codes = np.asarray(X, np.float64)
+        if codes.ndim != 2 or codes.shape[1] != len(self.atoms_) or not np.isfinite(codes).all():
+            raise ValueError(
+                f"Codes must be finite numbers of shape (m, {len(self.atoms_)}), as transform returns them, "
+                f"got the shape {codes.shape}."
+            )
+        zero = ~codes.any(axis=1)
+        if zero.any():
+            raise ValueError(
+                f"Code {int(zero.argmax())} is zero, so that it describes no matrix: leave it out, or lower "
+                "alpha."
+            )
+        divergence = over(self._divergence(), self.atoms_)
+        with one_blas_thread():
+            found = preimages(divergence, as_double(self.atoms_), self.beta_, codes)
+        return found.astype(self.atoms_.dtype, copy=False)
+
+    def score(
+        self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return minus the mean loss, so that greater is better.
 
         The loss of a matrix is its share of the objective, 1 − 2 yᵀk + yᵀ(K + μI)y + α‖y‖₁ with its
@@ -280,22 +337,36 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
         y : object, default=None
             Ignored.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the losses in the mean, not negative.
 
         Returns
         -------
         float
             Minus the mean loss.
         """
-        return -float(self._losses(X).mean())
+        losses = np.asarray(self._losses(X))
+        if sample_weight is None:
+            return -float(losses.mean())
+        return -float(losses @ check_weights(sample_weight, len(losses)))
 
     @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return the loss of every matrix."""
-        blocks = coded_blocks(self.check_queries(X), self.kernel_, self.alpha_, n_jobs=self.n_jobs)
+        coding: dict[str, Any] = {"positive": self.positive, "n_jobs": self.n_jobs}
+        blocks = coded_blocks(self.check_queries(X), self.kernel_, self.alpha_, **coding)
         return np.concatenate([block.losses for block in blocks])
 
-    def _learn(self, X: Any) -> tuple[State, AnyProblem]:
+    def _learn(self, X: Any, sample_weight: ArrayLike | None) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
+        rows, own = relative_weights(sample_weight, len(X))
+        weights, chosen = own, X
+        if isinstance(X, np.ndarray):
+            X = chosen = X[rows]
+        elif not isinstance(rows, slice):  # a stream keeps all its rows, some with the weight zero
+            chosen = SomeSamples(X, rows)
+            weights = np.zeros(len(X))
+            weights[rows] = 1.0 if own is None else own
         divergence = over(self._divergence(), X)
         checkpoint = checkpoint_of(
             self.checkpoint,
@@ -309,11 +380,13 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             update=self.update,
             block_size=self.block_size,
             landmarks=self.landmarks,
+            positive=self.positive,
+            weights=weights,
         )
         state, problem = start_or_resume(
-            checkpoint, divergence, lambda: self._first_atoms(X), len(X)
+            checkpoint, divergence, lambda: self._first_atoms(chosen, own), len(X)
         )
-        data, rule = problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs)
+        data, rule = self._passes(problem, X, weights)
         state = iterate(
             data,
             problem,
@@ -325,13 +398,19 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         )
         return state, problem
 
-    def _first_atoms(self, X: FloatArray) -> tuple[Floats, AnyProblem]:
+    def _passes(self, problem: AnyProblem, X: Any, weights: Floats | None) -> tuple[Any, Any]:
+        return problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs, weights)
+
+    def _first_atoms(self, X: Any, weights: Floats | None) -> tuple[Floats, AnyProblem]:
         divergence = over(self._divergence(), X)
         rng = generator(self.random_state)
-        atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs)
-        return atoms, fix_problem(X, atoms, divergence, self.beta, self.alpha, self.landmarks)
+        atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs, weights)
+        fixed = self.beta, self.alpha, self.landmarks, self.positive
+        return atoms, fix_problem(X, atoms, divergence, *fixed)
 
-    def _learn_batch(self, X: FloatArray) -> tuple[Floats, AnyProblem, Any, float]:
+    def _learn_batch(
+        self, X: FloatArray, weights: Floats | None
+    ) -> tuple[Floats, AnyProblem, Any, float]:
         """Return atoms, problem and memory after a batch, and its mean loss before."""
         memory = None
         if hasattr(self, "atoms_"):
@@ -340,9 +419,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             atoms, problem = as_double(self.atoms_).copy(), self._problem
             memory = self._memory
         else:
-            self._check_number_of_samples(X)
-            atoms, problem = self._first_atoms(X)
-        data, rule = problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs)
+            self._check_first_batch(len(X))
+            atoms, problem = self._first_atoms(X, weights)
+        data, rule = self._passes(problem, X, weights)
         learn: Any = learn_feature_batch if isinstance(problem, LandmarkProblem) else learn_batch
         learned, memory, loss = learn(
             data,
@@ -363,15 +442,17 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.kernel_ = problem.kernel(self.metric, self.n_jobs).fit_checked(self.atoms_)
         self.n_features_in_ = self.atoms_.shape[-1]
 
+    def _check_first_batch(self, count: int) -> None:
+        """Refuse a first batch that is too small for what it would have to fix."""
+        fixed = isinstance(self.init, str), isinstance(self.beta, str), isinstance(self.alpha, str)
+        if count < self.n_atoms and any(fixed):
+            raise ValueError(
+                f"The first batch holds {count} matrices, fewer than n_atoms={self.n_atoms}, too few to find "
+                "the first atoms, beta and alpha from: give them all, or a larger first batch."
+            )
+
     def _divergence(self) -> Divergence:
         return symmetric_divergence(self.metric)
-
-    def _check_number_of_samples(self, X: FloatArray) -> None:
-        if len(X) < self.n_atoms:
-            raise ValueError(
-                f"X holds {len(X)} matrices, fewer than n_atoms={self.n_atoms}: lower n_atoms, or "
-                "use the matrices themselves as the dictionary of an SPDSparseCoder."
-            )
 
     @property
     def _n_features_out(self) -> int:

@@ -108,7 +108,7 @@ def learn_batch(
     gram = problem.images(atoms)
     losses = []
     for _ in range(rounds):
-        losses.append(data.code(problem.ridged(gram), atoms, problem.alpha))
+        losses.append(data.code(problem.ridged(gram), atoms, problem.lasso))
         batch = past_sums(data, atoms)
         sums = batch if past is None else past.joined(batch, forgetting)
         update = AtomUpdate(rule, OnlinePasses(data, sums), atoms, gram)
@@ -142,7 +142,7 @@ def learn_feature_batch(
     features = problem.images(atoms)
     losses = []
     for _ in range(rounds):
-        losses.append(data.code(features, problem.alpha))
+        losses.append(data.code(features, problem.lasso))
         batch = data.statistics
         statistics = batch if past is None else past.joined(batch, forgetting)
         update = LandmarkUpdate(rule, statistics, atoms, features)

@@ -12,6 +12,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms._utils.warning import warnings_of
+from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels
 from spdatoms.dictionary.initial import INIT_NAMES
 from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
@@ -50,6 +51,7 @@ def class_dictionary(
     n_jobs: int | None = None,
     landmarks: str | int | ArrayLike | None = "auto",
     verbose: int = 0,
+    sample_weight: ArrayLike | None = None,
 ) -> tuple[FloatArray, Array]:
     """Learn a dictionary for each class from its matrices alone.
 
@@ -85,6 +87,8 @@ def class_dictionary(
         As in `SPDDictionaryLearning`; a number is that of the landmarks of each class.
     verbose : int, default=0
         1 shows a progress bar over the classes (needs tqdm).
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the matrices, as in `SPDDictionaryLearning.fit`. A matrix of weight 0 is left out.
 
     Returns
     -------
@@ -107,6 +111,8 @@ def class_dictionary(
     """
     X = check_spd(X)
     classes, of = check_labels(y, len(X))
+    rows, weights = labelled_weights(of, classes, sample_weight)
+    X, of = X[rows], of[rows]
     learner = SPDDictionaryLearning(
         n_atoms_per_class,
         metric,
@@ -126,9 +132,12 @@ def class_dictionary(
         progress_bar(len(classes), "class dictionaries", shown) as advance,
     ):
         for c in range(len(classes)):
-            members = X[of == c]
+            own = np.flatnonzero(of == c)
+            members = X[own]
             few = distinct_samples(members, range(len(members)), n_atoms_per_class + 1)
             enough = len(few) > n_atoms_per_class
-            atoms.append(learner.fit(members).atoms_ if enough else members[few])
+            if enough:
+                learner.fit(members, sample_weight=part_of(weights, own))
+            atoms.append(learner.atoms_ if enough else members[few])
             advance()
     return np.concatenate(atoms), np.repeat(classes, [len(part) for part in atoms])

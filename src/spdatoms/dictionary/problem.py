@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.dictionary._coded_data import CodedData
+from spdatoms.dictionary._coded_data import CodedData, Lasso
 from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary._streamed import StreamedCodedData
@@ -58,6 +58,8 @@ class Problem:
     margin : float or None
         The ν that no eigenvalue of K + μI may fall below; None where the kernel is positive definite
         on every set of matrices of this size, and there is nothing to watch.
+    positive : bool
+        Whether codes are not negative.
     """
 
     divergence: Divergence
@@ -65,6 +67,12 @@ class Problem:
     alpha: float
     ridge: float
     margin: float | None
+    positive: bool = False
+
+    @property
+    def lasso(self) -> Lasso:
+        """What codes are asked for."""
+        return Lasso(self.alpha, self.positive)
 
     def images(self, atoms: Floats) -> Floats:
         """Return K of a dictionary."""
@@ -88,19 +96,25 @@ class Problem:
         )
 
     def passes(
-        self, X: Any, n_atoms: int, update: str, block_size: int | None, n_jobs: int | None
+        self,
+        X: Any,
+        n_atoms: int,
+        update: str,
+        block_size: int | None,
+        n_jobs: int | None,
+        weights: Floats | None = None,
     ) -> tuple[Any, UpdateRule]:
         """Return the samples X, in memory or in a stream, and how atoms move."""
         rule = self.rule(update, block_size, X)
         if isinstance(X, np.ndarray):
-            return CodedData(X, rule.sums, self.beta, n_atoms, n_jobs), rule
-        data = StreamedCodedData(X, rule.sums, self.beta, n_atoms)
+            return CodedData(X, rule.sums, self.beta, n_atoms, n_jobs, weights), rule
+        data = StreamedCodedData(X, rule.sums, self.beta, n_atoms, weights)
         # To read everything again costs about as much as to try this many candidates.
         return data, replace(rule, trials_at_once=len(rule.trials), most_candidates=n_atoms // 2)
 
     def iterated(self, data: Any, rule: UpdateRule, state: State) -> State:
         """Return the state after one more iteration: coding, then the update of the atoms."""
-        coded = data.code(self.ridged(state.images), state.atoms, self.alpha)
+        coded = data.code(self.ridged(state.images), state.atoms, self.lasso)
         update = AtomUpdate(rule, data, state.atoms, state.images)
         update.run()
         objective = (*state.objective, coded, coded + update.change)
@@ -121,10 +135,18 @@ class LandmarkProblem:
         The map φ.
     alpha : float
         The penalty α of ‖y‖₁.
+    positive : bool
+        Whether codes are not negative.
     """
 
     space: LandmarkSpace
     alpha: float
+    positive: bool = False
+
+    @property
+    def lasso(self) -> Lasso:
+        """What codes are asked for."""
+        return Lasso(self.alpha, self.positive)
 
     @property
     def beta(self) -> float:
@@ -145,17 +167,23 @@ class LandmarkProblem:
         return LandmarkRule(self.space, update == "gradient", block_size, _least_eigenvalue(X))
 
     def passes(
-        self, X: Any, n_atoms: int, update: str, block_size: int | None, n_jobs: int | None
+        self,
+        X: Any,
+        n_atoms: int,
+        update: str,
+        block_size: int | None,
+        n_jobs: int | None,
+        weights: Floats | None = None,
     ) -> tuple[Any, LandmarkRule]:
         """Return the samples X, in memory or in a stream, and how atoms move."""
         rule = self.rule(update, block_size, X)
         if isinstance(X, np.ndarray):
-            return FeatureData(X, self.space, n_atoms, n_jobs), rule
-        return StreamedFeatureData(X, self.space, n_atoms), rule
+            return FeatureData(X, self.space, n_atoms, n_jobs, weights), rule
+        return StreamedFeatureData(X, self.space, n_atoms, weights), rule
 
     def iterated(self, data: Any, rule: LandmarkRule, state: State) -> State:
         """Return the state after one more iteration: coding, then the update of the atoms."""
-        coded = data.code(state.images, self.alpha)
+        coded = data.code(state.images, self.lasso)
         update = LandmarkUpdate(rule, data.statistics, state.atoms, state.images)
         update.run(data)
         objective = (*state.objective, coded, coded + update.change)
@@ -181,6 +209,7 @@ def fix_problem(
     beta: float | str,
     alpha: float | str,
     landmarks: str | int | ArrayLike | None = None,
+    positive: bool = False,
 ) -> AnyProblem:
     """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
@@ -209,9 +238,9 @@ def fix_problem(
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
         if indefinite:
             _warn(divergence, beta, eigenvalues, _in_the_span(space))
-        return LandmarkProblem(space, chosen)
+        return LandmarkProblem(space, chosen, positive)
     if guaranteed:
-        return Problem(divergence, beta, chosen, 0.0, None)
+        return Problem(divergence, beta, chosen, 0.0, None, positive)
     ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
     least = float(np.linalg.eigvalsh(gram[len(samples) :, len(samples) :])[0])
     margin = 0.5 * min(max(ridge, _MARGIN), least + ridge)
@@ -220,7 +249,7 @@ def fix_problem(
             f"a ridge of {ridge:.3g} times the squared norm of the codes is added to the objective"
         )
         _warn(divergence, beta, eigenvalues, told)
-    return Problem(divergence, beta, chosen, ridge, margin)
+    return Problem(divergence, beta, chosen, ridge, margin, positive)
 
 
 def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> LandmarkSpace:

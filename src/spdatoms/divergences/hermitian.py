@@ -23,7 +23,9 @@ class HermitianSet(PreparedSet):
 
 
 class Hermitian(Divergence):
-    """d(X, Y) = ½ d(R(X), R(Y)) with the real form ``R(A + iB) = [[A, −B], [B, A]]``.
+    """A divergence between complex Hermitian matrices, by that of real matrices of twice the size.
+
+    d(X, Y) = ½ d(R(X), R(Y)) with the real form ``R(A + iB) = [[A, −B], [B, A]]``.
 
     R doubles every eigenvalue, and so every divergence here: what is left is Stein's, Jeffrey's, … of the
     complex matrices themselves. Matrices go in complex and come out complex; real ones are taken for complex

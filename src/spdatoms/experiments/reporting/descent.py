@@ -46,12 +46,12 @@ def _table(experiment: Experiment, results: Results, part: str) -> Table:
         last = len(mean) // 2
         lowest = sum(row.extra["objective"][-1] <= best[row.repeat] for row in rows)
         shown = [mean[0], *(mean[2 * i - 1] for i in (*_SHOWN, last))]
-        seconds = float(np.median([row.fit_seconds for row in rows]))
-        cells = (*(f"{value:.2f}" for value in shown), f"{lowest} of {len(rows)}", f"{seconds:.1f}")
+        cells = (*(f"{value:.2f}" for value in shown), f"{lowest} of {len(rows)}")
         lines.append(Line((name, *cells)))
     after = [f"after {i}" for i in (*_SHOWN, last)]
-    header = ("method", "first atoms", *after, "lowest in", "seconds (median)")
-    return Table(f"{part}: mean objective (%) by iteration", header, tuple(lines))
+    header = ("method", "first atoms", *after, "lowest in")
+    made = f"{len(best)} of {experiment.repeats} repeats"
+    return Table(f"{part}: mean objective (%) by iteration, {made}", header, tuple(lines))
 
 
 def _best_of_each(results: Results, part: str) -> dict[int, float]:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.dictionary._packed import Coded
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.largest import Largest
@@ -57,7 +58,7 @@ class SamplesInMemory:
 
 
 class StreamedSamples(ABC):
-    """Samples of a stream; the states of its spans stay where they are computed.
+    """Samples of a stream; their codes are the states of its spans, and stay where they are computed.
 
     Parameters
     ----------
@@ -71,18 +72,49 @@ class StreamedSamples(ABC):
         self.stream, self.n_atoms = stream, n_atoms
         self.slices = part_slices(len(stream), stream.shape[-1], n_atoms)
         self.passes = stream.passes(self.slices)
+        self.start: scipy.sparse.csr_array | None = None
+        self.codings: list[Any] = []
         self.states: list[Any] | None = None
         self.version, self.nnz = 0, 0
 
     def __len__(self) -> int:
         return len(self.stream)
 
+    def start_from(self, codes: scipy.sparse.csr_array | StreamedCodes) -> None:
+        """Let the next coding start from these codes."""
+        self.start = codes.here if isinstance(codes, StreamedCodes) else codes
+        self.codings, self.version = [], self.version + 1
+        self.states = self._put(self.start)
+
+    def _put(self, codes: scipy.sparse.csr_array | None) -> list[Any] | None:
+        """Return codes as the states of the spans that they belong to."""
+        if codes is None or codes.nnz == 0:
+            return None
+        return self.passes.put(
+            [tuple(Coded.uncoded(codes[rows]) for rows in span.parts) for span in self.passes.spans]
+        )
+
+    @abstractmethod
+    def code_pass(self, states: list[Any] | None, coding: Any) -> tuple[list[Any], Any]:
+        """Code all samples from the codes in the states; return the new states, and the sum of the terms."""
+
+    def coded(self, coding: Any) -> Any:
+        """Code all samples, each from its last code, and return the sum of the terms."""
+        self.version += 1
+        self.states, terms = self.attempt(lambda: self._next_states(coding))
+        self.codings.append(coding)
+        return terms
+
+    def _next_states(self, coding: Any) -> tuple[list[Any], Any]:
+        before, self.states = self.states, None
+        return self.code_pass(before, coding)
+
     def attempt(self, one_pass: Callable[[], Result]) -> Result:
         """Return the result of a pass; if workers die of it, from smaller spans."""
 
         def computation(passes: StreamPasses) -> Result:
             if self.states is None:
-                self.compute_states()
+                self._compute_states()
             return one_pass()
 
         return with_smaller_spans(self.passes, self._cut, computation)
@@ -92,13 +124,18 @@ class StreamedSamples(ABC):
         self.passes, self.states = self.stream.passes(self.slices, most), None
         return self.passes
 
-    @abstractmethod
-    def compute_states(self) -> None:
-        """Compute the states of the spans as they were before the data was cut anew."""
+    def _compute_states(self) -> None:
+        """Compute the codes that were there before the data was cut anew."""
+        states = self._put(self.start)
+        for coding in self.codings:
+            states, _ = self.code_pass(states, coding)
+        self.states = states
 
-    @abstractmethod
     def collected(self) -> scipy.sparse.csr_array:
         """Return all codes, in the memory of this process."""
+        spans = self.attempt(lambda: self.passes.collect(self.states or []))
+        parts = [coded for span in spans for coded in span]
+        return scipy.sparse.vstack([coded.columns().tocsr() for coded in parts], "csr")
 
     def worst_represented(self, count: int) -> Indices:
         """Return the samples with the greatest losses, worst first; the earlier one at equal loss."""

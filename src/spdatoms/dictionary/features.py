@@ -8,7 +8,7 @@ Features are kept in single precision, and a long file's in another file.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,15 +19,18 @@ from spdatoms._utils.files import scratch_array
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary._coded_data import code_products, sparse_rows
-from spdatoms.dictionary._samples import SamplesInMemory, StreamedCodes, StreamedSamples
+from spdatoms.dictionary._packed import Coded
+from spdatoms.dictionary._samples import SamplesInMemory, StreamedSamples
 from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Span, SumTuple
+from spdatoms.scale.passes import Span, StreamPasses, SumTuple
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
 Singles: TypeAlias = NDArray[np.float32]
+#: Arguments of a coding: the features P of the atoms, PPᵀ, and α.
+Coding: TypeAlias = tuple[Floats, Floats, float]
 #: More bytes of features than this lie in a file, where matrices do.
 _SCRATCH_BYTES = 1 << 30
 
@@ -72,12 +75,6 @@ class FeaturePart:
     features: Singles
     codes: scipy.sparse.csr_array
     losses: Floats
-
-    def __sizeof__(self) -> int:
-        """Return the bytes of the arrays: by them Dask knows what its workers hold."""
-        codes = self.codes
-        arrays = self.features, self.losses, codes.data, codes.indices, codes.indptr
-        return sum(array.nbytes for array in arrays)
 
     @classmethod
     def uncoded(cls, features: FloatArray, codes: scipy.sparse.csr_array) -> FeaturePart:
@@ -159,7 +156,7 @@ class FeatureData(SamplesInMemory):
 
 
 class StreamedFeatureData(StreamedSamples):
-    """Samples of a stream, as features with codes that stay where they are computed.
+    """Samples of a stream, as features that stay where they are computed, as their codes do.
 
     The methods are those of `FeatureData`. What workers hold of a sample are the r numbers of its
     features and its code; the matrices are read once, and again only if workers die.
@@ -177,28 +174,18 @@ class StreamedFeatureData(StreamedSamples):
     def __init__(self, stream: Stream, space: LandmarkSpace, n_atoms: int) -> None:
         super().__init__(stream, n_atoms)
         self.space = space
-        self.start = scipy.sparse.csr_array((len(stream), n_atoms))
-        self.codings: list[tuple[Floats, Floats, float]] = []
+        self._feature_passes: StreamPasses | None = None
 
-    def start_from(self, codes: Any) -> None:
-        """Let the next coding start from these codes."""
-        self.start = codes.here if isinstance(codes, StreamedCodes) else codes
-        self.codings, self.version = [], self.version + 1
-        if self.states is not None:
-            self.states, _ = self.passes.run(
-                _restarted, self.states, self._start_of_parts(), keep=False, read=False
-            )
+    def _cut(self, most: int) -> StreamPasses:
+        self._feature_passes = None
+        return super()._cut(most)
 
-    def _start_of_parts(self) -> dict[int, scipy.sparse.csr_array]:
-        return {rows.start: self.start[rows] for rows in self.slices}
-
-    def compute_states(self) -> None:
-        """Read the matrices for their features, and code them as they were coded before."""
-        scratch = self._scratch()
-        states, _ = self.passes.run(_features, None, self.space, self._start_of_parts(), scratch)
-        for coding in self.codings:
-            states, _ = self.passes.run(_coded, states, *coding, keep=False, read=False)
-        self.states = states
+    def _over_features(self) -> StreamPasses:
+        """Return passes that read features; the first time matrices are read for them."""
+        if self._feature_passes is None:
+            features, _ = self.passes.run(_features, None, self.space, self._scratch())
+            self._feature_passes = self.passes.over(features)
+        return self._feature_passes
 
     def _scratch(self) -> Singles | None:
         """Return room in a file for many features of this process; Dask's workers have their own."""
@@ -207,72 +194,47 @@ class StreamedFeatureData(StreamedSamples):
             return None
         return np.asarray(scratch_array(shape, np.float32))
 
+    def code_pass(self, states: list[Any] | None, coding: Coding) -> tuple[list[Any], Any]:
+        """Code all samples, from the codes in the states."""
+        return self._over_features().run(_coded, states, *coding, keep=False)
+
     def code(self, P: Floats, alpha: float) -> float:
         """Code every sample, each from its last code, and return Σ_i f(y_i)."""
-        coding = P, landmark_gram(P), alpha
-        self.version += 1
-        self.states, terms = self.attempt(lambda: self._code(coding))
-        self.codings.append(coding)
-        objective, nnz, *sums = terms
+        objective, nnz, *sums = self.coded((P, landmark_gram(P), alpha))
         self.nnz, self.statistics = int(nnz), Statistics(*sums)
         return float(objective)
 
-    def _code(self, coding: tuple[Floats, Floats, float]) -> tuple[list[Any], Any]:
-        before, self.states = self.states, None
-        return self.passes.run(_coded, before, *coding, keep=False, read=False)
-
-    def collected(self) -> scipy.sparse.csr_array:
-        """Return all codes, in the memory of this process."""
-        found = self.attempt(lambda: self.passes.total(_codes_of, self.states, read=False))
-        return scipy.sparse.vstack(list(found), "csr")
-
 
 def _features(
-    matrices: FloatArray,
-    span: Span,
-    state: None,
-    space: LandmarkSpace,
-    start: dict[int, scipy.sparse.csr_array],
-    scratch: Singles | None,
-) -> tuple[tuple[FeaturePart, ...], int]:
-    """Return the samples of a span as features, which lie in the scratch array if there is one."""
+    matrices: FloatArray, span: Span, state: None, space: LandmarkSpace, scratch: Singles | None
+) -> tuple[tuple[Singles, ...], int]:
+    """Return the features of every part of a span, which lie in the scratch array if there is one."""
     parts = []
     for X, rows in zip(span.split(matrices), span.parts, strict=True):
-        part = FeaturePart.uncoded(space.features(X), start[rows.start])
+        features = space.features(X).astype(np.float32)
         if scratch is not None:
-            scratch[rows] = part.features
-            part = replace(part, features=scratch[rows])
-        parts.append(part)
+            scratch[rows] = features
+            features = scratch[rows]
+        parts.append(features)
     return tuple(parts), 0
 
 
-def _restarted(
-    matrices: None,
-    span: Span,
-    state: Sequence[FeaturePart],
-    start: dict[int, scipy.sparse.csr_array],
-) -> tuple[tuple[FeaturePart, ...], int]:
-    """Return the samples of a span with other codes to start from."""
-    parts = tuple(
-        FeaturePart.uncoded(part.features, start[rows.start])
-        for part, rows in zip(state, span.parts, strict=True)
-    )
-    return parts, 0
-
-
 def _coded(
-    matrices: None,
+    features: Sequence[Singles],
     span: Span,
-    state: Sequence[FeaturePart],
+    state: Sequence[Coded] | None,
     P: Floats,
     gram: Floats,
     alpha: float,
-) -> tuple[tuple[FeaturePart, ...], SumTuple]:
+) -> tuple[tuple[Coded, ...], SumTuple]:
     """Code the samples of a span."""
-    parts = tuple(part.coded(P, gram, alpha) for part in state)
-    return parts, added([part.terms() for part in parts])
-
-
-def _codes_of(matrices: None, span: Span, state: Sequence[FeaturePart]) -> list[Any]:
-    """Return the codes of a span, in a list: the sum of lists is all of them in order."""
-    return [part.codes for part in state]
+    if state is None:
+        codes = [scipy.sparse.csr_array((len(part), len(P))) for part in features]
+    else:
+        codes = [coded.columns().tocsr() for coded in state]
+    parts = [
+        FeaturePart.uncoded(part, Y).coded(P, gram, alpha)
+        for part, Y in zip(features, codes, strict=True)
+    ]
+    packed = tuple(Coded.of(part.codes.tocsc(), part.losses) for part in parts)
+    return packed, added([part.terms() for part in parts])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from operator import getitem
 from typing import Any
@@ -116,6 +117,12 @@ class DaskPasses(StreamPasses):
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
+
+    def over(self, states: list[Any]) -> DaskPasses:
+        """Return passes over the same spans that read these states in place of matrices."""
+        passes = copy(self)
+        passes.sources = states
+        return passes
 
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span, held by Dask."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -48,6 +49,19 @@ class ThreadedPasses(StreamPasses):
 
     def __init__(self, stream: Stream, spans: list[Span], n_jobs: int | None) -> None:
         self.stream, self.spans, self.n_jobs = stream, spans, n_jobs
+        self.sources: list[Any] | None = None
+
+    def over(self, states: list[Any]) -> ThreadedPasses:
+        """Return passes over the same spans that read these states in place of matrices."""
+        passes = copy(self)
+        passes.sources = states
+        return passes
+
+    def _read(self, number: int) -> Any:
+        """Return what a span consists of."""
+        return (
+            self.stream[self.spans[number].rows] if self.sources is None else self.sources[number]
+        )
 
     def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
         """Return the sum of a term over the spans; without ``read`` no matrices are read."""
@@ -80,7 +94,7 @@ class ThreadedPasses(StreamPasses):
             span, state = self.spans[number], before[number]
             if not keep:
                 before[number] = None
-            return function(self.stream[span.rows] if read else None, span, state, *shared)
+            return function(self._read(number) if read else None, span, state, *shared)
 
         return map_in_threads(result, len(self.spans), self.n_jobs)
 

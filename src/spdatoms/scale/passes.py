@@ -92,6 +92,10 @@ class StreamPasses(ABC):
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states themselves, in the memory of this process."""
 
+    @abstractmethod
+    def over(self, states: list[Any]) -> StreamPasses:
+        """Return passes over the same spans that read these states in place of matrices."""
+
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span."""
         return list(values)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,14 +26,20 @@ from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.scale.parts import added
 from spdatoms.scale.passes import Span, StreamPasses, SumTuple
+from spdatoms.scale.stored import StoredArray
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
 Singles: TypeAlias = NDArray[np.float32]
 #: Arguments of a coding: the features P of the atoms, PPᵀ, and α.
 Coding: TypeAlias = tuple[Floats, Floats, float]
+#: What becomes of the features of these rows: the same in memory, or an array that reads them from a file.
+Keep: TypeAlias = Callable[[Singles, slice], Any]
 #: More bytes of features than this lie in a file, where matrices do.
 _SCRATCH_BYTES = 1 << 30
+#: Features that take more than 1/8 of the memory of the workers lie in files: half of a small worker are
+#: libraries, and there have to be codes and the matrices of running tasks.
+_SHARE_OF_MEMORY = 8
 
 
 @dataclass(frozen=True)
@@ -183,16 +190,17 @@ class StreamedFeatureData(StreamedSamples):
     def _over_features(self) -> StreamPasses:
         """Return passes that read features; the first time matrices are read for them."""
         if self._feature_passes is None:
-            features, _ = self.passes.run(_features, None, self.space, self._scratch())
+            features, _ = self.passes.run(_features, None, self.space, self._keep())
             self._feature_passes = self.passes.over(features)
         return self._feature_passes
 
-    def _scratch(self) -> Singles | None:
-        """Return room in a file for many features of this process; Dask's workers have their own."""
+    def _keep(self) -> Keep:
+        """Return how features are kept: in memory, or many of them in files."""
         shape = len(self.stream), self.space.size
-        if not self.passes.in_this_process or 4 * shape[0] * shape[1] <= _SCRATCH_BYTES:
-            return None
-        return np.asarray(scratch_array(shape, np.float32))
+        size, memory = 4 * shape[0] * shape[1], self.stream.memory
+        if self.passes.in_this_process and size > _SCRATCH_BYTES:
+            return partial(_in_rows_of, np.asarray(scratch_array(shape, np.float32)))
+        return _in_a_file if memory and size > memory // _SHARE_OF_MEMORY else _in_memory
 
     def code_pass(self, states: list[Any] | None, coding: Coding) -> tuple[list[Any], Any]:
         """Code all samples, from the codes in the states."""
@@ -206,21 +214,28 @@ class StreamedFeatureData(StreamedSamples):
 
 
 def _features(
-    matrices: FloatArray, span: Span, state: None, space: LandmarkSpace, scratch: Singles | None
-) -> tuple[tuple[Singles, ...], int]:
-    """Return the features of every part of a span, which lie in the scratch array if there is one."""
-    parts = []
-    for X, rows in zip(span.split(matrices), span.parts, strict=True):
-        features = space.features(X).astype(np.float32)
-        if scratch is not None:
-            scratch[rows] = features
-            features = scratch[rows]
-        parts.append(features)
-    return tuple(parts), 0
+    matrices: FloatArray, span: Span, state: None, space: LandmarkSpace, keep: Keep
+) -> tuple[tuple[Any, ...], int]:
+    """Return the features of every part of a span, as they are kept."""
+    parts = zip(span.split(matrices), span.parts, strict=True)
+    return tuple(keep(space.features(X).astype(np.float32), rows) for X, rows in parts), 0
+
+
+def _in_memory(features: Singles, rows: slice) -> Singles:
+    return features
+
+
+def _in_rows_of(scratch: Singles, features: Singles, rows: slice) -> Singles:
+    scratch[rows] = features
+    return scratch[rows]
+
+
+def _in_a_file(features: Singles, rows: slice) -> StoredArray:
+    return StoredArray(features)
 
 
 def _coded(
-    features: Sequence[Singles],
+    features: Sequence[Any],
     span: Span,
     state: Sequence[Coded] | None,
     P: Floats,
@@ -233,7 +248,7 @@ def _coded(
     else:
         codes = [coded.columns().tocsr() for coded in state]
     parts = [
-        FeaturePart.uncoded(part, Y).coded(P, gram, alpha)
+        FeaturePart.uncoded(np.asarray(part), Y).coded(P, gram, alpha)
         for part, Y in zip(features, codes, strict=True)
     ]
     packed = tuple(Coded.of(part.codes.tocsc(), part.losses) for part in parts)

@@ -57,19 +57,29 @@ class DaskStream(Stream):
         """Bytes of matrices that a task may read: more where workers have memory, as fewer tasks cost less."""
         return block_bytes(max(BLOCK_BYTES, self._memory_per_thread // _SHARE_OF_MEMORY))
 
-    @cached_property
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the workers have in all; 0 if there are none, or it is not known."""
+        return sum(memory for memory, _ in self._workers)
+
+    @property
     def _memory_per_thread(self) -> int:
-        """The least memory that a worker has per thread, asked for once; 0 if it is unknown."""
+        """The least memory that a worker has per thread; 0 if it is not known."""
+        return min((memory // max(1, threads) for memory, threads in self._workers), default=0)
+
+    @cached_property
+    def _workers(self) -> list[tuple[int, int]]:
+        """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
         client = client_of_user()
         if client is None:
-            return 0
+            return []
 
-        def limits(dask_scheduler: Any) -> list[int]:
+        def limits(dask_scheduler: Any) -> list[tuple[int, int]]:
             workers = dask_scheduler.workers.values()
-            return [int(worker.memory_limit or 0) // max(1, worker.nthreads) for worker in workers]
+            return [(int(worker.memory_limit or 0), worker.nthreads) for worker in workers]
 
         with cluster_errors():
-            return min(client.run_on_scheduler(limits, callback_timeout=60), default=0)
+            return list(client.run_on_scheduler(limits, callback_timeout=60))
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):

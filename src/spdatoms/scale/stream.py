@@ -55,6 +55,11 @@ class Stream(ABC):
         """Bytes of matrices that a task may read."""
         return block_bytes()
 
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the workers have in all; 0 if there are none, or it is not known."""
+        return 0
+
     @abstractmethod
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         """Return some matrices, in memory."""

@@ -56,8 +56,14 @@ def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
             learner(10**6).fit(stream)
         stop.join()
         os.kill(process, signal.SIGCONT)
+        # A task of the fit that failed would close the worker as soon as the package is hidden.
+        while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            threading.Event().wait(0.05)
         client.run(hide_the_package)
-        with pytest.raises(ClusterError, match="1 of 1 workers of the cluster cannot import"):
+        with (
+            worker_timeout(60),
+            pytest.raises(ClusterError, match="1 of 1 workers of the cluster cannot import"),
+        ):
             learner(2).fit(stream)
         cluster.scale(0)
         while client.nthreads():

@@ -112,7 +112,8 @@ class KernelCodes:
 class KernelDictionaryCodes(ChosenCodes):
     """min_y k(X, X) − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, centres of k-means, or random.
 
-    All kinds of atoms are coded alike, with the kernel of the learner (`LANDMARKS`); β and α are chosen.
+    All kinds of atoms are coded alike, with the kernel of the learner (`LANDMARKS`); β and α are chosen, and
+    whether learning starts from random training matrices or from the centres of k-means under its divergence.
 
     Parameters
     ----------
@@ -122,9 +123,9 @@ class KernelDictionaryCodes(ChosenCodes):
         The divergence of the kernel.
     n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float, default=(0.1, 0.2, 0.4, 0.8, 1.6)
+    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
         The β to try, as multiples of the automatic one.
-    alphas : tuple of float, default=(0.0003, 0.001, 0.003)
+    alphas : tuple of float, default=(0.0001, 0.001, 0.003)
         The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
@@ -139,8 +140,8 @@ class KernelDictionaryCodes(ChosenCodes):
         atoms: str = LEARNED,
         metric: str = "stein",
         n_atoms: int = 24,
-        beta_factors: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8, 1.6),
-        alphas: tuple[float, ...] = (0.0003, 0.001, 0.003),
+        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
+        alphas: tuple[float, ...] = (0.0001, 0.001, 0.003),
         max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -155,22 +156,26 @@ class KernelDictionaryCodes(ChosenCodes):
         self.n_jobs = n_jobs
 
     def _choices(self) -> list[Choice]:
-        grid = product(self.beta_factors, self.alphas)
-        return [{"beta_factor": factor, "alpha": alpha} for factor, alpha in grid]
+        starts = (RANDOM, KMEANS) if self.atoms == LEARNED else (self.atoms,)
+        grid = product(starts, self.beta_factors, self.alphas)
+        return [
+            {"start": start, "beta_factor": factor, "alpha": alpha} for start, factor, alpha in grid
+        ]
 
     def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
         automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
-        atoms = self._first_atoms(X)
+        starts = dict.fromkeys(choice["start"] for choice in choices)
+        first = {start: self._first_atoms(X, start) for start in starts}
         coders = []
         for choice in choices:
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
-            kernel = self._kernel(X, atoms, beta, alpha)
+            kernel = self._kernel(X, first[choice["start"]], beta, alpha)
             coders.append(KernelCodes(kernel, alpha, self.n_jobs))
         return coders
 
-    def _first_atoms(self, X: FloatArray) -> FloatArray:
+    def _first_atoms(self, X: FloatArray, start: str) -> FloatArray:
         """Return the atoms, or what learning starts from."""
-        if self.atoms == RANDOM:
+        if start == RANDOM:
             rng = np.random.default_rng(self.random_state)
             return np.asarray(X[rng.choice(len(X), self.n_atoms, replace=False)])
         metric = self.metric if self.atoms == LEARNED else "riemann"

@@ -27,9 +27,9 @@ class Hermitian(Divergence):
 
     d(X, Y) = ½ d(R(X), R(Y)) with the real form ``R(A + iB) = [[A, −B], [B, A]]``.
 
-    R doubles every eigenvalue, and so every divergence here: what is left is Stein's, Jeffrey's, … of the
-    complex matrices themselves. Matrices go in complex and come out complex; real ones are taken for complex
-    ones without an imaginary part.
+    R doubles every eigenvalue, and so every sum over them, that is nearly every divergence here; a maximum stays what
+    it is. What is left is Stein's, Jeffrey's, … of the complex matrices themselves. Matrices go in complex and come out
+    complex; real ones are taken for complex ones without an imaginary part.
 
     Parameters
     ----------
@@ -54,11 +54,16 @@ class Hermitian(Divergence):
     ) -> FloatArray:
         """Return d(X_i, Y_j) for all pairs."""
         other = None if Y is None else Y.real
-        return _half(self.divergence.pairwise(X.real, other, n_jobs=n_jobs))
+        return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs))
 
     def centre(self, Z: HermitianSet, weights: Floats, current: Array) -> Array:
         """Return the stationary point, or a step towards it, as a complex matrix."""
         return complex_form(self.divergence.centre(Z.real, weights, _real(current)))
+
+    def _own(self, values: FloatArray) -> FloatArray:
+        """Return what values of real forms are for the complex matrices; the array is used again."""
+        values /= values.dtype.type(self.divergence.real_form_factor)
+        return values
 
     def gradient(self, X: Array, Y: Array) -> Array:
         """Return the G with dd = Re tr(G dX): half of the real gradient, in twice as many entries."""
@@ -66,17 +71,17 @@ class Hermitian(Divergence):
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether the kernel is positive definite on all real 2n×2n matrices: that is enough."""
-        return self.divergence.kernel_is_guaranteed(0.5 * beta, 2 * n)
+        return self.divergence.kernel_is_guaranteed(beta / self.divergence.real_form_factor, 2 * n)
 
     def to_centres(self, X: HermitianSet, centres: Array, n_jobs: int | None = None) -> FloatArray:
         """Return d(X_i, C_j) at [j, i]."""
-        return _half(self.divergence.to_centres(X.real, _real(centres), n_jobs))
+        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs))
 
     def each_to_centres(
         self, X: HermitianSet, centres: Array, n_jobs: int | None = None
     ) -> FloatArray:
         """Return d(X_i, C_j) at [i, j]."""
-        return _half(self.divergence.each_to_centres(X.real, _real(centres), n_jobs))
+        return self._own(self.divergence.each_to_centres(X.real, _real(centres), n_jobs))
 
     def centre_term(self, Z: HermitianSet, weights: Floats, current: Array) -> Floats:
         """Return what a part of the data adds to the step of `centre`, in the real form."""
@@ -94,10 +99,10 @@ class Hermitian(Divergence):
 def over(divergence: Divergence, X: Any) -> Divergence:
     """Return the divergence between matrices of the type of X (an array, or a dtype): real, or complex.
 
-    It is the divergence itself, or a `Hermitian` one if X is complex.
+    It is the divergence itself, or a `Hermitian` one if X is complex and the divergence does not take it as it is.
     """
     dtype = X if isinstance(X, np.dtype) else X.dtype
-    if dtype.kind != "c" or isinstance(divergence, Hermitian):
+    if dtype.kind != "c" or divergence.native_complex or isinstance(divergence, Hermitian):
         return divergence
     return Hermitian(divergence)
 
@@ -120,7 +125,7 @@ class HermitianSums(AtomSums):
 
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
         """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        return _half(self.inner.pairs(Z.real, pattern, D.real))
+        return np.asarray(self.divergence._own(self.inner.pairs(Z.real, pattern, D.real)))
 
 
 @dataclass(frozen=True)
@@ -136,8 +141,3 @@ class HermitianGeodesics(Geodesics):
 
 def _real(X: Array) -> FloatArray:
     return real_form(np.asarray(X, np.result_type(X.dtype, np.complex64)))
-
-
-def _half(values: FloatArray) -> FloatArray:
-    values *= values.dtype.type(0.5)
-    return values

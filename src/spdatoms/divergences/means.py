@@ -70,14 +70,15 @@ def mean(
     weights = check_weights(sample_weight, len(X))
     used = weights > 0
     # Twice the sum of a divergence has the same minimum: of complex matrices the real forms will do.
-    Z = real_form(as_double(X[used]))
+    Z = as_double(X[used])
+    if not divergence.native_complex:
+        Z = real_form(Z)
     units = np.zeros(Z.shape[-1], np.intp)
     if divergence.congruence_invariant:
         units = np.rint(unit_exponents(Z).mean(axis=0)).astype(np.intp)
+        Z = in_units(Z, units)
     with one_blas_thread():  # the matrices are small, and threads would only wait for each other
-        C, last_change = stationary_point(
-            divergence, in_units(Z, units), weights[used], tol, max_iter
-        )
+        C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -87,8 +88,8 @@ def mean(
             ConvergenceWarning,
         )
     with np.errstate(over="ignore"):
-        C = in_units(C, -units)
-        C = (complex_form(C) if is_complex(X) else C).astype(X.dtype)
+        C = in_units(C, -units) if divergence.congruence_invariant else C
+        C = (complex_form(C) if is_complex(X) and not is_complex(C) else C).astype(X.dtype)
     if not np.isfinite(C).all():
         raise OutOfRangeError(
             f"The mean is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
@@ -105,7 +106,7 @@ def stationary_point(
     start: Floats | None = None,
 ) -> tuple[Floats, float]:
     """Return the weighted centre of Z (weights sum to 1) and the size of the last step to it."""
-    if len(Z) == 1:
+    if len(Z) == 1 and not is_complex(Z):
         return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0

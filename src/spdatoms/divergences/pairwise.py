@@ -10,15 +10,19 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC, get_divergence
-from spdatoms.geometry.validation import check_spd
+from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.spectral import as_matrices
+from spdatoms.geometry.validation import check_spd, is_spd
 
 
-@allow.checks(metric=METRIC, n_jobs=allow.N_JOBS)
+@allow.checks(metric=METRIC, n_jobs=allow.N_JOBS, on_error=allow.choice("raise", "nan"))
 def pairwise_divergence(
     X: ArrayLike,
     Y: ArrayLike | None = None,
     metric: str | Divergence = "stein",
     n_jobs: int | None = None,
+    *,
+    on_error: str = "raise",
 ) -> FloatArray:
     """Return the divergences of all pairs of matrices.
 
@@ -33,12 +37,17 @@ def pairwise_divergence(
         of them are then computed.
     metric : str or Divergence, default="stein"
         ``"stein"``, ``"jeffrey"``, ``"burg"`` (which is not symmetric), or the *squared* distances
-        ``"riemann"`` (affine-invariant), ``"logeuclid"`` and ``"euclid"``. pyRiemann's ``"logdet"``
+        ``"riemann"`` (affine-invariant), ``"logeuclid"``, ``"euclid"``, ``"logchol"`` (log-Cholesky), ``"chol"``
+        (of Cholesky factors), ``"wasserstein"`` (Bures), ``"harmonic"`` (of inverses), ``"poweuclid"`` (of
+        square roots; ``PowerEuclidean(p)`` of other powers) and ``"thompson"``. pyRiemann's ``"logdet"``
         means stein, ``"kullback_sym"`` jeffrey and ``"kullback"`` burg, but the values are the
         divergences, where pyRiemann gives √S, J and B/2 and distances that are not squared.
     n_jobs : int, default=None
         The number of threads, one if not given, all processors for -1. It does not change the
         result.
+    on_error : {"raise", "nan"}, default="raise"
+        Refuse matrices that are not SPD, or give their pairs the value NaN, so that a plot over a grid
+        can mask them.
 
     Returns
     -------
@@ -58,6 +67,8 @@ def pairwise_divergence(
     array([[0.    , 0.2231],
            [0.2231, 0.    ]])
     """
+    if on_error == "nan":
+        return _with_nan(X, Y, metric, n_jobs)
     divergence = get_divergence(metric)
     X = check_spd(X, name="X")
     if Y is None:
@@ -73,3 +84,17 @@ def pairwise_divergence(
     divergence = over(divergence, dtype)
     prepared_x, prepared_y = (divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X, Y))
     return divergence.pairwise(prepared_x, prepared_y, n_jobs=n_jobs)
+
+
+def _with_nan(
+    X: ArrayLike, Y: ArrayLike | None, metric: str | Divergence, n_jobs: int | None
+) -> FloatArray:
+    """Return the divergences of the pairs of SPD matrices, and NaN for all others."""
+    first = as_matrices(X, "X")
+    second = first if Y is None else as_matrices(Y, "Y")
+    rows, columns = is_spd(first), is_spd(second)
+    out = np.full((len(first), len(second)), np.nan, real_type(first, second))
+    if rows.any() and columns.any():
+        other = None if Y is None else second[columns]
+        out[np.ix_(rows, columns)] = pairwise_divergence(first[rows], other, metric, n_jobs)
+    return out

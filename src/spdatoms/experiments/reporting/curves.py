@@ -42,7 +42,7 @@ def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, fl
 
 
 def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return for every kind of difficulty the mean accuracies over the data sets that have all levels.
+    """Return for every kind of difficulty the mean accuracies over the data sets that always have all levels.
 
     Parameters
     ----------
@@ -64,7 +64,13 @@ def _means(experiment: Experiment, results: Results, kind: str) -> Table:
     parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
     levels = levels_of(results, parts)
     curves = {(m, p): curve(results, p, m) for m in methods for p in parts}
-    complete = [p for p in parts if all(set(curves[m, p]) >= set(levels) for m in methods)]
+    # In every repeat: else the mean at one level is of other repeats than that at the next.
+    complete = [
+        p
+        for p in parts
+        if all(curves[m, p] for m in methods)
+        and all(set(row.scores) >= set(levels) for m in methods for row in results.of(p, m))
+    ]
     lines = []
     for method in methods:
         means = (np.mean([curves[method, p][level][0] for p in complete]) for level in levels)

@@ -1,0 +1,85 @@
+"""The squared distance of Cholesky factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms.divergences._products import rounded, squared_distances
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.geometry.hermitian import as_double, is_complex, real_type
+
+
+@dataclass
+class VectorSet(PreparedSet):
+    """Vectors of real numbers that stand for the matrices."""
+
+    vectors: Floats
+
+
+class Cholesky(Divergence):
+    """The squared distance of Cholesky factors.
+
+    d(X, Y) = ‖L_X − L_Y‖²_F for X = L_X L_Xᵀ [1]_.
+
+    It depends on the order of the variables. The kernel exp(−β·d) is that of Gauss, positive definite at every β.
+
+    References
+    ----------
+    .. [1] I. Dryden, A. Koloydenko, D. Zhou, Non-Euclidean statistics for covariance matrices, 2009.
+    """
+
+    name: ClassVar[str] = "chol"
+    closed_form: ClassVar[bool] = True
+    native_complex: ClassVar[bool] = True
+
+    def prepare(self, X: Array) -> VectorSet:
+        """Return the entries of the Cholesky factors."""
+        return VectorSet(X, self._vectors(np.linalg.cholesky(as_double(X))))
+
+    def pairwise(
+        self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the squared distances of all pairs."""
+        out = squared_distances(X.vectors, None if Y is None else Y.vectors, n_jobs)
+        return rounded(out, real_type(X.matrices.dtype))
+
+    def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
+        """Return the matrix with the mean Σ w_i L_i / Σ w_i of the factors, the stationary point."""
+        L = self._factor((weights @ Z.vectors) / weights.sum(), Z.n, is_complex(Z.matrices))
+        C = L @ L.conj().T
+        return np.asarray(0.5 * (C + C.conj().T))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0
+
+    def _vectors(self, L: Array) -> Floats:
+        """Return factors (m, n, n) as vectors: diagonals, then what is below, real and imaginary."""
+        rows, columns = np.tril_indices(L.shape[-1], -1)
+        below = L[:, rows, columns]
+        parts = [below.real, below.imag] if is_complex(L) else [below]
+        return np.concatenate([self._diagonal(np.einsum("mii->mi", L).real), *parts], axis=1)
+
+    def _factor(self, vector: Floats, n: int, complex_: bool) -> Array:
+        """Return the factor that a vector stands for."""
+        below = vector[n:]
+        L: Array = np.diag(self._positive(vector[:n])).astype(
+            np.complex128 if complex_ else np.float64
+        )
+        L[np.tril_indices(n, -1)] = (
+            below[: len(below) // 2] + 1j * below[len(below) // 2 :] if complex_ else below
+        )
+        return L
+
+    @staticmethod
+    def _diagonal(values: Floats) -> Floats:
+        return values
+
+    @staticmethod
+    def _positive(values: Floats) -> Floats:
+        # Weights of both signs may leave the cone.
+        return np.asarray(np.maximum(values, 1e-6 * np.abs(values).max()))

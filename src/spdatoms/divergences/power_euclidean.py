@@ -1,0 +1,68 @@
+"""The squared distance of powers of matrices."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
+from spdatoms.divergences.base import Divergence
+from spdatoms.geometry.functions import powm
+from spdatoms.geometry.half_vectors import half_vectors
+from spdatoms.geometry.repair import nearest_spd
+
+
+class PowerEuclidean(Divergence):
+    """The squared distance of powers of matrices.
+
+    d(X, Y) = ‖X^p − Y^p‖²_F / p² [1]_.
+
+    p = 1 is the Euclidean distance, and p → 0 the log-Euclidean one. The kernel exp(−β·d) is that of Gauss, positive
+    definite at every β.
+
+    Parameters
+    ----------
+    p : float, default=0.5
+        The power, not zero.
+
+    References
+    ----------
+    .. [1] I. Dryden, X. Pennec, J.-M. Peyrat, Power Euclidean metrics for covariance matrices, 2010.
+    """
+
+    name: ClassVar[str] = "poweuclid"
+    closed_form: ClassVar[bool] = True
+
+    def __init__(self, p: float = 0.5) -> None:
+        if not np.isfinite(p) or p == 0:
+            raise ValueError(
+                f"p must be finite and not zero, got {p}: its limit at 0 is 'logeuclid'."
+            )
+        self.p = float(p)
+
+    def prepare(self, X: FloatArray) -> HalfVectorSet:
+        """Return the half-vectors of X^p / p."""
+        n = X.shape[-1]
+        half = np.empty((len(X), n * (n + 1) // 2))
+        half_vectors(np.asarray(powm(X.astype(np.float64), self.p)) / self.p, half)
+        return HalfVectorSet(X, half)
+
+    def pairwise(
+        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the squared distances of all pairs."""
+        out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
+        return rounded(out, X.matrices.dtype)
+
+    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
+        """Return (Σ w_i Z_i^p / Σ w_i)^(1/p), the stationary point."""
+        C = self.p * Z.mean(weights)
+        if (weights < 0).any():
+            C = np.asarray(nearest_spd(C))
+        return np.asarray(powm(C, 1.0 / self.p))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from spdatoms._utils.threads import block_slices
@@ -31,11 +33,12 @@ def sharpness(scores: Floats, labels: Indices, weights: Floats | None = None) ->
     It is convex in t, so Newton's steps find its minimum. Scores of −inf stand for classes that were not there.
     The mean may have weights.
     """
-    cells = scores.reshape(-1, *scores.shape[-2:])
+    *shape, m, n_classes = scores.shape
+    cells = scores.reshape(prod(shape), m, n_classes)
     # Many small cells at once, because there are often few matrices; few large ones, because of the cache.
-    count = max(1, _ENTRIES // max(1, cells[0].size)) if len(cells) else 1
+    count = max(1, _ENTRIES // max(1, m * n_classes))
     found = [_sharpness(cells[some], labels, weights) for some in block_slices(len(cells), count)]
-    return np.concatenate([np.zeros(0), *found]).reshape(scores.shape[:-2])
+    return np.concatenate([np.zeros(0), *found]).reshape(shape)
 
 
 def _sharpness(scores: Floats, labels: Indices, weights: Floats | None) -> Floats:

@@ -63,3 +63,25 @@ def test_many_queries_are_taken_in_blocks(labelled, monkeypatch) -> None:
 def test_bad_number_of_neighbours(labelled, k, message) -> None:
     with pytest.raises(ValueError, match=message):
         SPDKNeighborsClassifier(k).fit(*labelled)
+
+
+def test_neighbours_and_their_divergences(labelled) -> None:
+    X, y = labelled
+    model = SPDKNeighborsClassifier(3, "stein").fit(X[::2], y[::2])
+    expected = pairwise_divergence(X, X[::2], "stein")
+    values, indices = model.kneighbors(X)
+    np.testing.assert_array_equal(indices, np.argsort(expected, axis=1)[:, :3])
+    np.testing.assert_allclose(values, np.sort(expected, axis=1)[:, :3])
+    assert model.kneighbors(X, 5, return_distance=False).shape == (24, 5)
+    with pytest.raises(ValueError, match="n_neighbors must be an integer from 1 to 12, got 13"):
+        model.kneighbors(X, 13)
+
+
+def test_near_neighbours_may_count_more() -> None:
+    X = np.exp([0.0, 3.0, 5.0]).reshape(-1, 1, 1)
+    model = SPDKNeighborsClassifier(3, "riemann", weights="distance").fit(X, [0, 1, 1])
+    votes = 1.0 / np.array([1.0, 2.0, 4.0])
+    shares = model.predict_proba(np.exp([[[1.0]]]))
+    np.testing.assert_allclose(shares, [[votes[0], votes[1:].sum()] / votes.sum()])
+    assert model.predict(np.exp([[[1.0]]])) == 0
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[1.0, 0.0]])

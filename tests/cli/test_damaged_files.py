@@ -6,6 +6,7 @@ import io
 import struct
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from _commands import run, two_classes
 from spdatoms._utils import archives
-from spdatoms._utils.archives import read_mat
+from spdatoms._utils.archives import read_mat, read_mats
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import Source, read_matrices
 
@@ -102,7 +103,7 @@ def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "made its reader crash"),
         ("while True: pass", "could not be read in 0 seconds"),
-        ("import sys; sys.exit('is not what it seems')", "is not what it seems"),
+        ("import sys; sys.exit('something')", "made its reader crash"),
     ],
 )
 def test_the_reader_of_matlab_files_may_crash_or_hang(tmp_path, monkeypatch, program, words):
@@ -114,6 +115,42 @@ def test_the_reader_of_matlab_files_may_crash_or_hang(tmp_path, monkeypatch, pro
     said = run("inspect", tmp_path / "x.mat", code=1)
     assert said.startswith(f"error: {tmp_path / 'x.mat'}: ")
     assert words in said
+
+
+def test_one_reader_of_matlab_files_goes_on_after_a_crash(tmp_path, monkeypatch):
+    """What one process reads of several files is kept, and the file that ends it is the only one refused."""
+    paths = [tmp_path / f"{name}.mat" for name in "abcd"]
+    for number, path in enumerate(paths):
+        scipy.io.savemat(path, {"x": np.full((2, 2), float(number))})
+    paths[2].write_bytes(b"not MATLAB")
+    program = Path(archives.mat_child.__file__).read_text("utf-8")
+    crash = f"if path.endswith({paths[1].name!r}):\n        import os\n        os.abort()\n    try:"
+    (tmp_path / "child.py").write_text(program.replace("    try:", f"    {crash}", 1), "utf-8")
+    monkeypatch.setattr(archives.mat_child, "__file__", str(tmp_path / "child.py"))
+    a, b, c, d = read_mats(paths)
+    assert (a["x"] == 0.0).all()
+    assert (d["x"] == 3.0).all()
+    assert "made its reader crash" in str(b)
+    assert "not a MATLAB or HDF5 file" in str(c)
+
+
+def bomb(shape: tuple[int, ...], content: bytes) -> bytes:
+    """Return an .npz file whose header promises an array of this shape."""
+    stream = io.BytesIO()
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}"
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", npy(header, content))
+    return stream.getvalue()
+
+
+def test_zip_bombs_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
+    path = tmp_path / "x.npz"
+    path.write_bytes(bomb((10**6, 1000, 1000), bytes(10**6)))
+    assert "is not an .npz file, or a damaged one" in run("inspect", path, code=1)
+    path.write_bytes(bomb((1000, 1000), bytes(8 * 10**6)))
+    assert path.stat().st_size < 10**5
+    monkeypatch.setattr(archives, "_memory", lambda: 1e6)
+    assert "needs more memory than there is" in run("inspect", path, code=1)
 
 
 def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):

@@ -38,7 +38,7 @@ def test_feret_covariances_damaged(tmp_path):
     (tmp_path / "bf.mat").unlink()
     faces = all_or_nothing(load_feret, tmp_path, "bf.mat", "is missing")
     assert len(faces) == 1200
-    # Every reading starts a process per file: so the other kinds of damage are there at the same time.
+    # Every reading starts a process: so the other kinds of damage are there at the same time.
     (tmp_path / "bf.mat").write_bytes(b"nothing MATLAB would write")
     scipy.io.savemat(tmp_path / "be.mat", {"other": np.eye(3)})
     stacks[4, 7] *= -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -95,6 +96,15 @@ def test_page_is_self_contained():
     assert "91.2 ± 1.5" in page
     for word in ("numpy", "seed", "RSR-J", "SPDSparseClassifier"):
         assert word in page
+
+
+def test_rows_of_earlier_runs_are_not_said_to_be_of_the_last():
+    results = run(Toy(), Path("folder"), repeats=2)
+    asked = {"methods": None, "parts": ["another part"], "repeats": 1}
+    results = dataclasses.replace(results, settings=results.settings | {"asked": asked})
+    text = section(Toy(), results)
+    assert "Made by `spdatoms reproduce toy --data FOLDER` in several runs, 2 repeats" in text
+    assert "another part" not in text
 
 
 def test_section_has_tables_and_origin():

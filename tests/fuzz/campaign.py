@@ -24,7 +24,7 @@ import numpy as np
 Case = Callable[[np.random.Generator], str]
 SEEDS = Path(__file__).with_name("seeds.json")
 #: A case that takes longer hangs: the process ends with the stack.
-_HANGS = 120.0
+_HANGS = 600.0
 #: What Python and NumPy say when nobody has checked.
 _UNCLEAR = re.compile(
     "truth value|not supported between|unsupported operand|has no attribute|could not convert|"

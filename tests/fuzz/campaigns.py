@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import codes, files, matrices, parameters
+from fuzz import codes, files, inputs, matrices, parameters
 from fuzz.campaign import Case
 
 CAMPAIGNS: dict[str, Case] = {
@@ -15,7 +15,9 @@ CAMPAIGNS: dict[str, Case] = {
     "hostile_data": parameters.hostile_data,
     "altered_models": files.altered_models,
     "altered_checkpoints": files.altered_checkpoints,
-    "altered_inputs": files.altered_inputs,
+    "killed_learning": files.killed_learning,
+    "hostile_files": inputs.hostile_files,
+    "altered_mat": inputs.altered_mat,
 }
 IN_TESTS = {
     "hostile_pairs": 120,
@@ -26,6 +28,8 @@ IN_TESTS = {
     "hostile_parameters": 100,
     "hostile_data": 30,
     "altered_models": 60,
-    "altered_checkpoints": 40,
-    "altered_inputs": 30,
+    "altered_checkpoints": 60,
+    "killed_learning": 5,
+    "hostile_files": 300,
+    "altered_mat": 2,
 }

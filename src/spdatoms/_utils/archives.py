@@ -7,19 +7,25 @@ the name of the file.
 
 from __future__ import annotations
 
+import errno
+import math
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from spdatoms._utils import mat_child
 from spdatoms._utils.typing import Array
 
+#: How an .npy file begins.
+_MAGIC = np.lib.format.MAGIC_PREFIX
 #: Seconds for a MATLAB file, and bytes that are read in another second at least.
 _PATIENCE, _BYTES_PER_SECOND = 60, 1 << 22
 
@@ -33,7 +39,8 @@ def refusing_damage(kind: str) -> Iterator[None]:
     except MemoryError as error:
         raise ValueError("needs more memory than there is, or is damaged") from error
     except OSError as error:
-        if error.errno is None:  # raised by a reader, not by the system
+        # Raised by a reader, or by the system because a file says that something is where nothing can be.
+        if error.errno in (None, errno.EINVAL, errno.EOVERFLOW):
             raise ValueError(f"is not {kind}, or a damaged one") from error
         raise
     except ImportError:
@@ -51,28 +58,99 @@ def read_npy(path: Path) -> Array:
 def read_npz(path: Path) -> dict[str, Array]:
     """Return the arrays of an .npz file by key."""
     with refusing_damage("an .npz file"), np.load(path, allow_pickle=False) as archive:
-        return {key: archive[key] for key in archive.files}
+        _refuse_bomb(archive.zip)
+        arrays = {key: archive[key] for key in archive.files}
+    # A member that is no array comes as bytes.
+    return {key: array for key, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+def _refuse_bomb(archive: zipfile.ZipFile) -> None:
+    """Refuse arrays that are larger than what is packed of them, or than memory, before that is allocated."""
+    total = 0
+    for info in archive.infolist():
+        with archive.open(info) as stream:
+            is_array = stream.read(len(_MAGIC)) == _MAGIC
+        if is_array:
+            with archive.open(info) as stream:
+                total += _declared_bytes(stream, info)
+        elif info.file_size > _memory():
+            raise MemoryError
+    if total > _memory():
+        raise MemoryError
+
+
+def _declared_bytes(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
+    version = np.lib.format.read_magic(stream)
+    first = np.lib.format.read_array_header_1_0
+    read_header = first if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    declared = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or declared > info.file_size:
+        raise ValueError("an array is not as long as its header says")
+    return declared
+
+
+def _memory() -> float:
+    """Return the bytes of memory of this machine; inf where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
 
 
 def read_mat(path: Path) -> dict[str, Array]:
     """Return the numeric and text arrays of a MATLAB or HDF5 file by name, and cells of such."""
-    with tempfile.TemporaryDirectory(prefix="spdatoms-") as folder:
-        result = Path(folder) / "arrays.npz"
-        command = [sys.executable, "-P", mat_child.__file__, str(path.absolute()), str(result)]
-        patience = _PATIENCE + path.stat().st_size / _BYTES_PER_SECOND
-        try:
-            done = subprocess.run(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=patience
-            )
-        except subprocess.TimeoutExpired:
-            raise ValueError(
-                f"could not be read in {patience:.0f} seconds, so it is likely to be damaged"
-            ) from None
-        if done.returncode == 1 and done.stderr:
-            raise ValueError(done.stderr.decode(errors="replace").strip().splitlines()[-1])
-        if done.returncode != 0:
-            raise ValueError("made its reader crash: it is damaged")
-        arrays = read_npz(result)
+    (found,) = read_mats([path])
+    if isinstance(found, ValueError):
+        raise found
+    return found
+
+
+def read_mats(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]:
+    """Return what `read_mat` returns or raises for each of some files, by one child process if all goes well."""
+    found: list[dict[str, Array] | ValueError] = []
+    while len(found) < len(paths):
+        with tempfile.TemporaryDirectory(prefix="spdatoms-") as folder:
+            left = paths[len(found) :]
+            failure = _run_child(left, folder)
+            for number in range(len(left)):
+                result = _result(Path(folder, str(number)))
+                if result is None:  # the child was at this file when it ended
+                    found.append(failure)
+                    break
+                found.append(result)
+    return found
+
+
+def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
+    """Let a child process read files, and return what is wrong with the first one that it did not come to."""
+    command = [
+        sys.executable,
+        "-P",
+        mat_child.__file__,
+        folder,
+        *(str(p.absolute()) for p in paths),
+    ]
+    patience = _PATIENCE + sum(path.stat().st_size for path in paths) / _BYTES_PER_SECOND
+    try:
+        subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience
+        )
+    except subprocess.TimeoutExpired:
+        return ValueError(
+            f"could not be read in {patience:.0f} seconds, so it is likely to be damaged"
+        )
+    return ValueError("made its reader crash: it is damaged")
+
+
+def _result(stem: Path) -> dict[str, Array] | ValueError | None:
+    """Return the arrays or the sentence that the child process has written, None if there is neither."""
+    complaint, content = stem.with_suffix(".txt"), stem.with_suffix(".npz")
+    if complaint.exists():
+        return ValueError(complaint.read_text("utf-8"))
+    if not content.exists():
+        return None
+    arrays = read_npz(content)
     return {str(name): _variable(arrays, i) for i, name in enumerate(arrays["names"])}
 
 

@@ -1,14 +1,15 @@
-"""A program of its own that reads a MATLAB or HDF5 file: ``mat_child.py FILE RESULT.npz``.
+"""A program of its own that reads MATLAB or HDF5 files: ``mat_child.py FOLDER FILE FILE …``.
 
 SciPy's reader, and the library of HDF5, trust what a file says about itself: a damaged file can crash the
 process or keep it busy for ever. So they run in a child process, and plain arrays come back; see
-`archives.read_mat`. Of the package this program imports nothing. It ends with the code 0, or with 1 and a
-sentence on stderr.
+`archives.read_mats`. Of the package this program imports nothing. For each file it puts ``<number>.npz`` into
+the folder or, if the file cannot be read, ``<number>.txt`` with a sentence.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,33 @@ _PLAIN = "biufcUS"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def main(path: str, result: str) -> None:
-    """Write the plain arrays of a file, and its cell arrays of such."""
+def main(folder: str, *paths: str) -> None:
+    """Write what is in each file, or what is wrong with it."""
+    for number, path in enumerate(paths):
+        result = Path(folder, str(number))
+        complaint = _complaint(path, result.with_suffix(".part.npz"))
+        if complaint is None:
+            result.with_suffix(".part.npz").replace(result.with_suffix(".npz"))
+        else:
+            result.with_suffix(".txt").write_text(complaint, "utf-8")
+
+
+def _complaint(path: str, result: Path) -> str | None:
+    """Write the plain arrays of a file, and its cell arrays of such; or return what is wrong with it."""
     try:
         variables = _hdf5_variables(path) if _is_hdf5(path) else _matlab_variables(path)
+        np.savez(result, **_plain(variables))
     except ModuleNotFoundError:
-        sys.exit("needs 'h5py', which comes with an optional extra: pip install 'spdatoms[hdf5]'")
+        return "needs 'h5py', which comes with an optional extra: pip install 'spdatoms[hdf5]'"
     except MemoryError:
-        sys.exit("needs more memory than there is, or is damaged")
+        return "needs more memory than there is, or is damaged"
     except Exception:
-        sys.exit("is not a MATLAB or HDF5 file, or a damaged one")
+        return "is not a MATLAB or HDF5 file, or a damaged one"
+    return None
+
+
+def _plain(variables: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of the variables, and their arrays by number."""
     arrays: dict[str, Any] = {}
     names: list[str] = []
     for name, value in variables.items():
@@ -35,7 +53,7 @@ def main(path: str, result: str) -> None:
         if content is not None and not name.startswith("__"):
             arrays |= {f"{len(names)}{key}": array for key, array in content.items()}
             names.append(name)
-    np.savez(result, names=np.array(names, dtype=str), **arrays)
+    return {"names": np.array(names, dtype=str), **arrays}
 
 
 def _is_hdf5(path: str) -> bool:

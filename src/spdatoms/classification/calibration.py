@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats, Indices
 
 #: t stays within these, where it has no minimum.
 _LEAST, _GREATEST = 1e-2, 1e2
 _STEPS, _TOLERANCE = 50, 1e-6
+#: Scores of cells that are looked at together.
+_ENTRIES = 1 << 15
 
 
 def log_losses(scores: Floats, labels: Indices) -> Floats:
@@ -28,36 +33,40 @@ def sharpness(scores: Floats, labels: Indices, weights: Floats | None = None) ->
     It is convex in t, so Newton's steps find its minimum. Scores of −inf stand for classes that were not there.
     The mean may have weights.
     """
-    t = np.empty(scores.shape[:-2])
-    for cell in np.ndindex(t.shape):
-        t[cell] = _sharpness(scores[cell], labels, weights)
-    return t
+    *shape, m, n_classes = scores.shape
+    cells = scores.reshape(prod(shape), m, n_classes)
+    # Many small cells at once, because there are often few matrices; few large ones, because of the cache.
+    count = max(1, _ENTRIES // max(1, m * n_classes))
+    found = [_sharpness(cells[some], labels, weights) for some in block_slices(len(cells), count)]
+    return np.concatenate([np.zeros(0), *found]).reshape(shape)
 
 
-def _sharpness(scores: Floats, labels: Indices, weights: Floats | None) -> float:
-    """Return t for scores (m, n_classes)."""
-    t = 1.0
+def _sharpness(scores: Floats, labels: Indices, weights: Floats | None) -> Floats:
+    """Return t for scores (n_cells, m, n_classes)."""
+    t = np.ones(len(scores))
     if not len(labels):
         return t
-    absent = ~np.isfinite(scores)
-    s = np.where(absent, 0.0, scores)
-    true = s[np.arange(len(labels)), labels]
-    others = (s.sum(axis=1) - true) / np.maximum((~absent).sum(axis=1) - 1, 1)
+    there = np.isfinite(scores)
+    s = np.where(there, scores, 0.0)
+    true = s[:, np.arange(len(labels)), labels]
+    others = (s.sum(axis=2) - true) / np.maximum(there.sum(axis=2) - 1, 1)
     doubt = 1.0 / (len(labels) + 2.0)
-    wanted = (1.0 - doubt) * true + doubt * others
-    top = scores.max(axis=1, keepdims=True)
+    shares = np.full(len(labels), 1.0 / len(labels)) if weights is None else weights / weights.sum()
+    wanted = ((1.0 - doubt) * true + doubt * others) @ shares
+    below = scores - scores.max(axis=2, keepdims=True)
     for _ in range(_STEPS):
-        p = np.exp(t * (scores - top))
-        p /= p.sum(axis=1, keepdims=True)
-        weighted = p * s
-        expected = weighted.sum(axis=1)
-        slope = np.average(expected - wanted, weights=weights)
-        variances = np.einsum("ij,ij->i", weighted, s) - expected**2
-        curvature = np.average(variances, weights=weights)
+        p = np.exp(t[:, None, None] * below)
+        p /= p.sum(axis=2, keepdims=True)
+        expected = np.einsum("cij,cij->ci", p, s)
+        slope = expected @ shares - wanted
+        curvature = (np.einsum("cij,cij,cij->ci", p, s, s) - expected**2) @ shares
         # Far from the minimum the loss is nearly linear in t: no step of more than a factor of three.
-        step = slope / curvature if curvature > 0 else np.sign(slope) * t
-        moved = float(np.clip(t - step, max(t / 3.0, _LEAST), min(t * 3.0, _GREATEST)))
-        if abs(moved - t) <= _TOLERANCE * t:
-            return moved
+        step = np.where(
+            curvature > 0, slope / np.where(curvature > 0, curvature, 1.0), np.sign(slope) * t
+        )
+        moved = np.clip(t - step, np.maximum(t / 3.0, _LEAST), np.minimum(t * 3.0, _GREATEST))
+        done = np.abs(moved - t) <= _TOLERANCE * t
         t = moved
+        if done.all():
+            break
     return t

@@ -11,13 +11,13 @@ from sklearn.base import ClassifierMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
-from spdatoms.geometry.hermitian import cast_like
+from spdatoms.geometry.hermitian import cast_like, real_type
 
 #: Divergences held at a time.
 _BLOCK_ENTRIES = 4_000_000
@@ -46,6 +46,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
+    weights : {"uniform", "distance"}, default="uniform"
+        Neighbours vote alike, or by the reciprocals 1/√d of their distances: near ones count more. If
+        some have the distance zero, they alone vote.
 
     Attributes
     ----------
@@ -70,6 +73,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         n_jobs=allow.N_JOBS,
         class_weight=CLASS_WEIGHT,
         verbose=allow.VERBOSE,
+        weights=allow.choice("uniform", "distance"),
     )
     _weights: Floats | None = None  # for models of earlier versions
 
@@ -81,12 +85,14 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         *,
         class_weight: str | Mapping[Any, float] | None = None,
         verbose: int = 0,
+        weights: str = "uniform",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.n_jobs = n_jobs
         self.class_weight = class_weight
         self.verbose = verbose
+        self.weights = weights
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -159,22 +165,61 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         labels: Array = self.classes_[np.where(tied, nearest, -1.0).argmax(axis=1)]
         return labels
 
+    def kneighbors(
+        self, X: ArrayLike, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:
+        """Return the nearest training matrices of each matrix, the nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        n_neighbors : int, default=None
+            How many; None is the number that votes.
+        return_distance : bool, default=True
+            Return their divergences, too.
+
+        Returns
+        -------
+        divergences : ndarray of shape (m, n_neighbors)
+            d(X, X_i), for most metrics a squared distance. Only if ``return_distance``.
+        indices : ndarray of shape (m, n_neighbors)
+            Which training matrices they are, of those with a positive weight.
+        """
+        X = self.check_queries(X)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        allow.integer(1, len(self._matrices)).check("n_neighbors", k)
+        divergences, indices = self._nearest(X, k)
+        return (divergences, indices) if return_distance else indices
+
+    def _nearest(self, X: FloatArray, k: int) -> tuple[FloatArray, Indices]:
+        """Return divergences and indices of the k nearest training matrices."""
+        divergence = over(get_divergence(self.metric), self._matrices)
+        values = np.empty((len(X), k), real_type(self._matrices.dtype))
+        indices = np.empty((len(X), k), np.intp)
+        for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._matrices))):
+            queries = divergence.prepare(cast_like(X[part], self._matrices))
+            every = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
+            indices[part] = np.argsort(every, axis=1, kind="stable")[:, :k]
+            values[part] = np.take_along_axis(every, indices[part], axis=1)
+        return values, indices
+
     def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:
         """Return shares of votes, and for each class 1/(1 + rank of its nearest matrix)."""
-        divergence = over(get_divergence(self.metric), self._matrices)
-        shares = np.zeros((len(X), len(self.classes_)))
-        nearest = np.zeros_like(shares)
         k = self.n_neighbors
-        for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._labels))):
-            queries = divergence.prepare(cast_like(X[part], self._matrices))
-            values = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
-            neighbours = np.argsort(values, axis=1, kind="stable")[:, :k]
-            rows = np.arange(part.start, part.stop)
-            for rank in range(k - 1, -1, -1):
-                voters = neighbours[:, rank]
-                labels = self._labels[voters]
-                shares[rows, labels] += 1.0 / k if self._weights is None else self._weights[voters]
-                nearest[rows, labels] = 1.0 / (1.0 + rank)
+        values, neighbours = self._nearest(X, k)
+        votes = np.ones(values.shape)
+        if self.weights == "distance":
+            at_zero = values == 0.0
+            with np.errstate(divide="ignore"):
+                votes = 1.0 / np.sqrt(np.asarray(values, np.float64))
+            votes = np.where(at_zero.any(axis=1, keepdims=True), at_zero, votes)
         if self._weights is not None:
-            shares /= shares.sum(axis=1, keepdims=True)
-        return shares, nearest
+            votes = votes * self._weights[neighbours]
+        shares = np.zeros((len(X), len(self.classes_)))
+        nearest, rows = np.zeros_like(shares), np.arange(len(X))
+        for rank in range(k - 1, -1, -1):
+            labels = self._labels[neighbours[:, rank]]
+            shares[rows, labels] += votes[:, rank]
+            nearest[rows, labels] = 1.0 / (1.0 + rank)
+        return shares / shares.sum(axis=1, keepdims=True), nearest

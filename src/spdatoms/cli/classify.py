@@ -303,11 +303,18 @@ def _show_training(classifier: Any, count: int) -> None:
     if hasattr(classifier, "kernel_"):
         rows.append(("β, α", f"{classifier.kernel_.beta_:.4g}, {classifier.alpha_:.4g}"))
     if hasattr(classifier, "best_score_"):
-        best = ", ".join(f"{name} {value}" for name, value in classifier.best_params_.items())
+        best = ", ".join(
+            f"{name} {_brief(value)}" for name, value in classifier.best_params_.items()
+        )
         rows.append(("kernels weighted", str(len(classifier.cv_results_["weight"]))))
         rows.append(("best of them", best))
         rows.append(("in cross-validation", f"{classifier.best_score_:.2%}"))
     show_table(rows, stderr=True)
+
+
+def _brief(value: Any) -> str:
+    """Return a number with four digits, or a name."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _write(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms._utils.archives import read_mat
+from spdatoms._utils.archives import read_mat, read_mats
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
 from spdatoms.datasets._problems import PathLike, Problems, existing_folder
@@ -77,13 +77,15 @@ def load_feret(
 def _load_covariances(root: Path, problems: Problems) -> Dataset:
     """Read one .mat file per pose."""
     stacks: dict[str, Array] = {}
-    for pose in POSES:
-        path = root / f"{pose}.mat"
-        if not path.exists():
+    paths = {pose: root / f"{pose}.mat" for pose in POSES}
+    there = [path for path in paths.values() if path.exists()]
+    found = dict(zip(there, read_mats(there), strict=True))
+    for pose, path in paths.items():
+        if path not in found:
             problems.add(f"{path.name} is missing, the covariances of the pose {pose}")
             continue
         with problems.noted(path):
-            stacks[pose] = _covariances(path)
+            stacks[pose] = _covariances(found[path])
     counts = {len(stack) for stack in stacks.values()}
     if len(counts) > 1:
         problems.add(f"the files hold different numbers of people: {sorted(counts)}")
@@ -98,9 +100,10 @@ def _load_covariances(root: Path, problems: Problems) -> Dataset:
     return _dataset(np.concatenate(list(stacks.values())), people, poses, names, "covariances")
 
 
-def _covariances(path: Path) -> Array:
-    """Return ``features`` of a .mat file as an array (people, n, n)."""
-    variables = read_mat(path)
+def _covariances(variables: dict[str, Array] | ValueError) -> Array:
+    """Return ``features`` of a .mat file as an array (people, n, n), or raise what is wrong with the file."""
+    if isinstance(variables, ValueError):
+        raise variables
     features = variables.get("features")
     if features is None or features.ndim != 3 or features.shape[0] != features.shape[1]:
         found = {name: array.shape for name, array in variables.items()}

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
 from spdatoms._utils.threads import block_slices
@@ -21,12 +23,21 @@ from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.correction import is_semidefinite
 from spdatoms.kernels.landmarks import LandmarkSpace
 
 _FORMAT = "spdatoms dictionary checkpoint 1"
 _HASH_BYTES = 1 << 22
 #: The arrays that a map φ consists of.
 _SPACE = ("landmarks", "roots", "eigenvalues", "discarded")
+#: The numbers that a problem consists of.
+_NUMBERS = {
+    "beta": allow.real(above=0),
+    "alpha": allow.real(0),
+    "ridge": allow.real(0),
+    "margin": allow.NONE | allow.real(),
+}
 
 
 def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
@@ -65,10 +76,14 @@ class Checkpoint:
         The file; its directory must exist.
     mark : str
         The `fingerprint` of the problem.
+    shape : tuple of int
+        That of the data, (m, n, n).
     """
 
-    def __init__(self, path: str | os.PathLike[str], mark: str) -> None:
-        self.path, self.mark = Path(path), mark
+    def __init__(
+        self, path: str | os.PathLike[str], mark: str, shape: tuple[int, int, int]
+    ) -> None:
+        self.path, self.mark, self.shape = Path(path), mark, shape
         if not self.path.parent.is_dir():
             raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
 
@@ -114,7 +129,13 @@ class Checkpoint:
                 f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
                 "it is: move it away, or give another name, to learn from the start."
             ) from error
-        return _state(arrays), _problem(header, arrays, divergence)
+        try:
+            return _state(arrays, self.shape), _problem(header, arrays, divergence)
+        except (LookupError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is damaged: its parts do not belong together. It is left "
+                "as it is: move it away, or give another name, to learn from the start."
+            ) from error
 
     def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
@@ -124,23 +145,52 @@ class Checkpoint:
             )
 
 
-def _state(arrays: dict[str, Any]) -> State:
-    starts = arrays["code_starts"]
-    codes = scipy.sparse.csr_array(
-        (arrays["code_values"], arrays["code_atoms"], starts),
-        shape=(len(starts) - 1, len(arrays["atoms"])),
-    )
+def _state(arrays: dict[str, Any], shape: tuple[int, int, int]) -> State:
+    """Return the state, after a look at all that compiled code will trust."""
+    m, n, _ = shape
+    atoms = check_size(check_spd(arrays["atoms"]), n)
     images = arrays["gram"] if "gram" in arrays else arrays["features"]
-    return State(arrays["atoms"], images, codes, tuple(arrays["objective"].tolist()))
+    columns = len(atoms) if "gram" in arrays else len(arrays["eigenvalues"])
+    codes = scipy.sparse.csr_array(
+        (arrays["code_values"], arrays["code_atoms"], arrays["code_starts"]), shape=(m, len(atoms))
+    )
+    codes.check_format(full_check=True)
+    _require((np.diff(codes.indptr) >= 0).all())  # SciPy does not look if the last one is negative
+    for numbers in (images, codes.data, arrays["objective"]):
+        _require(numbers.dtype == np.float64 and np.isfinite(numbers).all())
+    _require(images.shape == (len(atoms), columns) and arrays["objective"].ndim == 1)
+    return State(atoms, images, codes, tuple(arrays["objective"].tolist()))
 
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Divergence) -> AnyProblem:
     positive = bool(header.get("positive", False))
+    beta, alpha = _number(header, "beta"), _number(header, "alpha")
     if "gram" in arrays:
-        beta, alpha, ridge, margin = (header[name] for name in ("beta", "alpha", "ridge", "margin"))
-        return Problem(divergence, beta, alpha, ridge, margin, positive)
-    space = LandmarkSpace(divergence, header["beta"], *(arrays[name] for name in _SPACE))
-    return LandmarkProblem(space, header["alpha"], positive)
+        problem = Problem(
+            divergence, beta, alpha, _number(header, "ridge"), _number(header, "margin"), positive
+        )
+        gram = problem.ridged(arrays["gram"])
+        _require(is_semidefinite(gram) and (gram.diagonal() > 0).all())
+        if problem.margin is not None:
+            np.linalg.cholesky(gram - problem.margin * np.eye(len(gram)))
+        return problem
+    landmarks, roots, eigenvalues, discarded = (arrays[name] for name in _SPACE)
+    check_size(check_spd(landmarks), arrays["atoms"].shape[-1])
+    _require(landmarks.dtype.char in "dD" and roots.shape == (len(landmarks), len(eigenvalues)))
+    _require(all(np.isfinite(part).all() for part in (roots, eigenvalues, discarded)))
+    space = LandmarkSpace(divergence, beta, landmarks, roots, eigenvalues, discarded)
+    return LandmarkProblem(space, alpha, positive)
+
+
+def _number(header: dict[str, Any], name: str) -> Any:
+    value = header[name]
+    _NUMBERS[name].check(name, value)
+    return None if value is None else float(value)
+
+
+def _require(condition: Any) -> None:
+    if not condition:
+        raise ValueError("not what learning writes")
 
 
 def checkpoint_of(
@@ -188,7 +238,7 @@ def checkpoint_of(
         parameters["positive"] = True
     if weights is not None:
         parameters["weights"] = _digest(weights)
-    return Checkpoint(path, fingerprint(X, parameters))
+    return Checkpoint(path, fingerprint(X, parameters), X.shape)
 
 
 def _digest(matrices: ArrayLike) -> str:

@@ -20,16 +20,20 @@ from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
-from spdatoms.geometry.spectral import cholesky, symmetric_part
+from spdatoms.geometry.spectral import as_matrices, cholesky, symmetric_part
 from spdatoms.geometry.validation import check_spd
 
+#: A number of an axis, counted from the front or from the end.
+AXIS = allow.integer(-64, 64)
 
-@allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1))
+
+@allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1), axis=allow.NONE | AXIS)
 def mean(
     X: ArrayLike,
     metric: str | Divergence = "stein",
     sample_weight: ArrayLike | None = None,
     *,
+    axis: int | None = None,
     tol: float = 1e-9,
     max_iter: int = 200,
 ) -> FloatArray:
@@ -40,12 +44,16 @@ def mean(
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
+        SPD matrices, or complex Hermitian positive definite ones. With an ``axis`` it may have more leading
+        dimensions.
     metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
     sample_weight : array-like of shape (m,), default=None
         The weights w, not negative and not all zero. They need not sum to 1.
+    axis : int, default=None
+        For X of shape (..., n, n): the leading dimension over which the mean is taken, as NumPy counts it. The
+        result has the other leading dimensions.
     tol : float, default=1e-9
         An iterative mean (stein, riemann) is found when a step changes it by less than this
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. Scale does not matter.
@@ -54,7 +62,7 @@ def mean(
 
     Returns
     -------
-    ndarray of shape (n, n)
+    ndarray of shape (n, n), or (..., n, n) with an axis
 
     Examples
     --------
@@ -65,6 +73,13 @@ def mean(
     array([[2., 0.],
            [0., 1.]])
     """
+    if axis is not None:
+        sets = _along(as_matrices(X, "X"), axis)
+        means = [
+            mean(Z, metric, sample_weight, tol=tol, max_iter=max_iter)
+            for Z in sets.reshape(-1, *sets.shape[-3:])
+        ]
+        return np.reshape(means, (*sets.shape[:-3], *sets.shape[-2:]))
     divergence = get_divergence(metric)
     X = check_spd(X)
     weights = check_weights(sample_weight, len(X))
@@ -95,6 +110,15 @@ def mean(
             f"The mean is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
         )
     return C
+
+
+def _along(X: FloatArray, axis: int) -> FloatArray:
+    """Return X with this leading dimension as the last of them."""
+    if not -X.ndim <= axis < X.ndim or axis % X.ndim >= X.ndim - 2:
+        raise ValueError(
+            f"axis must be one of the leading dimensions of X, whose shape is {X.shape}, got {axis}."
+        )
+    return np.moveaxis(X, axis, -3)
 
 
 def stationary_point(

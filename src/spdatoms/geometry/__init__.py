@@ -13,6 +13,7 @@ from spdatoms.geometry.functions import (
 )
 from spdatoms.geometry.half_vectors import unvech, vech
 from spdatoms.geometry.repair import nearest_spd, regularise, shrink
+from spdatoms.geometry.tangents import inner_product, norm, parallel_transport
 from spdatoms.geometry.validation import check_spd, is_spd
 
 __all__ = [
@@ -21,11 +22,14 @@ __all__ = [
     "expm",
     "geodesic",
     "geometric_mean",
+    "inner_product",
     "invsqrtm",
     "is_spd",
     "log_map",
     "logm",
     "nearest_spd",
+    "norm",
+    "parallel_transport",
     "powm",
     "regularise",
     "shrink",

@@ -76,7 +76,7 @@ def expm(X: ArrayLike) -> FloatArray:
         return gram(U * np.exp(0.5 * eigenvalues)[:, None, :])
 
     X = as_matrices(X, "X")
-    return map_blocks(exp_block, _tangents(X, "X", base=np.eye(X.shape[-1])))
+    return map_blocks(exp_block, as_tangents(X, "X", base=np.eye(X.shape[-1])))
 
 
 def sqrtm(X: ArrayLike) -> FloatArray:
@@ -194,7 +194,7 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
         return gram_in_units(L @ U, np.exp(0.5 * eigenvalues), units)
 
     P = as_spd(base, "base")
-    return map_blocks(exp_block, P, _tangents(V, "V", base=P))
+    return map_blocks(exp_block, P, as_tangents(V, "V", base=P))
 
 
 def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
@@ -264,7 +264,7 @@ def as_spd(X: ArrayLike, name: str) -> FloatArray:
     return X
 
 
-def _tangents(V: ArrayLike, name: str, base: FloatArray) -> FloatArray:
+def as_tangents(V: ArrayLike, name: str, base: FloatArray) -> FloatArray:
     """Return the symmetric matrices V (..., n, n) as an array, or raise if they are not symmetric.
 
     Rounding is that of numbers as large as the base, so asymmetry is judged relative to it, too.

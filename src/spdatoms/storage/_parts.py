@@ -15,7 +15,7 @@ import numpy as np
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms._utils.typing import Array
 from spdatoms.geometry.validation import find_unfit
-from spdatoms.kernels.correction import eigenvalue_tolerance
+from spdatoms.kernels.correction import is_semidefinite
 
 _WORDS = {
     "N": "atoms",
@@ -115,7 +115,7 @@ class Gram:
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
         """Refuse a matrix that is not positive semidefinite."""
         Numbers(f"{self.axis} {self.axis}").check(name, value, sizes, own)
-        if own and not _is_semidefinite(value):
+        if own and not is_semidefinite(value):
             raise ValueError(f"{name} is not symmetric and positive semidefinite")
 
 
@@ -227,20 +227,3 @@ def check_stack(name: str, matrices: Any) -> Array:
 def _agree(name: str, array: Array, axes: str, sizes: Sizes) -> None:
     for axis, length in zip(axes.split(), array.shape, strict=True):
         sizes.agree(axis, length, name)
-
-
-def _is_semidefinite(gram: Array) -> bool:
-    """Return whether K = Kᵀ, and K + εI has a Cholesky factor with an ε that rounding explains."""
-    scale = float(np.abs(gram).max(initial=0.0))
-    if not np.allclose(gram, gram.T, rtol=0.0, atol=eigenvalue_tolerance(gram) * scale):
-        return False
-    if not len(gram) or scale == 0.0:
-        return True
-    # In units of its greatest entry, so that nothing overflows; λ_max is at most the trace.
-    unit = np.asarray(gram, np.float64) / scale
-    unit.flat[:: len(unit) + 1] += eigenvalue_tolerance(gram) * len(unit)
-    try:
-        np.linalg.cholesky(unit)
-    except np.linalg.LinAlgError:
-        return False
-    return True

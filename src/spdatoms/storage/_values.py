@@ -230,6 +230,10 @@ class Decoder:
         try:
             matrix = _SPARSE[name](arrays, shape=_shape(shape))
             matrix.check_format(full_check=True)
+            if (
+                np.diff(matrix.indptr) < 0
+            ).any():  # SciPy does not look if the last one is negative
+                raise ValueError("its rows do not follow each other")
         except (IndexError, TypeError, ValueError) as error:
             raise ValueError("the parts of a sparse matrix do not fit together") from error
         return matrix

@@ -159,7 +159,9 @@ def _array(path: Path, key: str | None, *, signals: bool) -> Array:
         return from_rows(read_numbers(path))
     if suffix in PARQUET_FILES:
         columns = read_parquet(path)
-        return from_rows(numbers_of(columns if key is None else {key: columns[key]}))
+        if key is not None:
+            columns = {key: chosen(columns, key, lambda _: True, "matrices", "--key")}
+        return from_rows(numbers_of(columns))
     raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(MATRIX_FILES)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,7 +25,15 @@ def origin(results: Results) -> str:
         Two sentences: the command and what it did, then the versions.
     """
     settings, rows = results.settings, results.rows
-    clauses = [f"Made by `{command(settings)}`", _commits(row.commit for row in rows)]
+    asked = (settings.get("asked") or {}).get("parts")
+    if asked and not set(results.parts()) <= set(asked):
+        # What the last run was asked for is not what made the table.
+        repeats = Counter((row.part, row.method) for row in rows).values()
+        made = f"Made by `{command(settings | {'asked': None})}` in several runs"
+        clauses = [made, _range("repeats", list(repeats))]
+    else:
+        clauses = [f"Made by `{command(settings)}`"]
+    clauses.append(_commits(row.commit for row in rows))
     clauses.append(_range("training samples", [row.n_train for row in rows if row.n_train]))
     clauses.append(_range("queries", [row.n_test for row in rows if row.n_test]))
     limit = settings.get("time_limit")

@@ -1,0 +1,101 @@
+"""Tangent vectors of the affine-invariant metric: inner products, norms, parallel transport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry.functions import as_spd, as_tangents
+from spdatoms.geometry.hermitian import is_complex, real_form, real_type
+from spdatoms.geometry.spectral import (
+    cholesky,
+    compose,
+    map_blocks,
+    solve_lower,
+    spd_roots,
+    symmetric_part,
+    transpose,
+)
+
+
+def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
+    """Return the affine-invariant inner products of tangent vectors.
+
+    It is ``tr(P⁻¹ V P⁻¹ W)``.
+
+    Parameters
+    ----------
+    V, W : array-like of shape (..., n, n)
+        Symmetric matrices, the tangent vectors.
+    base : array-like of shape (..., n, n)
+        The base point P. All three are broadcast.
+
+    Returns
+    -------
+    ndarray of shape (...), or a number for single matrices
+    """
+    P = as_spd(base, "base")
+    first, second = as_tangents(V, "V", base=P), as_tangents(W, "W", base=P)
+    dtype = np.result_type(P, first, second)
+    L, A, B = (real_form(Z.astype(np.result_type(dtype, np.float64))) for Z in (P, first, second))
+    L = cholesky(L)
+    share = 0.5 if is_complex(np.empty(0, dtype)) else 1.0
+    products = np.einsum("...ij,...ij->...", _whitened(L, A), _whitened(L, B))
+    return np.asarray(share * products, real_type(dtype))[()]
+
+
+def norm(V: ArrayLike, base: ArrayLike) -> Any:
+    """Return the affine-invariant lengths of tangent vectors.
+
+    It is ``‖L⁻¹ V L⁻ᵀ‖_F`` for the base point ``P = L Lᵀ``; that of ``log_map(X, P)`` is the distance from P to X.
+
+    Parameters
+    ----------
+    V : array-like of shape (..., n, n)
+        Symmetric matrices, the tangent vectors.
+    base : array-like of shape (..., n, n)
+        The base point P; the two are broadcast.
+
+    Returns
+    -------
+    ndarray of shape (...), or a number for single matrices
+    """
+    return np.sqrt(inner_product(V, V, base))
+
+
+def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
+    """Return tangent vectors at A, moved to B along the affine-invariant geodesic.
+
+    It is ``E V Eᵀ`` with ``E = (B A⁻¹)^½``. Inner products stay what they are.
+
+    Parameters
+    ----------
+    V : array-like of shape (..., n, n)
+        Symmetric matrices, the tangent vectors at A.
+    A, B : array-like of shape (..., n, n)
+        SPD matrices, from where and to where. All three are broadcast.
+
+    Returns
+    -------
+    ndarray of shape (..., n, n)
+        Symmetric matrices, tangent vectors at B.
+    """
+
+    def transport_block(A: Floats, B: Floats, V: Floats) -> Floats:
+        L = cholesky(A)
+        roots, U = spd_roots(symmetric_part(_whitened(L, B)))
+        E = L @ compose(U, roots)
+        return symmetric_part(E @ _whitened(L, V) @ transpose(E))
+
+    first = as_spd(A, "A")
+    return map_blocks(transport_block, first, as_spd(B, "B"), as_tangents(V, "V", base=first))
+
+
+def _whitened(L: Floats, V: Floats) -> Floats:
+    """Return L⁻¹ V L⁻ᵀ."""
+    shape = np.broadcast_shapes(L.shape, V.shape)
+    L, V = np.broadcast_to(L, shape), np.broadcast_to(V, shape)
+    return solve_lower(L, transpose(solve_lower(L, V)))

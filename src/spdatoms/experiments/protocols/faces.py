@@ -50,8 +50,7 @@ class Faces(Experiment):
         "For SRC the paper reports the best dimension "
         "found on the test data; here are several. The width of Gabor's envelopes is σ = π, half the "
         "usual 2π, for which the coarsest would have a deviation of 16 pixels; the paper does not give it, "
-        "and GSRC and 'from images' depend on it: with 2π RSR-S, RSR-J and GSRC have averages of 72.5, 43.8 and 67.8 "
-        "there, in place of 84.6, 79.6 and 61.1."
+        "and GSRC and 'from images' depend on it."
     )
     repeats = 1
     published = (

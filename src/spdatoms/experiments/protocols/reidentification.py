@@ -50,8 +50,8 @@ class Reidentification(Experiment):
     embedded = (
         "These are not the pedestrians of the paper: 30 figures with coats and legs of different colours, drawn "
         "by a program 20 times each, at other places, before other walls and in other light. How noisy they are was "
-        "settled after looking at accuracies. They show the protocol and its figure; the order of the methods on images of "
-        "people may be another."
+        "settled after looking at accuracies. They show the protocol and its figure; the order of the methods on "
+        "images of people may be another."
     )
     figure = "cmc"
     missing = (

@@ -88,8 +88,8 @@ class Sports(Experiment):
     embedded = (
         "These are not the films of the paper: three of each action, 18 frames of 64×64 pixels, drawn by a program "
         "that moves a body and a limb in ten ways; dictionaries have 16 atoms. Their numbers were settled after "
-        "looking at some accuracies, with the time in view. They show the protocol and its figures; nothing follows for "
-        "films of people."
+        "looking at some accuracies, with the time in view. They show the protocol and its figures; nothing follows "
+        "for films of people."
     )
     figure = "confusion"
     repeats, repeats_embedded = 150, 30

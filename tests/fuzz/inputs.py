@@ -182,7 +182,8 @@ def altered_mat(rng: np.random.Generator) -> str:
         paths = [Path(folder, f"{number}.mat") for number in range(20)]
         for path in paths:
             content = bytearray(altered_bytes(rng, whole()[".mat"]))
-            if content and rng.random() < 0.5:  # the tags at the start of a file say how long everything is
+            # The tags at the start of a file say how long everything is.
+            if content and rng.random() < 0.5:
                 for _ in range(int(rng.integers(1, 6))):
                     content[int(rng.integers(min(len(content), 260)))] = int(rng.integers(256))
             path.write_bytes(content)

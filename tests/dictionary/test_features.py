@@ -8,6 +8,7 @@ import pytest
 from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, class_dictionary
 from spdatoms.dictionary import features
+from spdatoms.dictionary._coded_data import Lasso
 from spdatoms.scale import block_budget
 from spdatoms.scale._mapped import ThreadedPasses
 
@@ -108,7 +109,7 @@ def test_batches_add_up_to_exact_statistics(X) -> None:
 
     def statistics(samples: np.ndarray) -> features.Statistics:
         data = features.FeatureData(samples, space, 10, None)
-        data.code(P, 0.05)
+        data.code(P, Lasso(0.05))
         return data.statistics
 
     whole, joined = statistics(X), statistics(X[:200]).joined(statistics(X[200:]), 1.0)

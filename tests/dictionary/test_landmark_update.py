@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from _matrices import wishart_classes
+from spdatoms.dictionary._coded_data import Lasso
 from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
 from spdatoms.dictionary.features import FeatureData, Statistics
 from spdatoms.divergences import get_divergence
@@ -23,7 +24,7 @@ class Setting:
         self.atoms = X[40:46].copy()
         self.features = self.space.features(self.atoms)
         self.data = FeatureData(X, self.space, 6, None)
-        self.coded = self.data.code(self.features, 0.05)
+        self.coded = self.data.code(self.features, Lasso(0.05))
         self.codes = self.data.codes().toarray()
         self.samples = self.space.features(X).astype(np.float32).astype(np.float64)
 

@@ -28,7 +28,7 @@ def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
     problem = fix_problem(X, D, divergence, "auto", 0.02)
     K = problem.images(D)
     data = CodedData(X, divergence.atom_sums(), problem.beta, 8, None)
-    data.code(problem.ridged(K), D, problem.alpha)
+    data.code(problem.ridged(K), D, problem.lasso)
     rule = problem.rule("centre", 3, X)
     one = AtomUpdate(rule, data, D, K)
     one.run()
@@ -64,7 +64,7 @@ def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
     problem = fix_problem(X, D, divergence, 0.01, 1e-3)
     K = problem.images(D)
     data = CodedData(X, divergence.atom_sums(), problem.beta, 16, None)
-    data.code(problem.ridged(K), D, problem.alpha)
+    data.code(problem.ridged(K), D, problem.lasso)
     rule = problem.rule("centre", None, X)
     # All the margin that there is: the first atom that loses some of it is refused.
     shift = 1e-5 - np.linalg.eigvalsh(K)[0]

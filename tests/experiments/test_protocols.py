@@ -111,7 +111,7 @@ def test_texture_dictionaries_follow_their_protocol(monkeypatch):
     probes = task.tests["accuracy"]
     expected = 100 * nearest.score(small.transform(probes.views["covariances"]), probes.y)
     assert outcome.scores["accuracy"] == pytest.approx(expected)
-    assert outcome.extra["chosen"] == {"beta_factor": 0.3, "alpha": 0.01}
+    assert outcome.extra["chosen"] == {"start": "k-means", "beta_factor": 0.3, "alpha": 0.01}
 
 
 def test_every_learned_dictionary_of_textures_has_its_controls():

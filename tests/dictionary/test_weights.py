@@ -107,14 +107,15 @@ def test_a_code_describes_the_best_matrix_of_size_one() -> None:
     X = np.random.default_rng(0).lognormal(size=(30, 1, 1))
     model = learner("stein", None, X).fit(X)
     codes = model.transform(X) + 0.05
-    for code, found in zip(codes, model.inverse_transform(codes), strict=True):
+    grid = np.linspace(-4.0, 4.0, 801)
+    to_atoms = pairwise_divergence(np.exp(grid)[:, None, None], model.atoms_, "stein")
+    starts = grid[np.argmax(codes @ np.exp(-0.5 * to_atoms).T, axis=1)]
+    for start, code, found in zip(starts, codes, model.inverse_transform(codes), strict=True):
 
         def loss(log: float, code=code) -> float:
             d = pairwise_divergence(np.exp([[[log]]]), model.atoms_, "stein")[0]
             return -float(code @ np.exp(-0.5 * d))
 
-        grid = np.linspace(-4.0, 4.0, 801)
-        start = grid[np.argmin([loss(g) for g in grid])]
         best = minimize_scalar(loss, bracket=(start - 0.01, start + 0.01), tol=1e-12)
         assert loss(np.log(found[0, 0])) == pytest.approx(best.fun, rel=1e-9)
 

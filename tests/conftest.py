@@ -15,6 +15,7 @@ pytest.register_assert_rewrite(
     "_commands",
     "_folders",
     "_lasso_problems",
+    "_learned",
     "_matrices",
     "_model_files",
     "conformance.estimators",

@@ -27,7 +27,7 @@ from classification import wishart_classes
 from spdatoms import SPDSparseClassifier, SPDSparseCoder, check_spd, sparse_code
 from spdatoms.classification.scores import class_scores
 from spdatoms.divergences import get_divergence
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 
 Floats = NDArray[np.float64]
 

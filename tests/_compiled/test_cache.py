@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import spdatoms._compiled
 
 #: Folders are read-only unless their names begin as given: root may write everywhere else.
 READ_ONLY = """
@@ -72,9 +76,32 @@ def test_without_any_folder_nothing_is_kept(tmp_path):
     assert not any(foreign.iterdir())
 
 
-def test_eight_processes_with_an_empty_cache(tmp_path):
-    types = ["float64", "float32"] * 4
-    processes = [start(COMPILE, one, NUMBA_CACHE_DIR=str(tmp_path)) for one in types]
-    outputs = [ended(process)[0] for process in processes]
-    outputs += [ended(start(COMPILE, one, NUMBA_CACHE_DIR=str(tmp_path)))[0] for one in types[:2]]
-    assert set(outputs) == {f"{RESULT} {tmp_path}\n"}
+@pytest.fixture
+def copied_room(tmp_path) -> Path:
+    """A copy of the compiled room, in a package of its own."""
+    package = tmp_path / "package" / "spdatoms"
+    source = Path(spdatoms._compiled.__file__).parent
+    shutil.copytree(source, package / "_compiled", ignore=lambda *_: ["__pycache__"])
+    (package / "__init__.py").touch()
+    return package / "_compiled"
+
+
+def test_six_processes_share_an_empty_cache_until_an_emitter_is_edited(tmp_path, copied_room):
+    program = COMPILE + "print(sum(mean_and_variance.stats.cache_hits.values()))"
+    environment = {
+        "PYTHONPATH": str(copied_room.parents[1]),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    def outputs(types: list[str]) -> set[str]:
+        processes = [start(program, one, **environment) for one in types]
+        return {ended(process)[0] for process in processes}
+
+    def with_hits(count: int) -> str:
+        return f"{RESULT} {tmp_path / 'cache'}\n{count}\n"
+
+    assert outputs(["float64", "float32"] * 3) <= {with_hits(0), with_hits(1)}
+    assert outputs(["float64", "float32"]) == {with_hits(1)}
+    with (copied_room / "lanes.py").open("a") as emitters:
+        emitters.write("# other code\n")
+    assert outputs(["float64"]) == {with_hits(0)}

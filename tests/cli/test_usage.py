@@ -121,6 +121,13 @@ def test_help_is_light():
     assert {"sklearn", "scipy", "numba", "matplotlib", "skimage"}.isdisjoint(loaded)
 
 
+def test_inspect_is_light(files):
+    before = "import sys, atexit; atexit.register(lambda: print(*sys.modules))"
+    loaded = spdatoms("inspect", files / "X.npy", code=0, before=before)[0].split()
+    assert "spdatoms.divergences.stein" in loaded
+    assert {"sklearn", "matplotlib"}.isdisjoint(loaded)
+
+
 @pytest.mark.parametrize("missing", ["typer", "rich"])
 def test_without_the_extra(missing):
     before = f"import sys; sys.modules[{missing!r}] = None"

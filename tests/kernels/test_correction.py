@@ -11,7 +11,7 @@ from _matrices import random_spd
 from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence, sparse_code
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels import correct_gram
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 
 
 def indefinite_dictionary():

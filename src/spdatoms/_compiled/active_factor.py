@@ -10,25 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-# These functions are called from compiled code only: without wrappers they compile faster.
-compiled = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-
-# Flags by name: fastmath=True would let the compiler assume that there is no NaN or infinity. Inlined
-# by force: sums may be reordered here, and a function of its own may be compiled to another order in
-# the process that compiles it than in those that load the caller from the disk cache.
-compiled_fast = njit(
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    forceinline=True,
-    fastmath={"contract", "reassoc", "nsz"},
-)
-
-# For the outer functions, whose calls would all be optimised again with every caller.
-compiled_inline = njit(nogil=True, error_model="numpy", inline="always")
+from spdatoms._compiled.jit import compiled, compiled_fast
 
 LANES = 16
 PANEL = 4  # rows appended together: each row of L that is loaded serves four of them

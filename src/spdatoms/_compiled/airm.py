@@ -11,9 +11,9 @@ to the two.
 """
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.eigenvalues import emit_eigenvalues, emit_last_two
+from spdatoms._compiled.jit import compiled, kept
 from spdatoms._compiled.lanes import VECTOR_BYTES, emitted
 from spdatoms._compiled.tridiagonal import (
     Tridiagonal,
@@ -140,7 +140,7 @@ def _greatest_eigenvalue(v, n, T):
     return v.add(v.get(greatest), v.get(check))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spectrum(tag, scalar, n, tiles, inverted, x, y, slot_bytes, scratch, out):
     """Write the eigenvalues of a group of W, or of their inverses, to a `Tridiagonal`."""
     w = scratch + slot_bytes
@@ -152,7 +152,7 @@ def _spectrum(tag, scalar, n, tiles, inverted, x, y, slot_bytes, scratch, out):
     _diagonalise(tag, scalar, n, out)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def squared_distances(tag, scalar, n, tiles, X, Y, shifts_x, shifts_y, first, scratch, out):
     """out[i, j] = Σ (log λ(X_i⁻¹ Y_j) + log 2·(shifts_y[j] − shifts_x[i]))², NaN where that failed.
 

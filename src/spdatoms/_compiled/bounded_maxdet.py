@@ -21,9 +21,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.congruence import LANES, gather, transform_fully, transform_halves
+from spdatoms._compiled.jit import kept
 from spdatoms._compiled.maxdet import (
     GAP,
     HALVINGS_TO_ZERO,
@@ -214,7 +214,7 @@ def _certify(halves, costs, x, identity, inverse, LM, S, Z, slack, pull, half, m
     return complementarity
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept
 def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, report):
     """Code one query; return whether the bound matters. If x keeps it, nothing is changed.
 

@@ -1,9 +1,9 @@
 """Last steps of pairwise divergences, in place and in one pass."""
 
-from numba import njit
+from spdatoms._compiled.jit import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def scale_and_shift(out, scale, shifts_x, shifts_y):
     """out[i, j] ← max(0, scale·out[i, j] + shifts_x[i] + shifts_y[j]); return whether all are finite."""
     finite = True
@@ -17,7 +17,7 @@ def scale_and_shift(out, scale, shifts_x, shifts_y):
     return finite
 
 
-@njit(cache=True, nogil=True)
+@kept
 def symmetrise(out, scale, shift):
     """out ← max(0, scale·(out + outᵀ) + shift) with a zero diagonal, in place, tile by tile."""
     tile = 32
@@ -34,7 +34,7 @@ def symmetrise(out, scale, shift):
     return finite
 
 
-@njit(cache=True, nogil=True)
+@kept
 def mirror(out, start, stop):
     """Copy rows ``start … stop`` right of the diagonal to the columns below it."""
     for i in range(start, stop):

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.active_factor import (
     CODE,
@@ -32,15 +31,13 @@ from spdatoms._compiled.active_factor import (
     SLACK,
     STEP,
     append,
-    compiled,
-    compiled_fast,
-    compiled_inline,
     new_active_set,
     remove,
     solve_lower,
     solve_upper,
     with_room,
 )
+from spdatoms._compiled.jit import compiled, compiled_fast, compiled_inline, kept
 
 REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
@@ -361,7 +358,7 @@ def _search(
     return active, size, rounds, peak, excess
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept
 def code_block(
     gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, codes, report
 ):

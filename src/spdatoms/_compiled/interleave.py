@@ -12,8 +12,8 @@ inner product to wait for: the work it wastes is negligible.
 from functools import cache
 
 import numpy as np
-from numba import njit
 
+from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, lane_count
 
 
@@ -46,14 +46,14 @@ def aligned_empty(shape: tuple[int, ...], dtype) -> np.ndarray:
     return buffer[start : start + size].reshape(shape)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill_slots(X, rows, columns, factor, out):
     for i in range(X.shape[0]):
         for s in range(rows.shape[0]):
             out[i, s] = X[i, rows[s], columns[s]] * factor
 
 
-@njit(cache=True, nogil=True)
+@kept
 def _fill_lanes(X, first, rows, columns, factor, out):
     lanes = out.shape[2]
     for i in range(X.shape[0]):
@@ -62,7 +62,7 @@ def _fill_lanes(X, first, rows, columns, factor, out):
             out[block, s, lane] = X[i, rows[s], columns[s]] * factor
 
 
-@njit(cache=True, nogil=True)
+@kept
 def read_lanes(Y, slots, scale, out):
     """Write the entries at these slots, each times its scale, as row i of ``out`` for matrix i of the batches."""
     lanes = Y.shape[2]

@@ -11,9 +11,8 @@ The products with A_KK⁻¹ go through its factors, A_KK = L D Lᵀ, as in a Cho
 the error of A_IJ would grow with the condition of A_KK, and that of the whole with the square of A's condition.
 """
 
-from numba import njit
-
 from spdatoms._compiled.interleave import row_block_start
+from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
 
 #: Up to this size the sweeps are straight-line code.
@@ -200,7 +199,7 @@ def panels_size(n: int, lanes: int) -> int:
     return 2 * n * TILE * lanes
 
 
-@njit(cache=True, nogil=True)
+@kept
 def invert(tag, scalar, blocks, Y, panels):
     """Overwrite every batch of Y, in tile order, by the *negative* inverses of its matrices."""
     for b in range(Y.shape[0]):
@@ -208,7 +207,7 @@ def invert(tag, scalar, blocks, Y, panels):
         _negative_inverse(tag, scalar, blocks, work, panels.ctypes.data)
 
 
-@njit(cache=True, nogil=True)
+@kept
 def add_weighted_inverses(tag, scalar, blocks, x, Y, weights, panels, work, total):
     """Add Σ_j w_j (X + Y_j)⁻¹ to ``total``; X and the total are in tile order, Y in batches of lanes."""
     slots, lanes = Y.shape[1], Y.shape[2]

@@ -14,9 +14,9 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.interleave import row_block_start
+from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
 
 #: Up to these sizes a factorisation is kept in registers, or is straight-line code.
@@ -338,7 +338,7 @@ def scratch_size(n: int, slots: int, lanes: int) -> int:
     return (slots + (2 * TILE + 1) * n + 3) * lanes
 
 
-@njit(cache=True, nogil=True)
+@kept
 def logdets(
     tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches, chunk, scratch, out
 ):
@@ -381,7 +381,7 @@ def logdets(
     return not np.isnan(verdict.sum())
 
 
-@njit(cache=True, nogil=True)
+@kept
 def careful_logdet(A, B):
     """log det((A + B)/2), a logarithm for every pivot: where scales differ by hundreds of bits."""
     n = A.shape[0]

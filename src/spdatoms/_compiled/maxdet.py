@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.congruence import LANES, gather, transform_halves
+from spdatoms._compiled.jit import kept
 from spdatoms._compiled.nonnegative import nonnegative_step
 from spdatoms._compiled.small_matrices import (
     compiled,
@@ -173,7 +173,7 @@ def _step_length(step, H, V, n):
     return 1.0 / (1.0 + decrement)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kept
 def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     """Code one query.
 

@@ -5,10 +5,11 @@ triangle, row by row.
 """
 
 import numpy as np
-from numba import njit
+
+from spdatoms._compiled.jit import kept
 
 
-@njit(cache=True, nogil=True)
+@kept
 def mean_and_variance(samples, mean, variance):
     """Mean and mean squared deviation of each of the F columns of ``samples`` (N, F)."""
     count, n = samples.shape
@@ -26,7 +27,7 @@ def mean_and_variance(samples, mean, variance):
         variance[i] /= count
 
 
-@njit(cache=True, nogil=True)
+@kept
 def add_moments(pixels, centre, row_cell, column_cell, moments):
     """Add every pixel's moments about ``centre`` to its cell.
 
@@ -52,7 +53,7 @@ def add_moments(pixels, centre, row_cell, column_cell, moments):
                     k += 1
 
 
-@njit(cache=True, nogil=True)
+@kept
 def box_covariances(table, corners, signs, counts, means, covariances):
     """Means and covariances over boxes, from the moments summed up to their corners.
 

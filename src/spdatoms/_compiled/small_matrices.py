@@ -10,14 +10,10 @@ import math
 
 from numba import njit
 
+from spdatoms._compiled.jit import REORDERED, WITHIN
+
 # A sum may be taken in any order, which makes a dot product a vector operation.
-compiled = njit(
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    fastmath={"reassoc", "contract", "nsz"},
-)
+compiled = njit(**WITHIN, fastmath=REORDERED)
 
 ROOT_TWO = math.sqrt(2.0)
 

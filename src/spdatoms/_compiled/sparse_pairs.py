@@ -5,13 +5,13 @@ gathered into the lanes of one batch after another, so that a sparse code costs 
 """
 
 import numpy as np
-from numba import njit
 
 from spdatoms._compiled.inverse import _negative_inverse
+from spdatoms._compiled.jit import compiled, kept
 from spdatoms._compiled.logdet import _factor, _shifted_logs
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather(X, indices, start, stop, entries, factor, shift, chosen, out):
     """Fill the lanes with ``factor·X_i + shift``; lanes past the last index repeat it."""
     lanes = out.shape[1]
@@ -23,7 +23,7 @@ def _gather(X, indices, start, stop, entries, factor, shift, chosen, out):
             out[s, lane] = X[chosen[lane], entry] * factor + added
 
 
-@njit(cache=True, nogil=True)
+@kept
 def add_weighted_inverses_of_pairs(
     tag, scalar, blocks, X, D, factors, starts, indices, weights, entries, panels, work, totals
 ):
@@ -43,7 +43,7 @@ def add_weighted_inverses_of_pairs(
                 totals[r, s] -= entry
 
 
-@njit(cache=True, nogil=True)
+@kept
 def logdets_of_pairs(
     tag,
     scalar,

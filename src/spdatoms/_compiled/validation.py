@@ -8,15 +8,13 @@ a scale of 1e-300 nor one of 1e+300 needs care, and its pivots ``d_j`` relative 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from spdatoms._compiled.jit import REORDERED, compiled_fast, kept
 
 # What `inspect` finds, as bits of a number.
 CHECK_SYMMETRY = 1  # the entries a_ij and a_ji may differ by too much, or may not be finite
 CHECK_EIGENVALUE = 2  # C may be singular
 NOT_POSITIVE = 4  # a pivot is not a positive number
-
-# The flags that let the compiler assume that there is no NaN and no infinity are left out.
-_FASTMATH = {"contract", "reassoc", "nsz"}
 
 # How far above e·λ a determinant must be to show that no eigenvalue is below λ: rounding may have made it.
 _SAFE = 100.0
@@ -25,7 +23,7 @@ _SAFE = 100.0
 _SMALL = 8
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _surely_spd(X, index, symmetry_tolerance, safe_determinant, L, inverse_pivots):
     """Return whether a small matrix is beyond doubt, by loops without any call or view."""
     asymmetry, least_diagonal, determinant = 0.0, np.inf, 1.0
@@ -51,7 +49,7 @@ def _surely_spd(X, index, symmetry_tolerance, safe_determinant, L, inverse_pivot
     return certain and asymmetry <= symmetry_tolerance * least_diagonal < np.inf
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _sum_of_asymmetries(A):
     """Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are."""
     total = 0.0
@@ -61,7 +59,7 @@ def _sum_of_asymmetries(A):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _dot(a, b):
     total = 0.0
     for k in range(a.shape[0]):
@@ -69,7 +67,7 @@ def _dot(a, b):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _four_dots(a, b, c, d):
     """a·c, a·d, b·c and b·d in one pass: half the loads and a quarter of the loops."""
     ac, ad, bc, bd = 0.0, 0.0, 0.0, 0.0
@@ -81,7 +79,7 @@ def _four_dots(a, b, c, d):
     return ac, ad, bc, bd
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _factorise(A, L, inverse_pivots):
     """Write L of ``A = L D Lᵀ`` and 1/d; return ``det C = Π d_j / a_jj``, or −1 if not all d > 0.
 
@@ -120,7 +118,7 @@ def _factorise(A, L, inverse_pivots):
     return determinant
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@compiled_fast
 def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
     """tr(C⁻¹) = Σ_i a_ii (A⁻¹)_ii of the unit-diagonal C, with ``A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹``.
 
@@ -138,7 +136,7 @@ def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
     return trace
 
 
-@njit(cache=True, nogil=True, fastmath=_FASTMATH)
+@kept(fastmath=REORDERED)
 def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
     """Write the findings, 0 for a matrix beyond doubt, on the block X (m, n, n), C-contiguous.
 

@@ -11,8 +11,8 @@ stored as L⁻¹ is, and W row after row, its lower triangle only.
 from functools import cache
 
 import numpy as np
-from numba import njit
 
+from spdatoms._compiled.jit import compiled, kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES
 
 
@@ -54,7 +54,7 @@ def factor_orders(n: int) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarr
     return (rows[0], rows[1]), (columns[0], columns[1])
 
 
-@njit(cache=True, nogil=True)
+@kept
 def pack_factors(L, first, orders, inverses, factors):
     """Write L⁻¹ and L of the matrices ``first, first + 1, …`` to their slots, by rows and by columns."""
     n, lanes = L.shape[1], factors.shape[2]
@@ -71,7 +71,7 @@ def pack_factors(L, first, orders, inverses, factors):
             factors[batch, s, lane] = L[a, r, c] if r < n and c <= r else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _invert_lower(L, inverse):
     """Write the lower triangle of L⁻¹, row after row, by forward substitution."""
     for i in range(L.shape[0]):

@@ -1,8 +1,31 @@
-"""Classification of SPD matrices: by sparse codes, and by nearest neighbours."""
+"""Classification of SPD matrices: by sparse codes, and by nearest neighbours.
 
-from spdatoms.classification.cross_validation import SPDSparseClassifierCV
-from spdatoms.classification.explanation import Explanation
-from spdatoms.classification.neighbors import SPDKNeighborsClassifier
-from spdatoms.classification.sparse import SPDSparseClassifier
+The names are imported when they are first used: each classifier brings its own part of scikit-learn.
+"""
 
-__all__ = ["Explanation", "SPDKNeighborsClassifier", "SPDSparseClassifier", "SPDSparseClassifierCV"]
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spdatoms._utils.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from spdatoms.classification.cross_validation import (
+        SPDSparseClassifierCV as SPDSparseClassifierCV,
+    )
+    from spdatoms.classification.explanation import Explanation as Explanation
+    from spdatoms.classification.neighbors import (
+        SPDKNeighborsClassifier as SPDKNeighborsClassifier,
+    )
+    from spdatoms.classification.sparse import SPDSparseClassifier as SPDSparseClassifier
+
+_HOME = {
+    "Explanation": "explanation",
+    "SPDKNeighborsClassifier": "neighbors",
+    "SPDSparseClassifier": "sparse",
+    "SPDSparseClassifierCV": "cross_validation",
+}
+
+__all__ = [*_HOME]
+
+__getattr__, __dir__ = lazy_names(__name__, _HOME)

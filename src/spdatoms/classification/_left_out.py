@@ -15,7 +15,7 @@ from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.calibration import log_losses
 from spdatoms.classification.cells import Cell, CodedScores, labelled_atoms
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 
 #: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two

@@ -28,7 +28,7 @@ from spdatoms.classification.cells import (
     mean_cells,
 )
 from spdatoms.classification.references import References
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 
 #: Queries that are scored at a time.

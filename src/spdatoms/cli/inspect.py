@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -189,16 +188,25 @@ def _kind(reason: str) -> str:
 
 def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     """Return the automatic β of Stein and Jeffrey, and whether their Gram matrices are indefinite."""
-    from spdatoms.kernels import DivergenceKernel
+    # Not `DivergenceKernel`, which needs scikit-learn: that would take longer than everything else here.
+    from spdatoms._utils.threads import one_blas_thread
+    from spdatoms.divergences.hermitian import over
+    from spdatoms.divergences.registry import get_divergence
+    from spdatoms.geometry.hermitian import as_double
+    from spdatoms.kernels.bandwidth import automatic_beta
+    from spdatoms.kernels.correction import correct_gram
+    from spdatoms.kernels.values import kernel_values
 
     rows = []
     for metric in ("stein", "jeffrey"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            kernel = DivergenceKernel(metric).fit(X)
-        kind = "indefinite: will be corrected" if kernel.corrected_ else "positive semidefinite"
-        ratio = f"{kernel.min_eigenvalue_ / kernel.max_eigenvalue_:.2g}"
-        rows.append((metric, f"{kernel.beta_:.4g}", kind, ratio))
+        divergence = over(get_divergence(metric), X)
+        divergences = divergence.pairwise(divergence.prepare(as_double(X)))
+        beta = automatic_beta(divergences)
+        with one_blas_thread():  # more of them only wait for each other in so small a problem
+            gram = correct_gram(kernel_values(divergences, beta))
+        kind = "indefinite: will be corrected" if gram.indefinite else "positive semidefinite"
+        ratio = f"{gram.min_eigenvalue / gram.max_eigenvalue:.2g}"
+        rows.append((metric, f"{beta:.4g}", kind, ratio))
     return rows
 
 

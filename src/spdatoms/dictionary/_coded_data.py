@@ -22,7 +22,7 @@ from spdatoms.dictionary._samples import SamplesInMemory
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.sparse_pairs import column_sums, columns, columns_of_entries, with_values
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.kernels.kernel import kernel_in_place
+from spdatoms.kernels.values import kernel_in_place
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.scale.parts import added
 

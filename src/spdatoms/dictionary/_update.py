@@ -33,7 +33,7 @@ from spdatoms._utils.typing import Floats, Indices
 from spdatoms.dictionary._gram_margin import GramMargin, has_margin
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 
 #: From sums and atoms to geodesics along which to move.
 Move: TypeAlias = Callable[[Floats, Floats], Geodesics]

@@ -27,8 +27,9 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
-from spdatoms.kernels.kernel import RidgeKernel, kernel_values
+from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
+from spdatoms.kernels.values import kernel_values
 from spdatoms.lasso.alpha import sparse_alpha
 
 #: β and the ridge are found from this many samples at most.

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import FloatArray
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
@@ -17,21 +17,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
-
-
-def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
-    """Return exp(−β·d) in double precision, with zero in place of numbers too small to compute with quickly."""
-    return kernel_in_place(np.array(divergences, np.float64), beta)
-
-
-def kernel_in_place(divergences: Floats, beta: float) -> Floats:
-    """Replace d by exp(−β·d): as `kernel_values`, but without the memory of a copy."""
-    divergences *= -beta
-    np.exp(divergences, out=divergences)
-    tiny = np.finfo(np.float64).tiny
-    if divergences.size and divergences.min() < tiny:
-        divergences[divergences < tiny] = 0.0
-    return divergences
+from spdatoms.kernels.values import kernel_in_place, kernel_values
 
 
 class ExponentialKernel(Kernel):

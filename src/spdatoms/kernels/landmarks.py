@@ -31,7 +31,7 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
-from spdatoms.kernels.kernel import kernel_values
+from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}

@@ -21,7 +21,8 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
-from spdatoms.kernels.kernel import ExponentialKernel, kernel_values
+from spdatoms.kernels.kernel import ExponentialKernel
+from spdatoms.kernels.values import kernel_values
 
 #: Directions of less than this share of the greatest eigenvalue are rounding.
 _NEGLIGIBLE = 1e-10

@@ -15,7 +15,8 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.experiments.methods.tangent_vectors import TangentVectors
 from spdatoms.kernels.bandwidth import choose_beta
-from spdatoms.kernels.kernel import DivergenceKernel, kernel_values
+from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.kernels.values import kernel_values
 
 #: Of equal values the first is taken.
 _C_OF_LINEAR_MODELS = (1.0, 10.0, 100.0, 0.1)

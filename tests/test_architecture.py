@@ -31,6 +31,7 @@ ROOMS = (
     "coding",
     "dictionary",
     "classification",
+    "regression",
     "interop",
     "baselines",
     "storage",

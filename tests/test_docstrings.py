@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import clone
 
 import spdatoms
-from conformance.estimators import every_estimator
+from conformance.estimators import every_estimator, targets
 
 #: The modules whose names are public: those in ``__all__`` or, without one, those defined there.
 PUBLIC_MODULES = [
@@ -35,6 +35,7 @@ PUBLIC_MODULES = [
     "spdatoms.kernels",
     "spdatoms.lasso",
     "spdatoms.plotting",
+    "spdatoms.regression",
     "spdatoms.scale",
     "spdatoms.storage",
 ]
@@ -186,7 +187,8 @@ def is_public_method(name: str, method: Any) -> bool:
 
 @every_estimator
 def test_fitted_attributes_are_documented(estimator, labelled):
-    model = clone(estimator).fit(*labelled)
+    X, y = labelled
+    model = clone(estimator).fit(X, targets(estimator, y))
     fitted = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
     assert fitted <= set(documented(inspect.getdoc(estimator) or "", "Attributes"))
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spdatoms import kernels as kernels
     from spdatoms import lasso as lasso
     from spdatoms import plotting as plotting
+    from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from spdatoms.kernels import SPDNystroem as SPDNystroem
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
+    from spdatoms.regression import SPDKNeighborsRegressor as SPDKNeighborsRegressor
+    from spdatoms.regression import SPDSparseRegressor as SPDSparseRegressor
     from spdatoms.storage import load as load
     from spdatoms.storage import save as save
 
@@ -54,10 +57,12 @@ _HOME = {
     "SPDDictionaryLearning": "dictionary",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
+    "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
+    "SPDSparseRegressor": "regression",
     "check_spd": "geometry",
     "class_dictionary": "dictionary",
     "divergence": "divergences",
@@ -87,6 +92,7 @@ _MODULES = (
     "kernels",
     "lasso",
     "plotting",
+    "regression",
     "scale",
     "storage",
 )

@@ -7,6 +7,7 @@ and `SPDEstimator.check_queries`, and marks each method that has one result per 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -20,7 +21,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.fitting import CheckedFit, call_of
 from spdatoms._utils.progress import progress_is_due
 from spdatoms._utils.tags import StackInputMixin
-from spdatoms._utils.typing import Array, FloatArray, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
@@ -28,7 +29,7 @@ from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
 
-__all__ = ["SPDEstimator", "check_labels", "check_streamable", "per_matrix"]
+__all__ = ["SPDEstimator", "check_labels", "check_streamable", "check_targets", "per_matrix"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -201,3 +202,39 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
             "nothing else. Check y.",
         )
     return classes, indices
+
+
+def check_targets(y: ArrayLike, count: int) -> Floats:
+    """Check the targets given to a regressor.
+
+    Parameters
+    ----------
+    y : array-like of shape (count,) or (count, q)
+        A number for each matrix, or q numbers.
+    count : int
+        The number of matrices.
+
+    Returns
+    -------
+    ndarray of shape (count,) or (count, q), float64
+        The targets.
+    """
+    if y is None:
+        raise ValueError("y is missing: a regressor needs a number for every matrix of X.")
+    targets = np.asarray(y)
+    if targets.dtype.kind == "O":
+        with suppress(TypeError, ValueError):
+            targets = targets.astype(np.float64)
+    if targets.dtype.kind not in "fiub":
+        raise ValueError(
+            f"y must hold real numbers, got the dtype {targets.dtype}: for labels take a classifier."
+        )
+    if targets.ndim not in (1, 2) or not targets.size:
+        raise ValueError(f"y must have the shape (m,) or (m, q), got {targets.shape}.")
+    if len(targets) != count:
+        raise ValueError(f"X holds {count} matrices, but y {len(targets)} targets.")
+    if not np.isfinite(targets).all():
+        raise ValueError(
+            f"y[{np.argwhere(~np.isfinite(targets))[0][0]}] is not finite: leave out what is NaN or infinity."
+        )
+    return np.array(targets, np.float64)

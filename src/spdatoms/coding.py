@@ -170,6 +170,14 @@ def code_matrices(
     return codes[0] if len(codes) == 1 else np.concatenate(codes)
 
 
+def alpha_of_atoms(gram: FloatArray) -> float:
+    """Return the automatic α of atoms that are coded over the other atoms."""
+    some = evenly_spaced(len(gram), _SUBSAMPLE)
+    others = gram[some].copy()
+    np.fill_diagonal(others[:, some], 0.0)
+    return sparse_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))
+
+
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """Sparse codes of SPD matrices over a dictionary.
 
@@ -292,12 +300,10 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
 
     def _sparse_alpha(self, X: FloatArray) -> float:
         """Return the automatic α, of atoms as codes over the other atoms if X are the atoms."""
+        if self.dictionary is None:
+            return alpha_of_atoms(self.kernel_.gram_)
         some = evenly_spaced(len(X), _SUBSAMPLE)
-        if self.dictionary is not None:
-            return sparse_alpha(self.kernel_.cross_checked(X[some]).max(axis=1))
-        others = self.kernel_.gram_[some].copy()
-        np.fill_diagonal(others[:, some], 0.0)
-        return sparse_alpha(others.max(axis=1) if len(X) > 1 else np.ones(1))
+        return sparse_alpha(self.kernel_.cross_checked(X[some]).max(axis=1))
 
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)

@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
     SPDDictionaryLearning,
     SPDKMeans,
     SPDKNeighborsClassifier,
+    SPDKNeighborsRegressor,
     SPDNystroem,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
+    SPDSparseRegressor,
     baselines,
 )
 
@@ -32,6 +34,8 @@ ESTIMATORS = [
     SPDSparseClassifierCV(),
     SPDSparseClassifierCV("stein", alphas=[0.1, 0.01], betas=[0.5, 2.0], cv="loo", rule="residual"),
     SPDKNeighborsClassifier(n_neighbors=3),
+    SPDKNeighborsRegressor(n_neighbors=3, weights="distance"),
+    SPDSparseRegressor(ridge=0.1),
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
@@ -68,6 +72,11 @@ def one_line(estimator: BaseEstimator) -> str:
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
 every_transformer = pytest.mark.parametrize("estimator", TRANSFORMERS, ids=one_line)
 every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=one_line)
+
+
+def targets(estimator: Any, y: np.ndarray) -> np.ndarray:
+    """Return labels as the estimator takes them: a regressor takes numbers."""
+    return np.unique(y, return_inverse=True)[1] / 2.0 if is_regressor(estimator) else y
 
 
 def outputs(estimator: Any, X: np.ndarray) -> list[np.ndarray]:

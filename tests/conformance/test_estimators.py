@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 
 import spdatoms
+from _matrices import three_classes
 from conformance.estimators import (
     ESTIMATORS,
     assert_same,
@@ -27,6 +28,7 @@ from conformance.estimators import (
     every_estimator,
     every_transformer,
     outputs,
+    targets,
 )
 from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifierCV, baselines
 from spdatoms.base import SPDEstimator
@@ -39,10 +41,16 @@ pytestmark = [
 M, N = 24, 4  # of the fixture labelled
 
 
-@pytest.fixture(scope="module")
-def fitted(labelled) -> Callable[[Any], Any]:
+@cache
+def fit_once(estimator: Any) -> Any:
+    X, y = three_classes()
+    return clone(estimator).fit(X, targets(estimator, y))
+
+
+@pytest.fixture
+def fitted() -> Callable[[Any], Any]:
     """Return a function that gives the fitted copy of an estimator, fitted once for all who only ask it."""
-    return cache(lambda estimator: clone(estimator).fit(*labelled))
+    return fit_once
 
 
 def test_the_suite_covers_every_public_estimator() -> None:

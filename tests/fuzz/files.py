@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from _matrices import three_classes
 from _model_files import pack, saved, seal, unpack
-from conformance.estimators import ESTIMATORS, outputs
+from conformance.estimators import ESTIMATORS, outputs, targets
 from fuzz.campaign import clearly_refused, expect, was_refused
 from spdatoms import SPDDictionaryLearning, check_spd, load
 
@@ -26,7 +26,7 @@ VALUES = [None, True, -1, 0, 1e308, "nan", "stein", [], {}, [1, 2], 10**30, "\x0
 def model_files() -> list[bytes]:
     X, y = three_classes()
     with tempfile.TemporaryDirectory() as folder:
-        return [saved(clone(e).fit(X, y), Path(folder)) for e in ESTIMATORS]
+        return [saved(clone(e).fit(X, targets(e, y)), Path(folder)) for e in ESTIMATORS]
 
 
 def altered_bytes(rng: np.random.Generator, content: bytes) -> bytes:

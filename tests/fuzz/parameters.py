@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from _hostile import HOSTILE
 from _matrices import three_classes
-from conformance.estimators import ESTIMATORS, outputs
+from conformance.estimators import ESTIMATORS, outputs, targets
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.matrices import hostile_stack
 
@@ -28,6 +28,7 @@ def hostile_parameters(rng: np.random.Generator) -> str:
     """One to three parameters of an estimator are replaced, and it is fitted and asked."""
     X, y = data()
     model: Any = clone(ESTIMATORS[rng.integers(len(ESTIMATORS))])
+    y = targets(model, y)
     names = [
         name
         for name in inspect.signature(type(model)).parameters
@@ -57,6 +58,7 @@ def hostile_data(rng: np.random.Generator) -> str:
     """Fit and ask an estimator with hostile matrices and labels."""
     X, y = data()
     model: Any = clone(ESTIMATORS[rng.integers(len(ESTIMATORS))])
+    y = targets(model, y)
     if rng.random() < 0.5:
         queries = hostile_stack(rng)
         model.fit(X, y)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
-from conformance.estimators import ESTIMATORS, outputs
+from conformance.estimators import ESTIMATORS, outputs, targets
 from spdatoms import SPDKNeighborsClassifier, SPDNystroem, SPDSparseClassifier, SPDSparseCoder
 from spdatoms.baselines import RiemannianLPP
 from spdatoms.storage import StorageError
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def model(estimator: Any, folder: Path) -> tuple[Any, dict[str, np.ndarray]]:
     """Return metadata and arrays of a fitted model."""
-    return unpack(saved(clone(estimator).fit(X, LABELS), folder))
+    return unpack(saved(clone(estimator).fit(X, targets(estimator, LABELS)), folder))
 
 
 def attributes(metadata: Any) -> dict[str, Any]:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
-from spdatoms.base import SPDEstimator, check_labels, per_matrix
-from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.divergences.hermitian import over
+from spdatoms.base import check_labels, per_matrix
+from spdatoms.classification.nearest import VOTES, NearestMatrices
+from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
-from spdatoms.geometry.hermitian import cast_like, real_type
 
-#: Divergences held at a time.
-_BLOCK_ENTRIES = 4_000_000
 #: Votes that differ by less than this share of them are tied.
 _ROUNDING = 1e-12
 
 
-class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
+class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
     """Classification of SPD matrices by their nearest neighbours.
 
     The most frequent label among the k training matrices X_i with the least d(X, X_i), which may vote with
@@ -66,16 +62,14 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
     array(['a', 'b'], dtype='<U1')
     """
 
-    hermitian: ClassVar[bool] = True
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=METRIC,
         n_jobs=allow.N_JOBS,
         class_weight=CLASS_WEIGHT,
         verbose=allow.VERBOSE,
-        weights=allow.choice("uniform", "distance"),
+        weights=VOTES,
     )
-    _weights: Floats | None = None  # for models of earlier versions
 
     def __init__(
         self,
@@ -116,17 +110,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        rows, self._weights = labelled_weights(
-            labels, self.classes_, sample_weight, self.class_weight
-        )
-        X, self._labels = X[rows], labels[rows]
-        if self.n_neighbors > len(X):
-            raise ValueError(
-                f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
-                f"{self.n_neighbors}."
-            )
-        self._matrices = X
-        self._prepared = over(get_divergence(self.metric), X).prepare(X)
+        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
+        self._labels = labels[rows]
+        self._keep(X[rows], weights)
         return self
 
     @per_matrix
@@ -143,7 +129,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m, n_classes)
             The shares, one row per matrix.
         """
-        return self._votes(self.check_queries(X))[0]
+        return self._shares(self.check_queries(X))[0]
 
     @per_matrix
     def predict(self, X: ArrayLike) -> Array:
@@ -159,66 +145,18 @@ class SPDKNeighborsClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        shares, nearest = self._votes(self.check_queries(X))
+        shares, nearest = self._shares(self.check_queries(X))
         # A tie goes to the class of the nearest matrix. Sums of weights that should be the same differ by rounding.
         tied = shares >= (1.0 - _ROUNDING) * shares.max(axis=1, keepdims=True)
         labels: Array = self.classes_[np.where(tied, nearest, -1.0).argmax(axis=1)]
         return labels
 
-    def kneighbors(
-        self, X: ArrayLike, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:
-        """Return the nearest training matrices of each matrix, the nearest first.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_neighbors : int, default=None
-            How many; None is the number that votes.
-        return_distance : bool, default=True
-            Return their divergences, too.
-
-        Returns
-        -------
-        divergences : ndarray of shape (m, n_neighbors)
-            d(X, X_i), for most metrics a squared distance. Only if ``return_distance``.
-        indices : ndarray of shape (m, n_neighbors)
-            Which training matrices they are, of those with a positive weight.
-        """
-        X = self.check_queries(X)
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        allow.integer(1, len(self._matrices)).check("n_neighbors", k)
-        divergences, indices = self._nearest(X, k)
-        return (divergences, indices) if return_distance else indices
-
-    def _nearest(self, X: FloatArray, k: int) -> tuple[FloatArray, Indices]:
-        """Return divergences and indices of the k nearest training matrices."""
-        divergence = over(get_divergence(self.metric), self._matrices)
-        values = np.empty((len(X), k), real_type(self._matrices.dtype))
-        indices = np.empty((len(X), k), np.intp)
-        for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._matrices))):
-            queries = divergence.prepare(cast_like(X[part], self._matrices))
-            every = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
-            indices[part] = np.argsort(every, axis=1, kind="stable")[:, :k]
-            values[part] = np.take_along_axis(every, indices[part], axis=1)
-        return values, indices
-
-    def _votes(self, X: FloatArray) -> tuple[Floats, Floats]:
+    def _shares(self, X: FloatArray) -> tuple[Floats, Floats]:
         """Return shares of votes, and for each class 1/(1 + rank of its nearest matrix)."""
-        k = self.n_neighbors
-        values, neighbours = self._nearest(X, k)
-        votes = np.ones(values.shape)
-        if self.weights == "distance":
-            at_zero = values == 0.0
-            with np.errstate(divide="ignore"):
-                votes = 1.0 / np.sqrt(np.asarray(values, np.float64))
-            votes = np.where(at_zero.any(axis=1, keepdims=True), at_zero, votes)
-        if self._weights is not None:
-            votes = votes * self._weights[neighbours]
+        votes, neighbours = self._votes(X)
         shares = np.zeros((len(X), len(self.classes_)))
         nearest, rows = np.zeros_like(shares), np.arange(len(X))
-        for rank in range(k - 1, -1, -1):
+        for rank in reversed(range(self.n_neighbors)):
             labels = self._labels[neighbours[:, rank]]
             shares[rows, labels] += votes[:, rank]
             nearest[rows, labels] = 1.0 / (1.0 + rank)

@@ -3,8 +3,8 @@
 Every estimator accepts them. For a Dask array, ``transform`` and ``predict`` return a Dask array, and
 nothing is computed before it is needed. `SPDDictionaryLearning` and `SPDKMeans` learn from a stream: each
 pass reads all matrices again, part by part, and adds up a term for each part. Estimators that keep their
-training matrices (`SPDSparseCoder`, `SPDSparseClassifier`, `SPDKNeighborsClassifier`) read them all into
-memory in `fit`; with landmarks `SPDSparseClassifier` reads them part by part, and keeps vectors.
+training matrices (`SPDSparseCoder`, `SPDSparseClassifier`, `SPDKNeighborsClassifier`, the regressors) read them all
+into memory in `fit`; with landmarks `SPDSparseClassifier` reads them part by part, and keeps vectors.
 
 If there is a ``dask.distributed.Client``, its workers compute; otherwise Dask's threads do.
 """

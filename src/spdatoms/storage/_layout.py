@@ -36,6 +36,7 @@ from spdatoms.storage._parts import (
     Numbers,
     Size,
     Sizes,
+    Targets,
     Value,
 )
 
@@ -74,6 +75,7 @@ _COMMON: dict[str, Held] = {
     "atom_weights_": Maybe(Numbers("N", least=_TINY)),
     "_atom_classes": Classes("N"),
     "_labels": Classes("N"),
+    "targets_": Targets("N"),
     "_weights": Maybe(Numbers("N", least=_TINY)),
     "_dictionary": Matrices("N"),
     "_matrices": Matrices("N"),
@@ -256,6 +258,8 @@ _NEEDED: dict[str, tuple[str, ...]] = {
         "n_features_in_ classes_ classifier_",
     ),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
+    "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
+    "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
     "LogEuclideanKSVD": ("n_features_in_ _log_scale _atoms log_atoms_",),

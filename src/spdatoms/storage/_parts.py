@@ -90,6 +90,18 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Targets:
+    """A finite number for each matrix, or several."""
+
+    axis: str
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse another shape or type, and what is not finite."""
+        several = isinstance(value, np.ndarray) and value.ndim == 2
+        Numbers(f"{self.axis} targets" if several else self.axis).check(name, value, sizes, own)
+
+
+@dataclass(frozen=True)
 class Matrices:
     """SPD matrices, real or Hermitian, and how many; some are in double precision always."""
 

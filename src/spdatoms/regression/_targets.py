@@ -1,0 +1,16 @@
+"""What the regressors share: one target per matrix, or several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import RegressorMixin
+
+
+class ManyTargets(RegressorMixin):
+    """A regressor that takes several targets per matrix, too."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,122 @@
+"""`SPDKNeighborsRegressor`: the mean target of the nearest neighbours under any divergence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.typing import Floats
+from spdatoms._utils.weights import relative_weights
+from spdatoms.base import check_targets, per_matrix
+from spdatoms.classification.nearest import VOTES, NearestMatrices
+from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import METRIC
+from spdatoms.regression._targets import ManyTargets
+
+
+class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
+    """Regression on SPD matrices by their nearest neighbours.
+
+    Σ_i v_i t_i / Σ_i v_i over the k training matrices X_i with the least d(X, X_i): the mean of their
+    targets t_i, with the votes v_i.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        The number k of neighbours.
+    metric : str or Divergence, default="riemann"
+        Any divergence, as in `pairwise_divergence`.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+    weights : {"uniform", "distance"}, default="uniform"
+        Neighbours count alike, or by the reciprocals 1/√d of their distances: near ones count more. If
+        some have the distance zero, they alone count.
+
+    Attributes
+    ----------
+    targets_ : ndarray of shape (N,) or (N, q)
+        The targets of the training matrices.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDKNeighborsRegressor
+    >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
+    >>> SPDKNeighborsRegressor(n_neighbors=2).fit(X, [0.0, 1.0, 3.0, 4.0]).predict(1.2 * X)
+    array([0.5, 0.5, 3.5, 3.5])
+    """
+
+    _parameters = allow.declare(
+        n_neighbors=allow.integer(1),
+        metric=METRIC,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
+        weights=VOTES,
+    )
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        metric: str | Divergence = "riemann",
+        n_jobs: int | None = None,
+        *,
+        verbose: int = 0,
+        weights: str = "uniform",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.weights = weights
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SPDKNeighborsRegressor:
+        """Keep the matrices and their targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+        y : array-like of shape (m,) or (m, q)
+            Their targets: a number for each, or q numbers.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices, not negative: a neighbour votes with its weight. A matrix of weight 0
+            is left out, as if it were not there.
+
+        Returns
+        -------
+        SPDKNeighborsRegressor
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
+        targets = check_targets(y, len(X))
+        rows, weights = relative_weights(sample_weight, len(X))
+        self.targets_ = targets[rows]
+        self._keep(X[rows], weights)
+        return self
+
+    @per_matrix
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the mean target of the neighbours of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q)
+            The predictions.
+        """
+        votes, neighbours = self._votes(self.check_queries(X))
+        # Votes of neighbours that are almost there are huge.
+        shares = votes / votes.max(axis=1, keepdims=True)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))

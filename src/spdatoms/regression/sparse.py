@@ -1,0 +1,175 @@
+"""`SPDSparseRegressor`: the targets of the training matrices that represent a query."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
+from spdatoms._utils.typing import Floats
+from spdatoms._utils.warning import warn_of_share
+from spdatoms._utils.weights import relative_weights
+from spdatoms.base import SPDEstimator, check_targets, per_matrix
+from spdatoms.coding import alpha_of_atoms, coded_blocks
+from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.exceptions import ZeroCodeWarning
+from spdatoms.kernels import DivergenceKernel
+from spdatoms.kernels.correction import CORRECTION
+from spdatoms.regression._targets import ManyTargets
+
+
+class SPDSparseRegressor(ManyTargets, SPDEstimator):
+    """Regression on SPD matrices by how training matrices represent them.
+
+    t̄ + Σ_j y_j (t_j − t̄): the code y of a query X, applied to the targets t_j of the training matrices and
+    their mean t̄.
+
+    The code minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the training matrices, as in `SPDSparseCoder`. With α = 0
+    it is kernel ridge regression of t − t̄. The greater α is, the fewer training matrices make a prediction.
+
+    Parameters
+    ----------
+    metric : str or Divergence, default="stein"
+        The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
+    beta : float or "auto", default="auto"
+        The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between two
+        training matrices.
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁. ``"auto"`` makes codes sparse: it is 5 % of the least α at which the code of
+        a typical training matrix over the others is zero, at most 0.1.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖². Noisy targets need it: it lets similar matrices share a code, so that
+        their targets are averaged.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The training matrices.
+    targets_ : ndarray of shape (N,) or (N, q)
+        Their targets.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to the mean; None if all are alike.
+    kernel_ : DivergenceKernel
+        The kernel over them, with ``beta_`` and ``gram_``.
+    alpha_ : float
+        The α in use.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDSparseRegressor
+    >>> t = np.linspace(0.0, 3.0, 7)
+    >>> X = np.exp(t)[:, None, None] * np.eye(2)
+    >>> SPDSparseRegressor(alpha=0.001).fit(X, t).predict(1.2 * X[2:4]).round(1)
+    array([1.2, 1.7])
+    """
+
+    hermitian: ClassVar[bool] = True
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        alpha=allow.ALPHA,
+        correction=CORRECTION,
+        n_jobs=allow.N_JOBS,
+        ridge=allow.real(0),
+        verbose=allow.VERBOSE,
+    )
+
+    def __init__(
+        self,
+        metric: str | Divergence = "stein",
+        beta: float | str = "auto",
+        alpha: float | str = "auto",
+        correction: str = "clip",
+        n_jobs: int | None = None,
+        *,
+        ridge: float = 0.0,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.beta = beta
+        self.alpha = alpha
+        self.correction = correction
+        self.n_jobs = n_jobs
+        self.ridge = ridge
+        self.verbose = verbose
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> SPDSparseRegressor:
+        """Keep the matrices and their targets, and compute the Gram matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
+        y : array-like of shape (m,) or (m, q)
+            Their targets: a number for each, or q numbers.
+        sample_weight : array-like of shape (m,), default=None
+            Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is
+            left out, as if it were not there. The others have the penalties α|y_j|/√w_j and ρy_j²/w_j,
+            where w has the mean 1, and t̄ is the weighted mean.
+
+        Returns
+        -------
+        SPDSparseRegressor
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
+        targets = check_targets(y, len(X))
+        rows, self.atom_weights_ = relative_weights(sample_weight, len(X))
+        self.atoms_, self.targets_ = X[rows], targets[rows]
+        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
+        automatic = isinstance(self.alpha, str)
+        self.alpha_ = alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
+        return self
+
+    @per_matrix
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return what the codes of matrices make of the targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q)
+            The predictions. Far from all training matrices they are t̄.
+        """
+        X = self.check_queries(X)
+        mean = np.average(self.targets_, axis=0, weights=self.atom_weights_)
+        deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
+        moved, empty = np.empty((len(X), deviations.shape[1])), 0
+        for block in coded_blocks(
+            X,
+            self.kernel_,
+            self.alpha_,
+            ridge=self.ridge,
+            weights=self.atom_weights_,
+            n_jobs=self.n_jobs,
+        ):
+            moved[block.rows] = row_products(block.codes, deviations)
+            empty += int((~block.codes.any(axis=1)).sum())
+        warn_of_share(
+            empty,
+            len(X),
+            "queries have an all-zero code, and the mean target is predicted: alpha or beta is too large "
+            "for them.",
+            ZeroCodeWarning,
+        )
+        return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))

@@ -26,7 +26,7 @@ class Fold:
     exclude: Indices | None = None
 
 
-def class_folds(labels: Indices, most: int = 5) -> list[Fold]:
+def class_folds(labels: Indices, most: int = 5, repeats: int = 1) -> list[Fold]:
     """Return folds that leave out the members of every class in turn, the same every time.
 
     Parameters
@@ -35,6 +35,8 @@ def class_folds(labels: Indices, most: int = 5) -> list[Fold]:
         The index of the class of every sample.
     most : int, default=5
         The greatest number of folds. There are fewer, but two, if no class has as many members.
+    repeats : int, default=1
+        How often the samples are cut into folds, every time in another way.
 
     Returns
     -------
@@ -43,10 +45,17 @@ def class_folds(labels: Indices, most: int = 5) -> list[Fold]:
     """
     counts = np.bincount(labels)
     n_folds = max(2, min(most, int(counts.max(initial=0))))
-    order = np.argsort(labels, kind="stable")
-    within = np.concatenate([np.arange(count) for count in counts])
-    fold = np.empty(len(labels), np.intp)
-    # Classes begin with different folds, so that all folds are about equally large.
-    fold[order] = (within + np.repeat(np.arange(len(counts)), counts)) % n_folds
-    folds = [Fold(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)]
+    rng = np.random.default_rng(0)
+    folds = []
+    for repeat in range(repeats):
+        # The first time by their order, which may be that of time.
+        shuffled = rng.permutation(len(labels)) if repeat else np.arange(len(labels))
+        order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+        within = np.concatenate([np.arange(count) for count in counts])
+        fold = np.empty(len(labels), np.intp)
+        # Classes begin with different folds, so that all folds are about equally large.
+        fold[order] = (within + np.repeat(np.arange(len(counts)), counts)) % n_folds
+        folds += [
+            Fold(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)
+        ]
     return [one for one in folds if len(one.train) and len(one.test)]

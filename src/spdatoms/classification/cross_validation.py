@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from math import ceil
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,9 @@ FACTORS, SHRINKAGES = (1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 MEAN_FACTORS, MEAN_SHRINKAGES = (0.3, 1.0), (0.03, 0.1, 0.3)
 #: How much of the weights follows the log-loss of left-out matrices; the rest is the same for all cells.
 _TRUST = 0.7
+#: Where there are few matrices, it is chance which are left out together. So they are cut into folds anew until this
+#: many were left out, but not more often than so many times.
+_LEFT_OUT, _MOST_REPEATS = 200, 6
 _SPLITTER = allow.Allowed(
     ("a splitter of scikit-learn", "a list of splits"),
     lambda value: (
@@ -72,7 +76,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     alphas : array-like of float, default=None
         The penalties of ‖y‖₁ to try. None stands for 0.
     cv : int, "loo" or scikit-learn splitter, default=5
-        An integer is a number of stratified folds. ``"loo"`` codes every training matrix over all the
+        An integer is a number of stratified folds; fewer than 200 matrices are cut into folds several
+        times, at most six. ``"loo"`` codes every training matrix over all the
         others; it does not go with whitening or class means. Where training matrices overlap
         (epochs of one recording), give a splitter, and ``groups`` to `fit` if it wants them.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
@@ -298,7 +303,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
                 )
             yield Fold(everything, everything, exclude=everything)
         elif isinstance(self.cv, int | np.integer):
-            yield from class_folds(labels, int(self.cv))
+            repeats = max(1, min(_MOST_REPEATS, ceil(_LEFT_OUT / max(1, len(labels)))))
+            yield from class_folds(labels, int(self.cv), repeats)
         else:
             splitter = check_cv(self.cv, labels, classifier=True)
             for train, test in splitter.split(everything, labels, groups):

@@ -46,7 +46,7 @@ MEAN_FACTORS, MEAN_SHRINKAGES = (0.3, 1.0), (0.03, 0.1, 0.3)
 #: How much of the weights follows the log-loss of left-out matrices; the rest is the same for all cells.
 _TRUST = 0.7
 #: Where there are few matrices, it is chance which are left out together. So they are cut into folds anew until this
-#: many were left out, but not more often than so many times.
+#: number has been left out, at most six times.
 _LEFT_OUT, _MOST_REPEATS = 200, 6
 _SPLITTER = allow.Allowed(
     ("a splitter of scikit-learn", "a list of splits"),

@@ -1,6 +1,8 @@
-"""Lasso problems with Gaussian kernels, and the conditions that their solutions meet."""
+"""Lasso problems with Gaussian kernels, the conditions that their solutions meet, and an interior-point solver."""
 
+import clarabel
 import numpy as np
+import scipy.sparse
 
 
 def gaussian_problem(n_atoms, n_queries, seed=0, dimension=6, width=0.1):
@@ -37,3 +39,22 @@ def assert_optimal(gram, cross, alpha, codes, positive=False, tol=1e-8):
         assert (codes >= 0).all()
     residual = kkt_residual(gram, cross, alpha, codes, positive)
     assert (residual <= tol * np.abs(cross).max(axis=1) + 1e-300).all()
+
+
+def interior_point(gram, cross, alpha, positive=False):
+    """Codes of one query and their objective without ``query_norm``, by the general solver Clarabel.
+
+    With bounds −u ≤ y ≤ u (or 0 ≤ y ≤ u) the problem is quadratic: ½zᵀPz + qᵀz over z = (y, u), Az ≤ 0.
+    """
+    n = len(gram)
+    eye = scipy.sparse.eye_array(n)
+    lower = [-eye, 0 * eye] if positive else [-eye, -eye]
+    A = scipy.sparse.block_array([[eye, -eye], lower], format="csc")
+    P = scipy.sparse.block_diag([np.triu(2.0 * gram), scipy.sparse.csc_array((n, n))], format="csc")
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solution = clarabel.DefaultSolver(
+        P, np.r_[-2.0 * cross, np.full(n, float(alpha))], A, np.zeros(A.shape[0]),
+        [clarabel.NonnegativeConeT(A.shape[0])], settings,
+    ).solve()  # fmt: skip
+    return np.array(solution.x[:n]), solution.obj_val

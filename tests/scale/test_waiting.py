@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -58,6 +59,7 @@ def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
         os.kill(process, signal.SIGCONT)
         # A task of the fit that failed would close the worker as soon as the package is hidden.
         while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            gc.collect()  # the frames of the error may hold futures
             threading.Event().wait(0.05)
         client.run(hide_the_package)
         with (

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from _toy_experiment import Toy
+from _toy_experiment import Toy, two_kinds
 from spdatoms.experiments import Published, read_results, run
 from spdatoms.experiments.reporting import (
     Table,
@@ -20,10 +21,11 @@ from spdatoms.experiments.reporting import (
     report_page,
     section,
     tables,
+    to_markdown,
     write_folder,
     write_record,
 )
-from spdatoms.experiments.reporting.table import Line
+from spdatoms.experiments.reporting.table import HIGH, LOW, PUBLISHED, Line
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -50,6 +52,49 @@ def test_wide_tables_are_cut_into_columns():
     first, second = narrow(wide, 40)
     assert (first.header, second.header) == (("method", "5c", "10"), ("method", "16c"))
     assert second.lines[0].cells == ("a method", "9.0 ± 0.1")
+
+
+def test_the_best_of_every_column_is_bold():
+    lines = (
+        Line(("a", "90.0 ± 2.0", "7.1", "5.0", "–")),
+        Line(("b", "90.0 ± 1.0", "6.9", "5.0", "0.2 + 3")),
+        Line(("published", "99.0", "1.0", "9.0", "–"), PUBLISHED),
+        Line(("c", "80.0", "10.0", "5.0", "–")),
+    )
+    table = Table("", ("method", "%", "s", "same", "free"), lines, ("", HIGH, LOW, HIGH, ""))
+    assert table.best_cells() == {(0, 1), (1, 1), (1, 2)}
+    text = to_markdown(table).replace("\N{NO-BREAK SPACE}", "_").splitlines()
+    assert text[2:] == [
+        "| a | **90.0_±_2.0** | 7.1 | 5.0 | – |",
+        "| b | **90.0_±_1.0** | **6.9** | 5.0 | 0.2_+_3 |",
+        "| *published* | *99.0* | *1.0* | *9.0* | *–* |",
+        "| c | 80.0 | 10.0 | 5.0 | – |",
+    ]
+
+
+def test_notes_are_footnotes_and_asterisks():
+    notes = {(0, 1): ("a: 3 of 5 repeats",), (1, 1): ("b: few queries", "a: 3 of 5 repeats")}
+    table = Table("", ("method", "%"), (Line(("a", "1.0")), Line(("b", "2.0"))), notes=notes)
+    _, _, first, second, _, *footnotes = to_markdown(table, "toy").splitlines()
+    assert (first, second) == ("| a | 1.0[^toy-1] |", "| b | 2.0[^toy-2][^toy-1] |")
+    assert footnotes == ["[^toy-1]: a: 3 of 5 repeats.", "", "[^toy-2]: b: few queries."]
+    (shown,) = narrow(table, 80)
+    assert [line.cells[1] for line in shown.lines] == ["1.0*", "2.0*"]
+
+
+def test_a_method_is_explained_once_and_its_fewer_repeats_in_a_footnote(tmp_path):
+    run(Toy(), repeats=2, methods=["RSR-S"], out=tmp_path)
+    results = run(Toy(), repeats=1, methods=["RSR-J"], out=tmp_path)
+    known = [Noted(), Renamed()]
+    write_record(tmp_path / "results.md", [(experiment, results) for experiment in known], known)
+    text = (tmp_path / "results.md").read_text()
+    assert text.count("with Stein's kernel") == 1
+    assert "- **RSR-S**: with Stein's kernel" in text.partition("## Methods")[2]
+    # The second experiment means something else by the name.
+    assert "- RSR-J: with another kernel" in text.partition("## Of the same names")[2]
+    assert "- **RSR-J**: with Jeffrey's kernel" in text
+    assert "[^toy-1-1]: RSR-J: 1 of 2 repeats." in text
+    assert "- RSR-J: 1 of 2 repeats" not in text
 
 
 def test_files_hold_the_results(tmp_path):
@@ -100,23 +145,64 @@ def test_page_is_self_contained():
 
 def test_rows_of_earlier_runs_are_not_said_to_be_of_the_last():
     results = run(Toy(), Path("folder"), repeats=2)
-    asked = {"methods": None, "parts": ["another part"], "repeats": 1}
-    results = dataclasses.replace(results, settings=results.settings | {"asked": asked})
-    text = section(Toy(), results)
-    assert "Made by `spdatoms reproduce toy --data FOLDER` in several runs, 2 repeats" in text
-    assert "another part" not in text
+    for asked in ({"parts": ["another part"], "repeats": 1}, {"methods": ["RSR-S"]}):
+        later = dataclasses.replace(results, settings=results.settings | {"asked": asked})
+        text = section(Toy(), later)
+        assert "Made by `spdatoms reproduce toy --data FOLDER` in several runs, 2 repeats" in text
+        assert "another part" not in text
+
+
+class Sizes(Toy):
+    name, title = "sizes", "Toys by size"
+
+    def load(self, folder, on_error="raise"):
+        return {size: two_kinds(int(size)) for size in ("9", "10", "20")}
+
+
+def test_the_same_text_whatever_ran_first(tmp_path):
+    """Parts and methods come in their own order, and a run that was resumed is written as one that was not."""
+    for parts in (["20"], ["9", "20"], None):
+        for methods in (["RSR-J"], None):
+            resumed = run(Sizes(), repeats=2, parts=parts, methods=methods, out=tmp_path)
+    assert resumed.parts() == ["9", "10", "20"]
+    texts = [
+        without_times(section(Sizes(), results))
+        for results in (
+            resumed,
+            read_results(tmp_path / "results.jsonl"),
+            run(Sizes(), repeats=2),
+        )
+    ]
+    assert texts[0] == texts[1] == texts[2]
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"\d+ s of processor time|load of the machine [\d.]+ to [\d.]+", "", text)
 
 
 def test_section_has_tables_and_origin():
     results = run(Toy(), Path("folder"), repeats=2)
     text = section(Toy(), results)
     assert "## A toy" in text
-    assert "| *RSR-S (published)* | *91.2 ± 1.5* |" in text
+    assert "| *RSR-S (published)* | *91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5* |" in text
     seconds = f"{results.settings['seconds']:.0f}"
     assert "Made by `spdatoms reproduce toy --data FOLDER --repeats 2`" in text
-    assert (
-        f"20 training samples, 20 queries, no time limit, {seconds} s of fits and predictions"
-        in text
+    assert f"20 training samples, 20 queries, no time limit, {seconds} s of processor time" in text
+
+
+class Noted(Toy):
+    notes = ("with Stein's kernel", "with Jeffrey's kernel")
+
+    def methods(self):
+        pairs = zip(super().methods().values(), self.notes, strict=True)
+        return {method.name: dataclasses.replace(method, note=note) for method, note in pairs}
+
+
+class Renamed(Noted):
+    name, title, notes = (
+        "renamed",
+        "Of the same names",
+        ("with Stein's kernel", "with another kernel"),
     )
 
 
@@ -140,7 +226,7 @@ def test_record_is_renewed_section_by_section(tmp_path):
     write_record(path, [(known[0], first)], known)
     both = path.read_text()
     # The section that was there stays to the byte, the new one comes before it.
-    assert section(known[1], second)[:200] in both
+    assert alone.partition("## Another toy")[2].partition("## Methods")[0] in both
     assert both.index("## A toy\n") < both.index("## Another toy")
     write_record(path, [(known[0], first)], known)
     assert path.read_text() == both
@@ -155,9 +241,9 @@ def test_record_says_what_is_not_reproduced():
     known = [Toy(), Second(), Absent()]
     text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
     assert (
-        "Fits and predictions took 2.0 hours in all, without A toy, on a machine with other work"
-        in text
+        "All of it takes 2.0 hours of one processor, without A toy, and half as long if two" in text
     )
+    assert "this counts the time that passed on a machine with other work" in text
     assert "Made by earlier code, and not renewed yet: A toy." in text
     table = text.partition("## What is not reproduced")[2]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table

@@ -319,7 +319,12 @@ def read_results(path: Path) -> Results:
 
 
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
-    """Return results that count the repeats, methods and seconds of all rows, not of the last run."""
+    """Return results that count the repeats, methods and seconds of all rows, not of the last run.
+
+    Parts come in the order of the data, whichever ran first.
+    """
+    places = {part: place for place, part in enumerate(settings.get("parts", ()))}
+    rows = sorted(rows, key=lambda row: places.get(row.part, len(places)))
     counted = {
         "repeats": len({row.repeat for row in rows}),
         "methods": list(dict.fromkeys(row.method for row in rows)),

@@ -87,6 +87,7 @@ def run(
     }
     environment = {
         "asked": {"methods": methods, "parts": parts, "repeats": repeats},
+        "parts": list(sources),
         "time_limit": time_limit,
         "n_jobs": n_jobs,
         **versions(),

@@ -88,8 +88,12 @@ def _tangent_space(setting: Setting) -> Any:
     return make_pipeline(TangentSpace(metric="riemann"), LogisticRegression(max_iter=2000))
 
 
-_RSR_S = Method("RSR-S", plain_sparse("stein"), note="sparse representation, Stein kernel")
-_RSR_J = Method("RSR-J", plain_sparse("jeffrey"), note="sparse representation, Jeffrey kernel")
+_RSR_S = Method(
+    "RSR-S", plain_sparse("stein"), note="the paper's sparse representation, Stein kernel"
+)
+_RSR_J = Method(
+    "RSR-J", plain_sparse("jeffrey"), note="the paper's sparse representation, Jeffrey kernel"
+)
 _LOG_EUCLIDEAN = Method(
     "logEuc-SC",
     plain_sparse("logeuclid"),

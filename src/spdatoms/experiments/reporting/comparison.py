@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from spdatoms.experiments.experiment import ACCURACY, Experiment
-from spdatoms.experiments.reporting.table import Line, Table
+from spdatoms.experiments.reporting.table import HIGH, LOW, Line, Table
 from spdatoms.experiments.results import Results, Row
 
 MISSING = "–"
@@ -100,7 +100,8 @@ def _accuracies(
         mean = f"{np.mean([np.mean(values) for values in there]):.1f}" if complete else MISSING
         lines.append(Line((method, *cells, mean)))
     title = f"{experiment.title}: accuracy (%) ± standard error"
-    return Table(title, ("method", *parts, "mean"), tuple(lines))
+    header = ("method", *parts, "mean")
+    return Table(title, header, tuple(lines), ("", *(HIGH for _ in header[1:])))
 
 
 def _differences(
@@ -143,7 +144,7 @@ def _calibration(
             cells = (MISSING if error is None else f"{error:.1f}" for error in found)
             lines.append(Line((method, *cells)))
     title = "Expected calibration error of predict_proba (%)"
-    return Table(title, ("method", *columns), tuple(lines))
+    return Table(title, ("method", *columns), tuple(lines), ("", *(LOW for _ in columns)))
 
 
 def _value(mean: float, error: float | None, sign: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spdatoms.experiments.experiment import Experiment
-from spdatoms.experiments.reporting.table import Line, Table
+from spdatoms.experiments.reporting.table import HIGH, Line, Table
 from spdatoms.experiments.results import Results
 
 _BETWEEN = ": "
@@ -90,4 +90,4 @@ def _means(experiment: Experiment, results: Results, kind: str) -> Table:
         lines.append(Line((method, *cells)))
     names = ", ".join(data_and_kind(part)[0] for part in complete)
     title = f"{kind[0].upper()}{kind[1:]}: mean accuracy (%) over {names or 'no data set with all levels'}"
-    return Table(title, ("method", *levels), tuple(lines))
+    return Table(title, ("method", *levels), tuple(lines), ("", *(HIGH for _ in levels)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats
 from spdatoms.experiments.experiment import Experiment
-from spdatoms.experiments.reporting.table import Line, Table
+from spdatoms.experiments.reporting.table import LOW, Line, Table
 from spdatoms.experiments.results import Results, Row
 
 #: The iterations that the table shows, besides the last one.
@@ -51,7 +51,8 @@ def _table(experiment: Experiment, results: Results, part: str) -> Table:
     after = [f"after {i}" for i in (*_SHOWN, last)]
     header = ("method", "first atoms", *after, "lowest in")
     made = f"{len(best)} of {experiment.repeats} repeats"
-    return Table(f"{part}: mean objective (%) by iteration, {made}", header, tuple(lines))
+    title = f"{part}: mean objective (%) by iteration, {made}"
+    return Table(title, header, tuple(lines), ("", *(LOW for _ in header[1:-1]), ""))
 
 
 def _best_of_each(results: Results, part: str) -> dict[int, float]:

@@ -49,7 +49,7 @@ def report_page(
     about = [shown.pop(name) for name in ("textures", "mosaic") if name in shown]
     page: str = environment.get_template("report.html.jinja").render(
         experiment=experiment,
-        tables=tables(experiment, results) if results.rows else [],
+        tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
         about=about,
         figures=[*shown.values()],
         methods=[m for m in experiment.methods().values() if _has(results, m.name)],

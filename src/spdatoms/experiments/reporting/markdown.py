@@ -9,7 +9,7 @@ from pathlib import Path
 from spdatoms._utils.files import replace_file
 from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
-from spdatoms.experiments.reporting.origin import SECONDS, origin
+from spdatoms.experiments.reporting.origin import ELAPSED, PROCESSOR, origin
 from spdatoms.experiments.reporting.table import MEASURED, Line, Table, to_markdown
 from spdatoms.experiments.reporting.tables import remarks, tables
 from spdatoms.experiments.results import Results
@@ -20,8 +20,9 @@ _HEAD = """# Results
 
 Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE`; the same command with the name of an
 experiment in place of `all` renews its section.{time} Rows in italics are the values published by Harandi et al.
-(2016). Accuracies are means ± standard deviations over the repeats, unless a table says otherwise. An asterisk stands
-for a remark below the table. Seconds are not compared here, except where methods took turns.{older}
+(2016). The best measured value of each column is bold. Accuracies are means ± standard deviations over the repeats,
+unless a table says otherwise. What the names in the first column mean is said once, under [Methods](#methods). Seconds
+are not compared here, except where methods took turns.{older}
 
 **What was settled on which data.** RSR-S and RSR-J are the paper's: all training matrices are atoms, β is one over
 their median divergence, and the class with the least residual wins. The paper does not say how β and λ were chosen.
@@ -36,7 +37,7 @@ on training data alone."""
 _ORIGIN = "\nMade by `"
 #: In the title of a table with fewer repeats than the protocol has.
 _PARTLY = re.compile(r"^### .*\d of \d+ repeats$", re.MULTILINE)
-_MISSING = "What is not reproduced, and what it would take"
+_GLOSSARY, _MISSING = "Methods", "What is not reproduced, and what it would take"
 
 
 def write_record(path: Path, entries: Sequence[Entry], known: Sequence[Experiment]) -> None:
@@ -63,7 +64,7 @@ def write_record(path: Path, entries: Sequence[Entry], known: Sequence[Experimen
             file = images / f"{experiment.name}-{picture.name}.png"
             replace_file(file, memoryview(picture.render("png")))
         links = [_link(experiment, picture, images.name) for picture in drawn]
-        linked[experiment.title] = section(experiment, results, links)
+        linked[experiment.title] = section(experiment, results, links, known)
     there = sections_of(path.read_text(encoding="utf-8")) if path.exists() else {}
     path.write_text(record(there | linked, known), encoding="utf-8")
 
@@ -85,24 +86,61 @@ def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:
     """
     there = [experiment.title for experiment in known if experiment.title in sections]
     ordered = [sections[title] for title in there]
-    seconds = sum(int(s) for s in re.findall(rf"(\d+) {SECONDS}", "\n".join(ordered)))
+    found = re.findall(rf"(\d+) (?:{PROCESSOR}|{ELAPSED})", "\n".join(ordered))
+    seconds, elapsed = sum(map(int, found)), any(ELAPSED in text for text in ordered)
     old = [title for title in there if _ORIGIN not in sections[title]]
     older = f" Made by earlier code, and not renewed yet: {', '.join(old)}." if old else ""
-    time = _time(seconds, old, any(_PARTLY.search(text) for text in ordered)) if seconds else ""
+    partly = any(_PARTLY.search(text) for text in ordered)
+    time = _time(seconds, elapsed, old, partly) if seconds else ""
     absent = [e for e in known if not _has_the_data(e, sections.get(e.title, ""))]
     missing = f"## {_MISSING}\n\n{to_markdown(_not_reproduced(known, absent))}"
-    return "\n\n".join([_HEAD.format(time=time, older=older), *ordered, missing]) + "\n"
+    head = _HEAD.format(time=time, older=older)
+    return "\n\n".join([head, *ordered, *_glossary(sections, known), missing]) + "\n"
 
 
-def _time(seconds: int, old: Sequence[str], partly: bool) -> str:
-    """Return how long the runs took, and what that leaves out."""
-    words = [f" Fits and predictions took {seconds / 3600:.1f} hours in all"]
-    words += [f"without {', '.join(old)}"] if old else []
-    words.append("on a machine with other work, whose load is below each table")
-    tail = (
-        " Where a title says that some of the repeats were made, all of them take as much longer."
+def _time(seconds: int, elapsed: bool, old: Sequence[str], partly: bool) -> str:
+    """Return how long everything takes, and what that leaves out."""
+    without = f", without {', '.join(old)}" if old else ""
+    words = [f" All of it takes {seconds / 3600:.1f} hours of one processor{without}"]
+    words.append("and half as long if two experiments run at a time")
+    tails = []
+    if elapsed:
+        tails.append(
+            "Where a section does not say 'processor time', this counts the time that passed on a machine with "
+            "other work, whose load is below each table."
+        )
+    if partly:
+        tails.append("Where a title says that some of the repeats were made, all take longer.")
+    return " ".join([f"{', '.join(words)}.", *tails])
+
+
+def _glossary(sections: dict[str, str], known: Sequence[Experiment]) -> list[str]:
+    """Return the section with what every method is, each once."""
+    usual = _usual_notes(known)
+    shown = {
+        method.name
+        for experiment in known
+        for method in experiment.methods().values()
+        if method.note == usual[method.name] and _has_row(sections, experiment.title, method.name)
+    }
+    lines = [f"- **{name}**: {note}" for name, note in usual.items() if name in shown]
+    return [f"## {_GLOSSARY}\n\n" + "\n".join(lines)] if lines else []
+
+
+def _usual_notes(known: Sequence[Experiment]) -> dict[str, str]:
+    """Return what a method is in the first experiment that has it, by name."""
+    notes: dict[str, str] = {}
+    for experiment in known:
+        for method in experiment.methods().values():
+            notes.setdefault(method.name, method.note)
+    return notes
+
+
+def _has_row(sections: dict[str, str], title: str, method: str) -> bool:
+    return (
+        re.search(rf"^\| {re.escape(method)}(?:\[\^| \|)", sections.get(title, ""), re.M)
+        is not None
     )
-    return f"{', '.join(words)}.{tail if partly else ''}"
 
 
 def _has_the_data(experiment: Experiment, text: str) -> bool:
@@ -117,8 +155,13 @@ def sections_of(document: str) -> dict[str, str]:
     return {part.partition("\n")[0].strip(): f"## {part.strip()}" for part in parts}
 
 
-def section(experiment: Experiment, results: Results, figures: Iterable[str] = ()) -> str:
-    """Return the section of an experiment: protocol, tables, figures, remarks and origin.
+def section(
+    experiment: Experiment,
+    results: Results,
+    figures: Iterable[str] = (),
+    known: Sequence[Experiment] = (),
+) -> str:
+    """Return the section of an experiment: protocol, figures, tables, footnotes, remarks and origin.
 
     Parameters
     ----------
@@ -128,6 +171,8 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str] = (
         Its results.
     figures : iterable of str, default=()
         Markdown of its figures.
+    known : sequence of Experiment, default=()
+        All experiments: a method that means the same in the first of them that has it is not explained here.
 
     Returns
     -------
@@ -135,11 +180,14 @@ def section(experiment: Experiment, results: Results, figures: Iterable[str] = (
     """
     embedded = results.settings["data"] == "embedded"
     note = experiment.embedded if embedded else experiment.caveat
-    parts = [f"## {experiment.title}", experiment.protocol, note, _methods(experiment, results)]
-    for table in tables(experiment, results) if results.rows else ():
-        parts += [f"### {table.title}", to_markdown(table)]
-    parts.append("\n".join(f"- {remark}" for remark in remarks(experiment, results)))
-    parts += [*figures, origin(results)]
+    explained = _methods(experiment, results, known)
+    parts = [f"## {experiment.title}", experiment.protocol, note, explained, *figures]
+    in_footnotes: set[str] = set()
+    for i, table in enumerate(tables(experiment, results) if results.rows else (), start=1):
+        parts += [f"### {table.title}", to_markdown(table, f"{experiment.name}-{i}")]
+        in_footnotes.update(note for notes in table.notes.values() for note in notes)
+    beside = [text for text in remarks(experiment, results) if text not in in_footnotes]
+    parts += ["\n".join(f"- {remark}" for remark in beside), origin(results)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -149,10 +197,15 @@ def _link(experiment: Experiment, picture: Picture, folder: str) -> str:
     )
 
 
-def _methods(experiment: Experiment, results: Results) -> str:
-    ran = {row.method for row in results.rows}
-    known = [method for method in experiment.methods().values() if method.name in ran]
-    return "\n".join(f"- {method.name}: {method.note}" for method in known)
+def _methods(experiment: Experiment, results: Results, known: Sequence[Experiment]) -> str:
+    """Return what the methods are that mean something else elsewhere, or that nobody else explains."""
+    usual, ran = _usual_notes(known), {row.method for row in results.rows}
+    special = [
+        method
+        for method in experiment.methods().values()
+        if method.name in ran and usual.get(method.name) != method.note
+    ]
+    return "\n".join(f"- {method.name}: {method.note}" for method in special)
 
 
 def _not_reproduced(known: Sequence[Experiment], absent: Sequence[Experiment]) -> Table:

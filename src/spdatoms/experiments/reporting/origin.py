@@ -8,7 +8,8 @@ from typing import Any
 
 from spdatoms.experiments.results import Results
 
-SECONDS = "s of fits and predictions"
+#: What seconds are of: all rows know their processor time, or some do not.
+PROCESSOR, ELAPSED = "s of processor time", "s of fits and predictions"
 
 
 def origin(results: Results) -> str:
@@ -25,8 +26,7 @@ def origin(results: Results) -> str:
         Two sentences: the command and what it did, then the versions.
     """
     settings, rows = results.settings, results.rows
-    asked = (settings.get("asked") or {}).get("parts")
-    if asked and not set(results.parts()) <= set(asked):
+    if not _asked_for_all(results):
         # What the last run was asked for is not what made the table.
         repeats = Counter((row.part, row.method) for row in rows).values()
         made = f"Made by `{command(settings | {'asked': None})}` in several runs"
@@ -38,11 +38,21 @@ def origin(results: Results) -> str:
     clauses.append(_range("queries", [row.n_test for row in rows if row.n_test]))
     limit = settings.get("time_limit")
     clauses.append(f"at most {limit:g} s per method and part" if limit else "no time limit")
-    clauses.append(f"{settings['seconds']:.0f} {SECONDS}, {_threads(settings.get('n_jobs'))}")
+    kind = ELAPSED if any(row.processor_seconds is None for row in rows) else PROCESSOR
+    clauses.append(f"{settings['seconds']:.0f} {kind}, {_threads(settings.get('n_jobs'))}")
     loads = [row.load for row in rows if row.load is not None]
     if loads:
         clauses.append(f"load of the machine {min(loads):.1f} to {max(loads):.1f}")
     return f"{', '.join(filter(None, clauses))}. {_versions(settings)}"
+
+
+def _asked_for_all(results: Results) -> bool:
+    """Return whether the last run was asked for all parts and methods that there are."""
+    asked = results.settings.get("asked") or {}
+    there = {"parts": results.parts(), "methods": [row.method for row in results.rows]}
+    return all(
+        not asked.get(name) or set(found) <= set(asked[name]) for name, found in there.items()
+    )
 
 
 def command(settings: dict[str, Any]) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spdatoms._utils.extras import import_extra
 
 MEASURED, PUBLISHED, CITED = "measured", "published", "cited"
+#: Which value of a column is the best.
+HIGH, LOW = "high", "low"
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+#: Numbers that belong together stand on one line.
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -39,34 +46,95 @@ class Table:
         The names of the columns.
     lines : tuple of Line
         The rows.
+    best : tuple of {"high", "low", ""}, default=()
+        For every column which of its measured values is the best, if any.
+    notes : dict of (int, int) to tuple of str, default={}
+        Footnotes of cells, by row and column.
     """
 
     title: str
     header: tuple[str, ...]
     lines: tuple[Line, ...]
+    best: tuple[str, ...] = ()
+    notes: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
+
+    def best_cells(self) -> set[tuple[int, int]]:
+        """Return the rows and columns of the best values, none where all are equal.
+
+        Returns
+        -------
+        set of (int, int)
+        """
+        return {(i, j) for j, better in enumerate(self.best) if better for i in self._best(j)}
+
+    def _best(self, column: int) -> list[int]:
+        found = {
+            i: float(number[0])
+            for i, line in enumerate(self.lines)
+            if line.kind == MEASURED and (number := _NUMBER.match(line.cells[column]))
+        }
+        if len(set(found.values())) < 2:
+            return []
+        best = (max if self.best[column] == HIGH else min)(found.values())
+        return [i for i, value in found.items() if value == best]
+
+    def starred(self) -> Table:
+        """Return the table with asterisks in place of footnotes.
+
+        Returns
+        -------
+        Table
+        """
+        lines = tuple(
+            replace(
+                line,
+                cells=tuple(
+                    f"{cell}*" if (i, j) in self.notes else cell
+                    for j, cell in enumerate(line.cells)
+                ),
+            )
+            for i, line in enumerate(self.lines)
+        )
+        return replace(self, lines=lines, notes={})
 
 
-def to_markdown(table: Table) -> str:
-    """Return a table in Markdown, published rows in italics.
+def to_markdown(table: Table, label: str = "") -> str:
+    """Return a table in Markdown: published rows in italics, the best of each column bold.
 
     Parameters
     ----------
     table : Table
         The table.
+    label : str, default=""
+        What the names of its footnotes begin with.
 
     Returns
     -------
     str
+        The table, and below it the footnotes.
     """
-    head = [f"| {' | '.join(table.header)} |", f"|{'---|' * len(table.header)}"]
-    return "\n".join([*head, *(_markdown_line(line) for line in table.lines)])
+    names: dict[str, str] = {}
+    for note in (note for notes in table.notes.values() for note in notes):
+        names.setdefault(note, f"[^{label}-{len(names) + 1}]")
+    best = table.best_cells()
+    lines = [f"| {' | '.join(table.header)} |", f"|{'---|' * len(table.header)}"]
+    for i, line in enumerate(table.lines):
+        cells = [
+            _markdown_cell(cell, line.kind, (i, j) in best)
+            + "".join(names[note] for note in table.notes.get((i, j), ()))
+            for j, cell in enumerate(line.cells)
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    footnotes = [f"{name}: {note}." for note, name in names.items()]
+    return "\n\n".join(["\n".join(lines), *footnotes])
 
 
-def _markdown_line(line: Line) -> str:
-    cells = [cell.replace("|", "\\|") for cell in line.cells]
-    if line.kind != MEASURED:
-        cells = [f"*{cell}*" for cell in cells]
-    return f"| {' | '.join(cells)} |"
+def _markdown_cell(cell: str, kind: str, best: bool) -> str:
+    cell = cell.replace("|", "\\|")
+    if _NUMBER.match(cell):
+        cell = cell.replace(" ", _NO_BREAK)
+    marks = "**" if best else "" if kind == MEASURED else "*"
+    return f"{marks}{cell}{marks}"
 
 
 def narrow(table: Table, width: int) -> list[Table]:
@@ -83,6 +151,7 @@ def narrow(table: Table, width: int) -> list[Table]:
     -------
     list of Table
     """
+    table = table.starred()
     rows = [table.header, *(line.cells for line in table.lines)]
     # Rich draws three characters around a cell.
     widths = [3 + max(len(row[i]) for row in rows) for i in range(len(table.header))]

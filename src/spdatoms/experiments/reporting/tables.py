@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from spdatoms.experiments.reporting.curves import curve_tables
 from spdatoms.experiments.reporting.descent import descent_tables
 from spdatoms.experiments.reporting.origin import from_to
 from spdatoms.experiments.reporting.seconds import second_tables
-from spdatoms.experiments.reporting.table import CITED, PUBLISHED, Line, Table
+from spdatoms.experiments.reporting.table import CITED, HIGH, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
 
 
@@ -76,23 +77,41 @@ def _accuracies(
     methods = [m for m in experiment.methods() if any((m, c.part) in summaries for c in columns)]
     published = () if _embedded(results) else experiment.published
     left = {id(row): row for row in published if _concerns(row, columns)}
+    noted = _notes(experiment, results)
     lines: list[Line] = []
+    notes: dict[tuple[int, int], tuple[str, ...]] = {}
     for name in methods:
         spread = not experiment.single_queries
         cells = [_measured(summaries.get((name, c.part)), c.score, spread) for c in columns]
+        # What concerns all columns stands at the name.
+        places = enumerate(columns, start=1) if single else [(0, columns[0])]
+        own = {(len(lines), j): noted.get((c.part, name), ()) for j, c in places}
+        notes |= {place: found for place, found in own.items() if found}
         lines.append(Line((name, *cells)))
-        own = [key for key, row in left.items() if row.method == name]
-        lines += [_published(left.pop(key), columns, PUBLISHED) for key in own]
+        beside = [key for key, row in left.items() if row.method == name]
+        lines += [_published(left.pop(key), columns, PUBLISHED) for key in beside]
     lines += [_published(row, columns, CITED if row.cited else PUBLISHED) for row in left.values()]
-    part = "" if single else columns[0].part
+    return Table(
+        _title(experiment, results, columns, single),
+        ("method", *(column.title for column in columns)),
+        tuple(lines),
+        ("", *(HIGH for _ in columns)),
+        notes,
+    )
+
+
+def _title(
+    experiment: Experiment, results: Results, columns: Sequence[Column], single: bool
+) -> str:
     shown = {column.part for column in columns}
-    counts = [summary.repeats for summary in summaries.values() if summary.part in shown]
+    part = "" if single else columns[0].part
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
+    counts = [summary.repeats for summary in results.summaries() if summary.part in shown]
     whole = _whole(experiment, results)
-    if whole > 1:
-        asked = f" of {whole}" if min(counts) < whole else ""
-        title += f", {from_to(counts)}{asked} repeats"
-    return Table(title, ("method", *(column.title for column in columns)), tuple(lines))
+    if whole == 1:
+        return title
+    asked = f" of {whole}" if min(counts) < whole else ""
+    return f"{title}, {from_to(counts)}{asked} repeats"
 
 
 def _whole(experiment: Experiment, results: Results) -> int:
@@ -115,7 +134,7 @@ def _measured(summary: Summary | None, score: str, spread: bool) -> str:
     text = f"{summary.scores[score]:.1f}"
     if spread and summary.repeats > 1:
         text += f" ± {summary.deviations[score]:.1f}"
-    return text + ("*" if summary.notes else "")
+    return text
 
 
 def _published(row: Published, columns: Sequence[Column], kind: str) -> Line:
@@ -170,33 +189,48 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
     list of str
         One sentence each.
     """
-    noted = [
-        f"* {summary.method}{f' ({summary.part})' if summary.part else ''}: {note}"
-        for summary in results.summaries()
-        for note in summary.notes
-    ]
+    noted = [note for notes in _notes(experiment, results).values() for note in notes]
+    others = [problem for problem in results.problems if problem not in noted]
     shown = {"", *results.parts()}
     beside = [
         f"Published: {row.method}, {row.part}: {', '.join(f'{v:.1f}' for v in row.scores.values())}"
         for row in experiment.published
         if row.part not in shown and not _embedded(results)
     ]
-    return [*noted, *results.problems, *_fewer_repeats(experiment, results), *beside]
+    return [*noted, *others, *_shorter_parts(experiment, results), *beside]
 
 
-def _fewer_repeats(experiment: Experiment, results: Results) -> list[str]:
-    """Name the parts with fewer repeats than the protocol has, and methods with fewer than others in a part."""
-    found = []
+def _notes(experiment: Experiment, results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return by part and method what is to be known about it: notes of rows, problems, fewer repeats."""
+    summaries = {(s.part, s.method): s for s in results.summaries()}
+    found = {}
     for part in results.parts():
-        counts = {s.method: s.repeats for s in results.summaries() if s.part == part}
-        most, where = max(counts.values()), f" ({part})" if part else ""
-        if part and experiment.table == "scores" and most < _whole(experiment, results):
-            found.append(f"{part}: {most} of {_whole(experiment, results)} repeats")
-        for method, count in counts.items():
-            named = any(problem.startswith(f"{method}{where}:") for problem in results.problems)
-            if count < most and not named:
-                found.append(f"{method}{where}: {count} of {most} repeats")
+        most = max(s.repeats for key, s in summaries.items() if key[0] == part)
+        for method in experiment.methods():
+            name = f"{method}{f' ({part})' if part else ''}: "
+            summary = summaries.get((part, method))
+            notes = [f"{name}{note}" for note in summary.notes] if summary else []
+            problems = [text for text in results.problems if text.startswith(name)]
+            notes += problems
+            if summary and summary.repeats < most and not problems:
+                notes.append(f"{name}{summary.repeats} of {most} repeats")
+            if notes:
+                found[part, method] = tuple(notes)
     return found
+
+
+def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
+    """Name the parts with fewer repeats than the protocol has."""
+    whole, most = _whole(experiment, results), Counter[str]()
+    for summary in results.summaries():
+        most[summary.part] = max(most[summary.part], summary.repeats)
+    if experiment.table != "scores":
+        return []
+    return [
+        f"{part}: {count} of {whole} repeats"
+        for part, count in most.items()
+        if part and count < whole
+    ]
 
 
 def _embedded(results: Results) -> bool:

@@ -131,12 +131,12 @@ def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
     seconds = math.ceil(_PATIENCE + size / _BYTES_PER_SECOND)
     files = [str(path.absolute()) for path in paths]
     command = [sys.executable, "-P", mat_child.__file__, str(seconds), folder, *files]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet = subprocess.DEVNULL
     try:
-        status = subprocess.run(command, **quiet, timeout=_BUSY * seconds).returncode
+        ended = subprocess.run(command, stdout=quiet, stderr=quiet, timeout=_BUSY * seconds)
     except subprocess.TimeoutExpired:
         return ValueError(f"could not be read in {_BUSY * seconds} seconds: it may be damaged")
-    if status == -getattr(signal, "SIGXCPU", math.inf):
+    if ended.returncode == -getattr(signal, "SIGXCPU", math.inf):
         return ValueError(
             f"could not be read in {seconds} seconds of processor time, so it is likely to be damaged"
         )

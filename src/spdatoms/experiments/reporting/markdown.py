@@ -19,10 +19,11 @@ Entry = tuple[Experiment, Results]
 _HEAD = """# Results
 
 Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE`; the same command with the name of an
-experiment in place of `all` renews its section.{time} Rows in italics are the values published by Harandi et al.
-(2016). The best measured value of each column is bold. Accuracies are means ± standard deviations over the repeats,
-unless a table says otherwise. What the names in the first column mean is said once, under [Methods](#methods). Seconds
-are not compared here, except where methods took turns.{older}
+experiment in place of `all` renews its section.{time}{older}
+
+Rows in italics are the values published by Harandi et al. (2016). The best measured value of each column is bold.
+Accuracies are means ± standard deviations over the repeats, unless a table says otherwise. What the names in the first
+column mean is said once, under [Methods](#methods). Seconds are not compared here, except where methods took turns.
 
 **What was settled on which data.** RSR-S and RSR-J are the paper's: all training matrices are atoms, β is one over
 their median divergence, and the class with the least residual wins. The paper does not say how β and λ were chosen.

@@ -220,11 +220,11 @@ def _notes(experiment: Experiment, results: Results) -> dict[tuple[str, str], tu
 
 
 def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
-    """Name the parts with fewer repeats than the protocol has."""
+    """Name the parts with fewer repeats than the protocol has, unless all parts have as many."""
     whole, most = _whole(experiment, results), Counter[str]()
     for summary in results.summaries():
         most[summary.part] = max(most[summary.part], summary.repeats)
-    if experiment.table != "scores":
+    if experiment.table != "scores" or len(set(most.values())) == 1:
         return []
     return [
         f"{part}: {count} of {whole} repeats"

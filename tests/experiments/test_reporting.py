@@ -59,7 +59,7 @@ def test_the_best_of_every_column_is_bold():
         Line(("a", "90.0 ± 2.0", "7.1", "5.0", "–")),
         Line(("b", "90.0 ± 1.0", "6.9", "5.0", "0.2 + 3")),
         Line(("published", "99.0", "1.0", "9.0", "–"), PUBLISHED),
-        Line(("c", "80.0", "10.0", "5.0", "–")),
+        Line(("1-NN c", "80.0", "10.0", "5.0", "–")),
     )
     table = Table("", ("method", "%", "s", "same", "free"), lines, ("", HIGH, LOW, HIGH, ""))
     assert table.best_cells() == {(0, 1), (1, 1), (1, 2)}
@@ -68,7 +68,7 @@ def test_the_best_of_every_column_is_bold():
         "| a | **90.0_±_2.0** | 7.1 | 5.0 | – |",
         "| b | **90.0_±_1.0** | **6.9** | 5.0 | 0.2_+_3 |",
         "| *published* | *99.0* | *1.0* | *9.0* | *–* |",
-        "| c | 80.0 | 10.0 | 5.0 | – |",
+        "| 1-NN c | 80.0 | 10.0 | 5.0 | – |",
     ]
 
 

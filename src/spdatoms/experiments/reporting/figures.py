@@ -118,8 +118,8 @@ def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, l
 def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw a panel of bars for every score of every part, side by side or one below the other."""
     embedded = results.settings.get("data") == "embedded"
-    spread = "" if experiment.single_queries else ", with standard deviations as lines"
-    caption = f"Mean accuracy{spread}"
+    once = experiment.single_queries or results.settings["repeats"] == 1
+    caption = "Accuracy" if once else "Mean accuracy, with standard deviations as lines"
     if not embedded and experiment.published:
         caption += "; diamonds are published values"
     wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))

@@ -15,6 +15,7 @@ HIGH, LOW = "high", "low"
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 #: Numbers that belong together stand on one line.
+_NUMBERS = re.compile(r"[\d.+±<> -]+")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -131,7 +132,7 @@ def to_markdown(table: Table, label: str = "") -> str:
 
 def _markdown_cell(cell: str, kind: str, best: bool) -> str:
     cell = cell.replace("|", "\\|")
-    if _NUMBER.match(cell):
+    if _NUMBERS.fullmatch(cell):
         cell = cell.replace(" ", _NO_BREAK)
     marks = "**" if best else "" if kind == MEASURED else "*"
     return f"{marks}{cell}{marks}"

@@ -77,7 +77,7 @@ def _accuracies(
     methods = [m for m in experiment.methods() if any((m, c.part) in summaries for c in columns)]
     published = () if _embedded(results) else experiment.published
     left = {id(row): row for row in published if _concerns(row, columns)}
-    noted = _notes(experiment, results)
+    noted = _notes(results)
     lines: list[Line] = []
     notes: dict[tuple[int, int], tuple[str, ...]] = {}
     for name in methods:
@@ -189,7 +189,7 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
     list of str
         One sentence each.
     """
-    noted = [note for notes in _notes(experiment, results).values() for note in notes]
+    noted = [note for notes in _notes(results).values() for note in notes]
     others = [problem for problem in results.problems if problem not in noted]
     shown = {"", *results.parts()}
     beside = [
@@ -197,25 +197,32 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
         for row in experiment.published
         if row.part not in shown and not _embedded(results)
     ]
-    return [*noted, *others, *_shorter_parts(experiment, results), *beside]
+    return [*noted, *_grouped(others), *_shorter_parts(experiment, results), *beside]
 
 
-def _notes(experiment: Experiment, results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return by part and method what is to be known about it: notes of rows, problems, fewer repeats."""
-    summaries = {(s.part, s.method): s for s in results.summaries()}
+def _grouped(problems: Sequence[str]) -> list[str]:
+    """Return problems in one sentence if they differ in the name of the method only."""
+    names: dict[str, list[str]] = {}
+    for problem in problems:
+        name, mark, rest = problem.partition(" (")
+        names.setdefault(mark + rest, []).append(name)
+    return [f"{', '.join(methods)}{rest}" for rest, methods in names.items()]
+
+
+def _notes(results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return by part and method what is to be known about its scores: notes of rows, problems, fewer repeats."""
     found = {}
     for part in results.parts():
-        most = max(s.repeats for key, s in summaries.items() if key[0] == part)
-        for method in experiment.methods():
-            name = f"{method}{f' ({part})' if part else ''}: "
-            summary = summaries.get((part, method))
-            notes = [f"{name}{note}" for note in summary.notes] if summary else []
+        summaries = [s for s in results.summaries() if s.part == part]
+        most = max(summary.repeats for summary in summaries)
+        for summary in summaries:
+            name = f"{summary.method}{f' ({part})' if part else ''}: "
+            notes = [f"{name}{note}" for note in summary.notes]
             problems = [text for text in results.problems if text.startswith(name)]
-            notes += problems
-            if summary and summary.repeats < most and not problems:
+            if summary.repeats < most and not problems:
                 notes.append(f"{name}{summary.repeats} of {most} repeats")
-            if notes:
-                found[part, method] = tuple(notes)
+            if notes or problems:
+                found[part, summary.method] = (*notes, *problems)
     return found
 
 

@@ -52,6 +52,11 @@ def one_blas_thread() -> Any:
     return _threadpools().limit(limits=1, user_api="blas")
 
 
+def one_thread() -> Any:
+    """Context manager that holds BLAS and OpenMP, scikit-learn's loops, at one thread."""
+    return ThreadpoolController().limit(limits=1)  # not the cached one: libraries may have come since
+
+
 def run_blocks(
     task: Callable[[slice], None],
     n_items: int,

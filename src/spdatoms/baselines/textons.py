@@ -9,7 +9,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
@@ -17,7 +16,7 @@ from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.progress import watched
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.tags import StackInputMixin
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import check_labels
 from spdatoms.baselines.scores import decision_values
 from spdatoms.classification.scores import nearest_atom_scores
@@ -170,9 +169,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
 
     def _histograms(self, patches: list[Floats]) -> Floats:
         count = len(self.textons_)
-        rows = [
-            pairwise_distances_argmin(of, self.textons_) for of in watched(patches, "histograms")
-        ]
+        rows = [nearest_rows(of, self.textons_) for of in watched(patches, "histograms")]
         return np.stack([np.bincount(row, minlength=count) / len(row) for row in rows])
 
 
@@ -185,6 +182,13 @@ def normalised_patches(image: FloatArray, side: int) -> Floats:
     patches = sliding_window_view(values, (side, side)).reshape(-1, side * side)
     lengths = np.linalg.norm(patches, axis=1, keepdims=True)
     return np.asarray(patches / np.where(lengths > 0.0, lengths, 1.0))
+
+
+def nearest_rows(P: Floats, T: Floats) -> Indices:
+    """Return argmin_t ‖p − t‖² = argmax_t ⟨p, t⟩ − ½‖t‖² for every row p of P over the rows t of T."""
+    values = P @ T.T
+    values -= 0.5 * (T**2).sum(axis=1)
+    return values.argmax(axis=1)
 
 
 def chi_squared(H: Floats, G: Floats) -> Floats:

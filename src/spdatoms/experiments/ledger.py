@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.threads import one_thread
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task
 from spdatoms.experiments.provenance import commit, load
 from spdatoms.experiments.results import ResultsFile, Row, SettingsError
@@ -112,8 +112,8 @@ def _row(
     key: tuple[str, str, int],
     parameters: str,
 ) -> Row:
-    # One BLAS thread, as everywhere in the package: seconds of methods can then be compared.
-    with warnings.catch_warnings(), one_blas_thread():
+    # One thread: seconds of methods can then be compared, and threads do not wait for each other on a busy machine.
+    with warnings.catch_warnings(), one_thread():
         # Indefinite kernels and all-zero codes are part of what is being compared.
         warnings.simplefilter("ignore")
         outcome = experiment.evaluate(method, task, setting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -99,19 +100,35 @@ def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
 
 
 @pytest.mark.parametrize(
-    ("program", "words"),
+    ("trouble", "limits", "words"),
     [
-        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "made its reader crash"),
-        ("while True: pass", "could not be read in 0 seconds"),
-        ("import sys; sys.exit('something')", "made its reader crash"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", {}, "made its reader crash"),
+        ("import sys; sys.exit('something')", {}, "made its reader crash"),
+        pytest.param(
+            "while True: pass",
+            {"_PATIENCE": 0.5, "_BUSY": 1000},
+            "in 1 seconds of processor time",
+            marks=pytest.mark.skipif(sys.platform == "win32", reason="no limit of this kind"),
+        ),
+        (
+            "import time; time.sleep(100)",
+            {"_PATIENCE": 0.5, "_BUSY": 1},
+            "could not be read in 1 seconds:",
+        ),
     ],
 )
-def test_the_reader_of_matlab_files_may_crash_or_hang(tmp_path, monkeypatch, program, words):
-    (tmp_path / "child.py").write_text(program)
+def test_the_reader_of_matlab_files_may_crash_or_hang(
+    tmp_path, monkeypatch, trouble, limits, words
+):
+    """A busy reader is stopped by its processor time, one that waits for ever by the clock."""
     (tmp_path / "x.mat").write_bytes(b"MATLAB 5.0")
+    program = Path(archives.mat_child.__file__).read_text("utf-8")
+    (tmp_path / "child.py").write_text(
+        program.replace("    for number", f"    {trouble}\n    for number", 1), "utf-8"
+    )
     monkeypatch.setattr(archives.mat_child, "__file__", str(tmp_path / "child.py"))
-    if "while" in program:
-        monkeypatch.setattr(archives, "_PATIENCE", 0.1)
+    for name, value in limits.items():
+        monkeypatch.setattr(archives, name, value)
     said = run("inspect", tmp_path / "x.mat", code=1)
     assert said.startswith(f"error: {tmp_path / 'x.mat'}: ")
     assert words in said

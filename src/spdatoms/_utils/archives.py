@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,8 +27,10 @@ from spdatoms._utils.typing import Array
 
 #: How an .npy file begins.
 _MAGIC = np.lib.format.MAGIC_PREFIX
-#: Seconds for a MATLAB file, and bytes that are read in another second at least.
+#: Seconds of processor time for a MATLAB file, and bytes that are read in another second at least.
 _PATIENCE, _BYTES_PER_SECOND = 60, 1 << 22
+#: A process may have to wait for the processor, or for a disk: as many times longer is waited for it.
+_BUSY = 20
 
 
 @contextmanager
@@ -124,21 +127,18 @@ def read_mats(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]:
 
 def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
     """Let a child process read files, and return what is wrong with the first one that it did not come to."""
-    command = [
-        sys.executable,
-        "-P",
-        mat_child.__file__,
-        folder,
-        *(str(p.absolute()) for p in paths),
-    ]
-    patience = _PATIENCE + sum(path.stat().st_size for path in paths) / _BYTES_PER_SECOND
+    size = sum(path.stat().st_size for path in paths)
+    seconds = math.ceil(_PATIENCE + size / _BYTES_PER_SECOND)
+    files = [str(path.absolute()) for path in paths]
+    command = [sys.executable, "-P", mat_child.__file__, str(seconds), folder, *files]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        subprocess.run(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=patience
-        )
+        status = subprocess.run(command, **quiet, timeout=_BUSY * seconds).returncode
     except subprocess.TimeoutExpired:
+        return ValueError(f"could not be read in {_BUSY * seconds} seconds: it may be damaged")
+    if status == -getattr(signal, "SIGXCPU", math.inf):
         return ValueError(
-            f"could not be read in {patience:.0f} seconds, so it is likely to be damaged"
+            f"could not be read in {seconds} seconds of processor time, so it is likely to be damaged"
         )
     return ValueError("made its reader crash: it is damaged")
 

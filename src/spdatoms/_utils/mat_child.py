@@ -1,9 +1,10 @@
-"""A program of its own that reads MATLAB or HDF5 files: ``mat_child.py FOLDER FILE FILE …``.
+"""A program of its own that reads MATLAB or HDF5 files: ``mat_child.py SECONDS FOLDER FILE FILE …``.
 
 SciPy's reader, and the library of HDF5, trust what a file says about itself: a damaged file can crash the
 process or keep it busy for ever. So they run in a child process, and plain arrays come back; see
 `archives.read_mats`. Of the package this program imports nothing. For each file it puts ``<number>.npz`` into
-the folder or, if the file cannot be read, ``<number>.txt`` with a sentence.
+the folder or, if the file cannot be read, ``<number>.txt`` with a sentence. The system ends it after the
+seconds of processor time, where it can.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _PLAIN = "biufcUS"
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def main(folder: str, *paths: str) -> None:
+def main(seconds: str, folder: str, *paths: str) -> None:
     """Write what is in each file, or what is wrong with it."""
+    _limit_processor_time(int(seconds))
     for number, path in enumerate(paths):
         result = Path(folder, str(number))
         complaint = _complaint(path, result.with_suffix(".part.npz"))
@@ -28,6 +30,16 @@ def main(folder: str, *paths: str) -> None:
             result.with_suffix(".part.npz").replace(result.with_suffix(".npz"))
         else:
             result.with_suffix(".txt").write_text(complaint, "utf-8")
+
+
+def _limit_processor_time(seconds: int) -> None:
+    """Let the system end this process by SIGXCPU; Windows has no such limit."""
+    if sys.platform != "win32":
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        if most == resource.RLIM_INFINITY or seconds < most:
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, most))
 
 
 def _complaint(path: str, result: Path) -> str | None:

@@ -54,7 +54,9 @@ def one_blas_thread() -> Any:
 
 def one_thread() -> Any:
     """Context manager that holds BLAS and OpenMP, scikit-learn's loops, at one thread."""
-    return ThreadpoolController().limit(limits=1)  # not the cached one: libraries may have come since
+    return ThreadpoolController().limit(
+        limits=1
+    )  # not the cached one: libraries may have come since
 
 
 def run_blocks(

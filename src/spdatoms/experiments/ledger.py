@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -116,7 +117,9 @@ def _row(
     with warnings.catch_warnings(), one_thread():
         # Indefinite kernels and all-zero codes are part of what is being compared.
         warnings.simplefilter("ignore")
+        start = time.process_time()
         outcome = experiment.evaluate(method, task, setting)
+        spent = time.process_time() - start
     return Row(
         *key,
         setting.seed,
@@ -126,4 +129,5 @@ def _row(
         load=load(),
         n_train=len(task.train),
         n_test=sum(len(test) for test in task.tests.values()),
+        processor_seconds=round(spent, 3),
     )

@@ -58,6 +58,8 @@ class Row:
         How many processes wanted to run in the minute before.
     n_train, n_test : int, default=0
         The number of training samples and of queries; 0 if it is not known.
+    processor_seconds : float, default=None
+        What it cost, whatever else the machine had to do; None if it is not known.
     """
 
     part: str
@@ -74,11 +76,19 @@ class Row:
     load: float | None = None
     n_train: int = 0
     n_test: int = 0
+    processor_seconds: float | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:
         """The part, the method and the repeat, which identify a row."""
         return self.part, self.method, self.repeat
+
+    @property
+    def seconds(self) -> float:
+        """Its processor time, or the time that passed if that is all that is known."""
+        if self.processor_seconds is None:
+            return self.fit_seconds + self.predict_seconds
+        return self.processor_seconds
 
 
 @dataclass(frozen=True)
@@ -313,7 +323,7 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
     counted = {
         "repeats": len({row.repeat for row in rows}),
         "methods": list(dict.fromkeys(row.method for row in rows)),
-        "seconds": sum(row.fit_seconds + row.predict_seconds for row in rows),
+        "seconds": sum(row.seconds for row in rows),
     }
     return Results(settings | counted, rows, problems)
 

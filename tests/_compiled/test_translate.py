@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit, types
+from numba import types
 
 from spdatoms._compiled.translate import reordered, translated
 
@@ -65,11 +65,6 @@ def mixture(values, rows, counts, limit, flag):
     return position
 
 
-@njit
-def run(values, rows, counts, limit, flag):
-    return compiled_mixture(values, rows, counts, limit, flag)
-
-
 compiled_mixture = translated(types.int64)(mixture)
 
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 2))
@@ -85,7 +80,7 @@ NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 2))
 def test_the_same_as_python(values, rows, limit, flag):
     ours = (np.array(values), np.array(rows).reshape(2, 3), np.arange(5))
     theirs = tuple(array.copy() for array in ours)
-    assert run(*ours, limit, flag) == mixture(*theirs, limit, flag)
+    assert compiled_mixture(*ours, limit, flag) == mixture(*theirs, limit, flag)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12)
     np.testing.assert_array_equal(ours[2], theirs[2])
 
@@ -106,6 +101,5 @@ def compares_sets(count):
     [(becomes_a_float, "total is an integer"), (compares_sets, "Set in compiled code")],
 )
 def test_what_cannot_be_translated_is_an_error(function, words):
-    one = translated(types.float64)(function)
     with pytest.raises(Exception, match=words):
-        njit(lambda count: one(count))(3)
+        translated(types.float64)(function)(3)

@@ -40,7 +40,6 @@ from spdatoms._compiled.active_factor import (
     solve_lower,
     solve_upper,
 )
-from spdatoms._compiled.jit import kept
 from spdatoms._compiled.translate import reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
@@ -388,18 +387,6 @@ def _code_rows(
     return cross.shape[0], 0
 
 
-@kept
-def _compiled_rows(
-    gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-    inverse, uniform, dependent, indefinite, first, active_atoms, entries, factor, starts, floats, integers,
-):  # fmt: skip
-    # Not as named tuples: numba needs a millisecond to find out the type of one.
-    return _code_rows(
-        gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-        inverse, uniform, dependent, indefinite, first, active_atoms, entries, factor, starts, floats, integers,
-    )  # fmt: skip
-
-
 def code_block(
     gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, codes, report
 ):
@@ -429,7 +416,7 @@ def code_block(
     floats, integers = np.empty((2, n_atoms)), np.empty((2, n_atoms + 1), np.int64)
     while size == FULL:
         active = new_active_set(min(n_atoms, capacity))
-        row, size = _compiled_rows(
+        row, size = _code_rows(
             gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
             scales.inverse, scales.uniform, *scales.limits, row, *active, floats, integers,
         )  # fmt: skip

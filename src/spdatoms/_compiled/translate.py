@@ -8,8 +8,9 @@ machine code is the same.
 The functions are plain ones, and run as such if numba's ``DISABLE_JIT`` is set. They may use
 
 - integers, floats and truth values, C-contiguous arrays and their rows, tuples and named tuples;
-- ``for … in range``, ``if``, ``break``, ``continue``, ``return``; but ``and``, ``or`` and ``x if c else y`` evaluate
-  all of their operands, and ``//`` and ``%`` are for numbers that are not negative;
+- ``for … in range``, ``if``, ``break``, ``continue`` and ``return``;
+- arithmetic, where ``//`` and ``%`` are for numbers that are not negative, comparisons, ``and``, ``or``, ``not`` and
+  ``x if c else y``;
 - ``abs``, ``min``, ``max``, ``int`` and a few functions of `math`;
 - each other, but not themselves.
 """
@@ -22,6 +23,7 @@ import inspect
 import math
 import operator
 from dataclasses import dataclass
+from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from textwrap import dedent
 
@@ -29,6 +31,8 @@ from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from spdatoms._compiled.jit import kept
 
 INT, FLOAT, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 
@@ -68,32 +72,45 @@ def reordered(function):
 
 
 def translated(returns):
-    """Return a decorator: make a function callable from numba code, with this type of its result."""
+    """Return a decorator: compile a function that Python calls, with this type of its result.
+
+    Arguments are numbers and C-contiguous arrays. (A named tuple would take numba a millisecond per call.)
+    """
 
     def decorate(function):
         if config.DISABLE_JIT:
             return function
-
-        def typed(typingctx, *arguments):
-            def codegen(context, builder, signature, values):
-                given = [
-                    _argument(context, builder, kind, value)
-                    for kind, value in zip(arguments, values, strict=True)
-                ]
-                result = _Translator(builder).call(function, given)
-                if isinstance(returns, types.BaseTuple):
-                    return context.make_tuple(builder, returns, result)
-                return context.get_dummy_value() if returns is types.void else result
-
-            return returns(*arguments), codegen
-
-        # numba folds the arguments of a call by the signature it sees, so their names are spelt out.
-        names = ["typingctx", *signature(function).parameters]
-        typed.__signature__ = Signature([Parameter(p, Parameter.POSITIONAL_ONLY) for p in names])
-        typed.__name__ = function.__name__
-        return intrinsic(typed)
+        names = ", ".join(signature(function).parameters)
+        # The file is where numba keeps compiled code beside, and the name tells functions apart.
+        text = f"def {function.__name__}({names}): return emitted({names})"
+        namespace = {"__name__": function.__module__, "emitted": _intrinsic(function, returns)}
+        exec(compile(text, inspect.getfile(function), "exec"), namespace)
+        return kept(update_wrapper(namespace[function.__name__], function, updated=()))
 
     return decorate
+
+
+def _intrinsic(function, returns):
+    """Make a function callable from numba code."""
+
+    def typed(typingctx, *arguments):
+        def codegen(context, builder, signature, values):
+            given = [
+                _argument(context, builder, kind, value)
+                for kind, value in zip(arguments, values, strict=True)
+            ]
+            result = _Translator(builder).call(function, given)
+            if isinstance(returns, types.BaseTuple):
+                return context.make_tuple(builder, returns, result)
+            return context.get_dummy_value() if returns is types.void else result
+
+        return returns(*arguments), codegen
+
+    # numba folds the arguments of a call by the signature it sees, so their names are spelt out.
+    names = ["typingctx", *signature(function).parameters]
+    typed.__signature__ = Signature([Parameter(p, Parameter.POSITIONAL_ONLY) for p in names])
+    typed.__name__ = function.__name__
+    return intrinsic(typed)
 
 
 @dataclass(frozen=True)
@@ -127,10 +144,6 @@ def _argument(context, builder, kind, value):
         assert kind.layout == "C", "arrays must be C-contiguous"
         array = context.make_array(kind)(context, builder, value)
         return _Array(array.data, tuple(cgutils.unpack_tuple(builder, array.shape, kind.ndim)))
-    if isinstance(kind, types.BaseTuple):
-        parts = cgutils.unpack_tuple(builder, value, len(kind))
-        parts = [_argument(context, builder, *one) for one in zip(kind, parts, strict=True)]
-        return kind.instance_class(*parts) if hasattr(kind, "instance_class") else tuple(parts)
     return value
 
 
@@ -272,18 +285,38 @@ class _Translator(ast.NodeVisitor):
         return verdict
 
     def visit_BoolOp(self, node):
-        combine = self.b.and_ if isinstance(node.op, ast.And) else self.b.or_
-        first, *others = (self.value(self.is_true(self.visit(value))) for value in node.values)
-        for other in others:
-            first = combine(first, other)
-        return first
+        verdict, after = cgutils.alloca_once(self.b, BOOL), self.b.append_basic_block("after")
+        for number, operand in enumerate(node.values, start=1):
+            holds = self.value(self.is_true(self.visit(operand)))
+            self.b.store(holds, verdict)
+            if number < len(node.values):
+                following = self.b.append_basic_block("operand")
+                ways = (following, after) if isinstance(node.op, ast.And) else (after, following)
+                self.b.cbranch(holds, *ways)
+                self.b.position_at_end(following)
+        self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.b.load(verdict)
 
     def visit_IfExp(self, node):
         condition = self.is_true(self.visit(node.test))
         if isinstance(condition, bool):
             return self.visit(node.body if condition else node.orelse)
-        _, (yes, no) = self.alike(self.visit(node.body), self.visit(node.orelse))
-        return self.b.select(condition, yes, no)
+        starts = [self.b.append_basic_block(name) for name in ("then", "else")]
+        self.b.cbranch(condition, *starts)
+        values, ends = [], []
+        for start, expression in zip(starts, (node.body, node.orelse), strict=True):
+            self.b.position_at_end(start)
+            values.append(self.value(self.visit(expression)))
+            ends.append(self.b.block)
+        kind = FLOAT if any(value.type == FLOAT for value in values) else INT
+        slot, after = cgutils.alloca_once(self.b, kind), self.b.append_basic_block("after")
+        for end, value in zip(ends, values, strict=True):
+            self.b.position_at_end(end)
+            self.b.store(self.converted(value, kind), slot)
+            self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.b.load(slot)
 
     def visit_Call(self, node):
         function = self.visit(node.func)

@@ -278,13 +278,13 @@ def _blocks(X: FloatArray) -> Iterator[slice]:
     return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] * X.shape[2])))
 
 
-def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int8]]]:
+def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int64]]]:
     """Yield blocks of X (m, n, n) with what is in doubt about their matrices."""
     eps = float(np.finfo(X.dtype).eps)
     for part in _blocks(X):
         # One type, hence one compilation, serves all: anything else is copied block by block.
         block = np.require(real_form(X[part]), np.float64, ["C", "A", "W"])
-        findings = np.empty(len(block), dtype=np.int8)
+        findings = np.empty(len(block), np.int64)
         inspect(block, np.sqrt(eps), X.shape[-1] * eps, findings)
         yield part, block, findings
 

@@ -388,8 +388,18 @@ def _code_rows(
 
 
 def code_block(
-    gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, codes, report
-):
+    gram: np.ndarray,
+    cross: np.ndarray,
+    tau: np.ndarray,
+    tolerance: np.ndarray,
+    positive: bool,
+    max_rounds: int,
+    scales: AtomScales,
+    excluded: np.ndarray,
+    warm: bool,
+    codes: np.ndarray,
+    report: np.ndarray,
+) -> int:
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
     Parameters
@@ -412,13 +422,14 @@ def code_block(
         unless positive), the number of rounds, the largest violation in h_j/√K_jj, and the number of
         entries that are not zero.
     """
-    n_atoms, row, size, capacity = len(gram), 0, FULL, FIRST_CAPACITY
+    n_atoms, row, size = len(gram), 0, FULL
     floats, integers = np.empty((2, n_atoms)), np.empty((2, n_atoms + 1), np.int64)
-    while size == FULL:
-        active = new_active_set(min(n_atoms, capacity))
+    for doublings in range(n_atoms.bit_length()):
+        active = new_active_set(min(n_atoms, FIRST_CAPACITY << doublings))
         row, size = _code_rows(
             gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
             scales.inverse, scales.uniform, *scales.limits, row, *active, floats, integers,
         )  # fmt: skip
-        capacity *= 2
+        if size != FULL:
+            break
     return row if size == INDEFINITE else SOLVED

@@ -138,7 +138,9 @@ def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
     return trace
 
 
-def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
+def inspect(
+    X: np.ndarray, symmetry_tolerance: float, least_eigenvalue: float, findings: np.ndarray
+) -> None:
     """Write the findings, 0 for a matrix beyond doubt, on the block X (m, n, n), C-contiguous.
 
     A matrix is beyond doubt if all ``|a_ij − a_ji|`` together are at most ``symmetry_tolerance`` of

@@ -135,6 +135,30 @@ def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
     find_unfit(X).raise_if_any(name, batch)
 
 
+def check_semidefinite(X: ArrayLike, *, name: str = "X") -> FloatArray:
+    """Return matrices (m, n, n) as `check_spd` does, but they may be singular."""
+    X = as_float(X, name)
+    check_stack(X, name)
+    raise_unless_semidefinite(X, name, batch=X.shape[:1])
+    return X
+
+
+def raise_unless_semidefinite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+    """Refuse a stack (m, n, n) with a matrix that has an eigenvalue below ``−n·eps·λ_max``."""
+    doubtful = np.flatnonzero(~is_spd(X))
+    if not len(doubtful):
+        return
+    raise_unless_symmetric(X, name, batch)
+    rounding = X.shape[-1] * float(np.finfo(X.dtype).eps)
+    for i in doubtful:
+        values = np.linalg.eigvalsh(X[i].astype(np.result_type(X.dtype, np.float64)))
+        if values[0] < -rounding * values[-1]:
+            raise ValueError(
+                f"{matrix_name(name, int(i), batch)} is not positive semidefinite: its least eigenvalue is "
+                f"{values[0]:.3g}, its greatest {values[-1]:.3g}; spdatoms.nearest_spd projects it."
+            )
+
+
 @dataclass(frozen=True)
 class Unfit:
     """The matrices of a stack that are not SPD: where the first is, what it has, and how many."""

@@ -70,7 +70,7 @@ def median(
 
     References
     ----------
-    .. [1] E. Weiszfeld, Sur le point pour lequel la somme des distances de n points donnés est minimum, 1937.
+    .. [1] E. Weiszfeld, On the point for which the sum of the distances to n given points is minimum, 1937.
     .. [2] P. T. Fletcher, S. Venkatasubramanian, S. Joshi, The geometric median on Riemannian manifolds with
        application to robust atlas estimation, 2009.
 

@@ -19,8 +19,8 @@ class PowerEuclidean(Divergence):
 
     d(X, Y) = ‖X^p − Y^p‖²_F / p² [1]_.
 
-    p = 1 is the Euclidean distance, and p → 0 the log-Euclidean one. With p > 0 semidefinite matrices are fine, too. The
-    kernel exp(−β·d) is that of Gauss, positive definite at every β.
+    p = 1 is the Euclidean distance, and p → 0 the log-Euclidean one. With p > 0 semidefinite matrices are fine.
+    The kernel exp(−β·d) is that of Gauss, positive definite at every β.
 
     Parameters
     ----------

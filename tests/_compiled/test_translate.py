@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import types
 
+from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
+from spdatoms._compiled.scan import greatest, indices_above
 from spdatoms._compiled.translate import reordered, translated
 
 WEIGHT = 0.5
@@ -103,3 +105,31 @@ def compares_sets(count):
 def test_what_cannot_be_translated_is_an_error(function, words):
     with pytest.raises(Exception, match=words):
         translated(types.float64)(function)(3)
+
+
+def scanned(values, fold, level, indices, rows, panel, reciprocal):
+    count = indices_above(values, fold, level, indices)
+    indices[rows.shape[0]] = count
+    eliminate((rows[0], rows[1], rows[2], rows[3]), panel, 2, reciprocal)
+    subtract_products((panel[1:], panel[3:]), PANEL, panel, 1, 5, (rows[4], rows[5]))
+    return greatest(values, fold)
+
+
+compiled_scan = translated(types.float64)(scanned)
+
+
+@pytest.mark.parametrize("fold", [0.0, -1.0])
+def test_vector_code_computes_what_its_function_says(fold):
+    rng = np.random.default_rng(0)
+    ours = [
+        rng.standard_normal(29),
+        np.zeros(30, np.int64),
+        rng.standard_normal((6, 8)),
+        rng.standard_normal(8 * PANEL),
+        rng.uniform(1.0, 2.0, 8),
+    ]
+    theirs = [array.copy() for array in ours]
+    found = compiled_scan(ours[0], fold, 0.3, *ours[1:])
+    assert found == scanned(theirs[0], fold, 0.3, *theirs[1:])
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

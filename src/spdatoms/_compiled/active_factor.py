@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
 from spdatoms._compiled.translate import reordered
 
 LANES = 16
-PANEL = 4  # rows appended together: each row of L that is loaded serves four of them
 
 # What is kept of each active atom: rows of ActiveSet.entries.
 CODE = 0
@@ -33,13 +33,15 @@ N_ENTRIES = 9
 class ActiveSet(NamedTuple):
     """The active atoms, the entries of each (column i belongs to `atoms[i]`) and the rows of the factor.
 
-    Row i of the factor begins at `factor[starts[i]]`.
+    Row i of the factor begins at `factor[starts[i]]`. The others are scratch of `append`.
     """
 
     atoms: np.ndarray
     entries: np.ndarray
     factor: np.ndarray
     starts: np.ndarray
+    panel: np.ndarray
+    squares: np.ndarray
 
 
 class AtomScales(NamedTuple):
@@ -65,6 +67,8 @@ def new_active_set(capacity):
         entries=np.zeros((N_ENTRIES, _padded(capacity + PANEL) + LANES)),
         factor=np.zeros(starts[-1]),
         starts=starts,
+        panel=np.zeros((capacity + PANEL) * PANEL),
+        squares=np.zeros((PANEL, PANEL)),
     )
 
 
@@ -86,18 +90,22 @@ def append(gram, active, size, new_atoms, n_new, scales):
     combination of the active ones, up to rounding. It is left out, unless it is the first of
     `new_atoms`: the caller has to make progress with that one, so its pivot is raised to the limit.
     """
-    reciprocal, (dependent, indefinite) = active.entries[RECIPROCAL], scales.limits
+    reciprocal, panel = active.entries[RECIPROCAL], active.panel
+    dependent, indefinite = scales.limits
     for start in range(0, n_new, PANEL):
         count = min(PANEL, n_new - start)
         first = size
-        _solve_panel(gram, active, size, new_atoms[start:], count)
+        _fill_panel(gram, active, size, new_atoms[start:], count)
+        _solve_panel(active, size)
+        _subtract_squares(active, size)
         for p in range(count):
             j = new_atoms[start + p]
-            row = _row(active, first + p)
-            solved = first - first % 2
-            for i in range(solved, size):
-                row[i] = gram[j, active.atoms[i]]
-            pivot = _finish_row(active, solved, size, row, gram[j, j])
+            row = panel[size * PANEL :]
+            for lane in range(PANEL):
+                row[lane] = active.squares[p, lane]
+            column = panel[p:]
+            subtract_products((column,), PANEL, panel, first, size, (row,))
+            pivot = row[p]
             square = 1.0 / (scales.inverse[j] * scales.inverse[j])
             if not pivot >= indefinite * square:  # or it is a NaN
                 return -1
@@ -105,69 +113,48 @@ def append(gram, active, size, new_atoms, n_new, scales):
                 if start + p > 0:
                     continue
                 pivot = dependent * square
-            target = _row(active, size)
-            for q in range(_padded(size)):
-                target[q] = row[q] if q < size else 0.0
             reciprocal[size] = 1.0 / math.sqrt(pivot)
+            for lane in range(PANEL):
+                row[lane] *= reciprocal[size]
+            target = _row(active, size)
+            for q in range(size):
+                target[q] = column[q * PANEL]
+            for q in range(size, _padded(size)):
+                target[q] = 0.0
             active.atoms[size] = j
             active.entries[CODE, size] = 0.0
             size += 1
     return size
 
 
-@reordered
-def _solve_panel(gram, active, size, new_atoms, count):
-    """Solve L x = K_A,new for four new rows of the factor, two entries of each at a time.
-
-    Fewer new atoms than four are made up by copies. An odd size leaves its last entry unsolved.
-    """
-    reciprocal, atoms = active.entries[RECIPROCAL], active.atoms
-    x0, x1 = _row(active, size), _row(active, size + 1)
-    x2, x3 = _row(active, size + 2), _row(active, size + 3)
-    last = count - 1
-    k0, k1 = gram[new_atoms[0]], gram[new_atoms[min(1, last)]]
-    k2, k3 = gram[new_atoms[min(2, last)]], gram[new_atoms[last]]
-    for q in range(_padded(size + PANEL)):
-        x0[q], x1[q], x2[q], x3[q] = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, size - 1, 2):
-        upper, lower = _row(active, i), _row(active, i + 1)
-        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
-        l0, l1, l2, l3 = 0.0, 0.0, 0.0, 0.0
-        for q in range(_padded(i)):
-            u, v = upper[q], lower[q]
-            u0 += u * x0[q]
-            l0 += v * x0[q]
-            u1 += u * x1[q]
-            l1 += v * x1[q]
-            u2 += u * x2[q]
-            l2 += v * x2[q]
-            u3 += u * x3[q]
-            l3 += v * x3[q]
-        below, above_pivot, pivot = lower[i], reciprocal[i], reciprocal[i + 1]
-        m, n = atoms[i], atoms[i + 1]
-        x0[i] = (k0[m] - u0) * above_pivot
-        x1[i] = (k1[m] - u1) * above_pivot
-        x2[i] = (k2[m] - u2) * above_pivot
-        x3[i] = (k3[m] - u3) * above_pivot
-        x0[i + 1] = (k0[n] - l0 - below * x0[i]) * pivot
-        x1[i + 1] = (k1[n] - l1 - below * x1[i]) * pivot
-        x2[i + 1] = (k2[n] - l2 - below * x2[i]) * pivot
-        x3[i + 1] = (k3[n] - l3 - below * x3[i]) * pivot
+def _fill_panel(gram, active, size, new_atoms, count):
+    """Write K_A,new to the panel and K_new,new to the squares; fewer atoms than lanes are made up by copies."""
+    for p in range(PANEL):
+        k = gram[new_atoms[min(p, count - 1)]]
+        for q in range(size):
+            active.panel[q * PANEL + p] = k[active.atoms[q]]
+        for r in range(PANEL):
+            active.squares[r, p] = k[new_atoms[min(r, count - 1)]]
 
 
-@reordered
-def _finish_row(active, first, size, row, diagonal):
-    """Solve for the entries `first` to `size`, return the squared pivot."""
-    reciprocal = active.entries[RECIPROCAL]
-    for i in range(first, size):
-        solved, total = _row(active, i), 0.0
-        for q in range(_padded(i)):
-            total += solved[q] * row[q]
-        row[i] = (row[i] - total) * reciprocal[i]
-    pivot = diagonal
-    for q in range(size):
-        pivot -= row[q] * row[q]
-    return pivot
+def _solve_panel(active, size):
+    """Replace K_A,new in the panel by L⁻¹ K_A,new, four rows at a time."""
+    panel, reciprocal = active.panel, active.entries[RECIPROCAL]
+    whole = size - size % 4
+    for i in range(0, whole, 4):
+        rows = _row(active, i), _row(active, i + 1), _row(active, i + 2), _row(active, i + 3)
+        eliminate(rows, panel, i, reciprocal)
+    for i in range(whole, size):
+        eliminate((_row(active, i),), panel, i, reciprocal)
+
+
+def _subtract_squares(active, size):
+    """Take XᵀX of the panel X off the squares."""
+    panel, squares = active.panel, active.squares
+    for p in range(0, PANEL, 4):
+        columns = panel[p:], panel[p + 1 :], panel[p + 2 :], panel[p + 3 :]
+        rows = squares[p], squares[p + 1], squares[p + 2], squares[p + 3]
+        subtract_products(columns, PANEL, panel, 0, size, rows)
 
 
 def remove(active, size, leaving):

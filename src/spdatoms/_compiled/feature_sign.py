@@ -28,7 +28,6 @@ from spdatoms._compiled.active_factor import (
     CODE,
     CROSSING,
     HALF_STEP,
-    PANEL,
     SIGN,
     SLACK,
     STEP,
@@ -40,6 +39,8 @@ from spdatoms._compiled.active_factor import (
     solve_lower,
     solve_upper,
 )
+from spdatoms._compiled.panel import PANEL
+from spdatoms._compiled.scan import LANES, greatest, indices_above
 from spdatoms._compiled.translate import reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
@@ -56,7 +57,7 @@ LEAST_PROPOSALS = 16
 MORE_PROPOSALS = 8
 GROWTH = 0.5
 DAMPING = 0.3
-CONTENDER = 0.2
+CONTENDER = 0.12
 
 FIRST_CAPACITY = 64  # active atoms that there is room for at first
 
@@ -90,18 +91,11 @@ def _settle(active, size, tau, inverse_scale, h):
 
 
 def _peak(h, fold):
-    """max(h_j, fold·h_j): |h_j| or, for non-negative codes, max(h_j, 0); four chains, for speed."""
-    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
-    whole = h.shape[0] - h.shape[0] % 4
-    for j in range(0, whole, 4):
-        v0, v1, v2, v3 = h[j], h[j + 1], h[j + 2], h[j + 3]
-        m0 = max(m0, v0, fold * v0)
-        m1 = max(m1, v1, fold * v1)
-        m2 = max(m2, v2, fold * v2)
-        m3 = max(m3, v3, fold * v3)
-    for j in range(whole, h.shape[0]):
-        m0 = max(m0, h[j], fold * h[j])
-    return max(m0, m1, m2, m3)
+    """max(h_j, fold·h_j): |h_j| or, for non-negative codes, max(h_j, 0)."""
+    peak = greatest(h, fold)
+    for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
+        peak = max(peak, h[j], fold * h[j])
+    return peak
 
 
 def _excess(h, tau, inverse_scale, fold):
@@ -122,6 +116,7 @@ def _propose(
     fold,
     limit,
     inverse_scale,
+    uniform,
     proposals,
     contenders,
     explained,
@@ -132,10 +127,14 @@ def _propose(
     is taken off the correlations of the other contenders.
     """
     level = max(tolerance, CONTENDER * excess)
-    n_contenders = 0
-    for j in range(h.shape[0]):  # without a branch: it would be mispredicted every other time
-        contenders[n_contenders] = j
-        n_contenders += (max(h[j], fold * h[j]) - tau) * inverse_scale[j] > level
+    n_contenders, scanned = 0, 0
+    if uniform:
+        n_contenders = indices_above(h, fold, tau + level / inverse_scale[0], contenders)
+        scanned = h.shape[0] - h.shape[0] % LANES
+    for j in range(scanned, h.shape[0]):
+        if (max(h[j], fold * h[j]) - tau) * inverse_scale[j] > level:
+            contenders[n_contenders] = j
+            n_contenders += 1
     best, chosen = 0.0, 0
     for q in range(n_contenders):
         explained[q] = h[contenders[q]]
@@ -337,7 +336,7 @@ def _search(
             limit = max(LEAST_PROPOSALS, MORE_PROPOSALS + int(GROWTH * size))
             count = _propose(
                 gram, h, excess, tau, tolerance, fold, limit, inverse_scale,
-                atoms, contenders, explained,
+                scales.uniform, atoms, contenders, explained,
             )  # fmt: skip
             first = size
             size = _with_more(gram, active, first, atoms, count, scales)
@@ -358,10 +357,11 @@ def _search(
 @translated(types.UniTuple(types.int64, 2))
 def _code_rows(
     gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-    inverse, uniform, dependent, indefinite, first, active_atoms, entries, factor, starts, floats, integers,
+    inverse, uniform, dependent, indefinite, first,
+    active_atoms, entries, factor, starts, panel, squares, floats, integers,
 ):  # fmt: skip
     """Code the rows from the first one on; return the row that it stopped at, and the size it had then."""
-    active = ActiveSet(active_atoms, entries, factor, starts)
+    active = ActiveSet(active_atoms, entries, factor, starts, panel, squares)
     scales = AtomScales(inverse, uniform, (dependent, indefinite))
     scratch = floats[0], floats[1], integers[0], integers[1]
     for query in range(first, cross.shape[0]):

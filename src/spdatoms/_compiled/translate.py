@@ -71,6 +71,16 @@ def reordered(function):
     return function
 
 
+def emitted_by(emit):
+    """Return a decorator: a call of the function is what ``emit(translator, *arguments)`` writes."""
+
+    def decorate(function):
+        function.emit = emit
+        return function
+
+    return decorate
+
+
 def translated(returns):
     """Return a decorator: compile a function that Python calls, with this type of its result.
 
@@ -332,6 +342,8 @@ class _Translator(ast.NodeVisitor):
             return self.llvm(function.__name__, *values)
         if function is math.isfinite:
             return self.compared("<", self.llvm("fabs", arguments[0]), math.inf)
+        if hasattr(function, "emit"):
+            return function.emit(self, *arguments)
         if isinstance(function, type) and issubclass(function, tuple):
             return function(*arguments)
         return self.call(function, arguments)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from spdatoms.dictionary import class_dictionary as class_dictionary
     from spdatoms.divergences import divergence as divergence
     from spdatoms.divergences import mean as mean
+    from spdatoms.divergences import median as median
     from spdatoms.divergences import pairwise_divergence as pairwise_divergence
     from spdatoms.geometry import check_spd as check_spd
     from spdatoms.geometry import nearest_spd as nearest_spd
@@ -68,6 +69,7 @@ _HOME = {
     "divergence": "divergences",
     "load": "storage",
     "mean": "divergences",
+    "median": "divergences",
     "nearest_spd": "geometry",
     "pairwise_divergence": "divergences",
     "save": "storage",

@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from _references import table, well_separated
-from spdatoms import pairwise_divergence
+from spdatoms import mean, pairwise_divergence
 
 #: About 1e-150 and 1e150, exact.
 SCALES = [2.0**-498, 1.0, 2.0**498]
@@ -56,6 +56,34 @@ def test_scales_that_differ_in_single_precision():
     S = pairwise_divergence(X)
     assert S.dtype == np.float32
     np.testing.assert_allclose(S, pairwise_divergence(X.astype(np.float64)), rtol=1e-5, atol=1e-6)
+
+
+#: By which power of s the other distances of sX and sY grow.
+POWERS = {"chol": 1, "wasserstein": 1, "harmonic": -2, "poweuclid": 1, "thompson": 0}
+
+
+@pytest.mark.parametrize("exponent", [-498, 498])
+@pytest.mark.parametrize(("metric", "power"), POWERS.items())
+def test_other_distances_at_any_scale(metric, power, exponent):
+    X, Y = well_separated(5, 4)
+    expected = pairwise_divergence(X, Y, metric)
+    scaled = pairwise_divergence(2.0**exponent * X, 2.0**exponent * Y, metric)
+    np.testing.assert_allclose(np.ldexp(scaled, -power * exponent), expected, rtol=1e-11)
+    if metric != "thompson":
+        C = mean(2.0**exponent * X, metric)
+        np.testing.assert_allclose(np.ldexp(C, -exponent), mean(X, metric), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("exponent", [-498, 498])
+def test_log_cholesky_at_any_scale(exponent):
+    """√s multiplies what is below the diagonal; logarithms of diagonals differ as before."""
+    X, Y = well_separated(5, 4)
+    L, M = np.linalg.cholesky(X), np.linalg.cholesky(Y)
+    below = np.tril(L[:, None] - M[None], -1) * 2.0 ** (exponent / 2)
+    logs = np.log(np.einsum("mii->mi", L))[:, None] - np.log(np.einsum("mii->mi", M))
+    expected = (below**2).sum(axis=(2, 3)) + (logs**2).sum(axis=2)
+    scaled = pairwise_divergence(2.0**exponent * X, 2.0**exponent * Y, "logchol")
+    np.testing.assert_allclose(scaled, expected, rtol=1e-11)
 
 
 @pytest.mark.parametrize("decades", [20, 100, 300])

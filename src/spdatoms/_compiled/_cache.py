@@ -23,7 +23,7 @@ _ADVICE = "Set NUMBA_CACHE_DIR to a folder that can be written and that stays."
 
 
 class RoomCache(FunctionCache):  # type: ignore[misc]
-    """Numba's cache of a function, whose source is all of this folder.
+    """Numba's cache of a function, whose source is its file and all of this folder.
 
     Numba looks at the file of the function alone. It would go on with old code after a change of
     what the function calls in other files, or of what they emit.
@@ -31,9 +31,8 @@ class RoomCache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function):
         super().__init__(function)
-        self._cache_file = IndexDataCacheFile(
-            self._cache_path, self._impl.filename_base, _source_digest()
-        )
+        stamp = self._impl.locator.get_source_stamp(), _source_digest()
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
 
 @cache

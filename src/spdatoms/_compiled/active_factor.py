@@ -1,20 +1,21 @@
 """L Lᵀ = K_AA: the Cholesky factor of the active block of a Gram matrix, as atoms come and go.
 
-L is held by rows. Its diagonal is kept apart, as reciprocals, and every row has zeros from the
+L is held by rows, one after the other. Its diagonal is kept apart, as reciprocals, and every row has zeros from the
 diagonal up to the next multiple of LANES, so that no inner loop has a scalar remainder.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
-from spdatoms._compiled.jit import compiled, compiled_fast
+from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
+from spdatoms._compiled.translate import reordered
 
 LANES = 16
-PANEL = 4  # rows appended together: each row of L that is loaded serves four of them
 
 # What is kept of each active atom: rows of ActiveSet.entries.
 CODE = 0
@@ -30,14 +31,17 @@ N_ENTRIES = 9
 
 
 class ActiveSet(NamedTuple):
-    """The active atoms, the entries of each (column i belongs to `atoms[i]`) and the factor.
+    """The active atoms, the entries of each (column i belongs to `atoms[i]`) and the rows of the factor.
 
-    One array for all entries, because numba's compile time grows with the number of arrays.
+    Row i of the factor begins at `factor[starts[i]]`. The others are scratch of `append`.
     """
 
     atoms: np.ndarray
     entries: np.ndarray
     factor: np.ndarray
+    starts: np.ndarray
+    panel: np.ndarray
+    squares: np.ndarray
 
 
 class AtomScales(NamedTuple):
@@ -51,37 +55,34 @@ class AtomScales(NamedTuple):
     limits: tuple[float, float]
 
 
-@compiled
 def _padded(length):
     return (length + LANES - 1) // LANES * LANES
 
 
-@compiled
 def new_active_set(capacity):
-    """Return an empty active set with room for `capacity` atoms."""
-    rows = capacity + PANEL
-    width = _padded(rows) + 8  # rows must not all fall on the same sets of the cache
+    """Return an empty active set with room for `capacity` atoms. (This is not compiled.)"""
+    starts = _row_starts(capacity + PANEL)
     return ActiveSet(
-        np.zeros(rows, np.int64), np.zeros((N_ENTRIES, width)), np.zeros((rows, width))
+        atoms=np.zeros(capacity + PANEL, np.int64),
+        entries=np.zeros((N_ENTRIES, _padded(capacity + PANEL) + LANES)),
+        factor=np.zeros(starts[-1]),
+        starts=starts,
+        panel=np.zeros((capacity + PANEL) * PANEL),
+        squares=np.zeros((PANEL, PANEL)),
     )
 
 
-@compiled
-def with_room(active, size, wanted):
-    """Return the active set itself, or a copy with twice the room wanted."""
-    if wanted + PANEL <= active.factor.shape[0]:
-        return active
-    larger = new_active_set(2 * wanted)
-    for i in range(size):
-        larger.atoms[i] = active.atoms[i]
-        for entry in range(N_ENTRIES):
-            larger.entries[entry, i] = active.entries[entry, i]
-        for k in range(i):
-            larger.factor[i, k] = active.factor[i, k]
-    return larger
+@cache
+def _row_starts(rows):
+    lengths = [0, *(_padded(i + PANEL) for i in range(rows))]
+    return np.cumsum(lengths)
 
 
-@compiled
+def _row(active, i):
+    """Return the row of L."""
+    return active.factor[active.starts[i] :]
+
+
 def append(gram, active, size, new_atoms, n_new, scales):
     """Append atoms to the active set, code zero; return the new size, or −1 if K_AA is indefinite.
 
@@ -89,18 +90,22 @@ def append(gram, active, size, new_atoms, n_new, scales):
     combination of the active ones, up to rounding. It is left out, unless it is the first of
     `new_atoms`: the caller has to make progress with that one, so its pivot is raised to the limit.
     """
-    reciprocal, (dependent, indefinite) = active.entries[RECIPROCAL], scales.limits
+    reciprocal, panel = active.entries[RECIPROCAL], active.panel
+    dependent, indefinite = scales.limits
     for start in range(0, n_new, PANEL):
         count = min(PANEL, n_new - start)
         first = size
-        _solve_panel(gram, active, size, new_atoms[start : start + count])
+        _fill_panel(gram, active, size, new_atoms[start:], count)
+        _solve_panel(active, size)
+        _subtract_squares(active, size)
         for p in range(count):
             j = new_atoms[start + p]
-            row = active.factor[first + p]
-            solved = first - first % 2
-            for i in range(solved, size):
-                row[i] = gram[j, active.atoms[i]]
-            pivot = _finish_row(active.factor, reciprocal, solved, size, row, gram[j, j])
+            row = panel[size * PANEL :]
+            for lane in range(PANEL):
+                row[lane] = active.squares[p, lane]
+            column = panel[p:]
+            subtract_products((column,), PANEL, panel, first, size, (row,))
+            pivot = row[p]
             square = 1.0 / (scales.inverse[j] * scales.inverse[j])
             if not pivot >= indefinite * square:  # or it is a NaN
                 return -1
@@ -108,81 +113,61 @@ def append(gram, active, size, new_atoms, n_new, scales):
                 if start + p > 0:
                     continue
                 pivot = dependent * square
-            target = active.factor[size]
-            for q in range(_padded(size)):
-                target[q] = row[q] if q < size else 0.0
             reciprocal[size] = 1.0 / math.sqrt(pivot)
+            for lane in range(PANEL):
+                row[lane] *= reciprocal[size]
+            target = _row(active, size)
+            for q in range(size):
+                target[q] = column[q * PANEL]
+            for q in range(size, _padded(size)):
+                target[q] = 0.0
             active.atoms[size] = j
             active.entries[CODE, size] = 0.0
             size += 1
     return size
 
 
-@compiled_fast
-def _solve_panel(gram, active, size, new_atoms):
-    """Solve L x = K_A,new for four new rows of the factor, two entries of each at a time.
-
-    Fewer new atoms than four are made up by copies. An odd size leaves its last entry unsolved.
-    """
-    factor, reciprocal, atoms = active.factor, active.entries[RECIPROCAL], active.atoms
-    x0, x1, x2, x3 = factor[size], factor[size + 1], factor[size + 2], factor[size + 3]
-    last = len(new_atoms) - 1
-    k0, k1 = gram[new_atoms[0]], gram[new_atoms[min(1, last)]]
-    k2, k3 = gram[new_atoms[min(2, last)]], gram[new_atoms[last]]
-    for q in range(_padded(size + PANEL)):
-        x0[q], x1[q], x2[q], x3[q] = 0.0, 0.0, 0.0, 0.0
-    for i in range(0, size - 1, 2):
-        upper, lower = factor[i], factor[i + 1]
-        u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
-        l0, l1, l2, l3 = 0.0, 0.0, 0.0, 0.0
-        for q in range(_padded(i)):
-            u, v = upper[q], lower[q]
-            u0 += u * x0[q]
-            l0 += v * x0[q]
-            u1 += u * x1[q]
-            l1 += v * x1[q]
-            u2 += u * x2[q]
-            l2 += v * x2[q]
-            u3 += u * x3[q]
-            l3 += v * x3[q]
-        below, p, q = lower[i], reciprocal[i], reciprocal[i + 1]
-        m, n = atoms[i], atoms[i + 1]
-        x0[i] = (k0[m] - u0) * p
-        x1[i] = (k1[m] - u1) * p
-        x2[i] = (k2[m] - u2) * p
-        x3[i] = (k3[m] - u3) * p
-        x0[i + 1] = (k0[n] - l0 - below * x0[i]) * q
-        x1[i + 1] = (k1[n] - l1 - below * x1[i]) * q
-        x2[i + 1] = (k2[n] - l2 - below * x2[i]) * q
-        x3[i + 1] = (k3[n] - l3 - below * x3[i]) * q
+def _fill_panel(gram, active, size, new_atoms, count):
+    """Write K_A,new to the panel and K_new,new to the squares; fewer atoms than lanes are made up by copies."""
+    for p in range(PANEL):
+        k = gram[new_atoms[min(p, count - 1)]]
+        for q in range(size):
+            active.panel[q * PANEL + p] = k[active.atoms[q]]
+        for r in range(PANEL):
+            active.squares[r, p] = k[new_atoms[min(r, count - 1)]]
 
 
-@compiled_fast
-def _finish_row(factor, reciprocal, first, size, row, diagonal):
-    """Solve for the entries `first` to `size`, return the squared pivot."""
-    for i in range(first, size):
-        solved, total = factor[i], 0.0
-        for q in range(_padded(i)):
-            total += solved[q] * row[q]
-        row[i] = (row[i] - total) * reciprocal[i]
-    pivot = diagonal
-    for q in range(size):
-        pivot -= row[q] * row[q]
-    return pivot
+def _solve_panel(active, size):
+    """Replace K_A,new in the panel by L⁻¹ K_A,new, four rows at a time."""
+    panel, reciprocal = active.panel, active.entries[RECIPROCAL]
+    whole = size - size % 4
+    for i in range(0, whole, 4):
+        rows = _row(active, i), _row(active, i + 1), _row(active, i + 2), _row(active, i + 3)
+        eliminate(rows, panel, i, reciprocal)
+    for i in range(whole, size):
+        eliminate((_row(active, i),), panel, i, reciprocal)
 
 
-@compiled
+def _subtract_squares(active, size):
+    """Take XᵀX of the panel X off the squares."""
+    panel, squares = active.panel, active.squares
+    for p in range(0, PANEL, 4):
+        columns = panel[p:], panel[p + 1 :], panel[p + 2 :], panel[p + 3 :]
+        rows = squares[p], squares[p + 1], squares[p + 2], squares[p + 3]
+        subtract_products(columns, PANEL, panel, 0, size, rows)
+
+
 def remove(active, size, leaving):
     """Remove an atom from the set, its factor and z, by Givens rotations; return the size.
 
     Row i + 1 becomes row i. Rotation k clears what then stands right of the diagonal in row k, and
     acts on columns k and k + 1 of the rows below it, and of z.
     """
-    factor, reciprocal = active.factor, active.entries[RECIPROCAL]
+    reciprocal = active.entries[RECIPROCAL]
     cosine, sine, z = active.entries[COSINE], active.entries[SINE], active.entries[HALF_STEP]
     z_carried = z[leaving]
     for i in range(leaving, size - 1):
-        source, target = factor[i + 1], factor[i]
+        source, target = _row(active, i + 1), _row(active, i)
         for k in range(leaving):
             target[k] = source[k]
         carried = source[leaving]
@@ -204,29 +189,29 @@ def remove(active, size, leaving):
     return size - 1
 
 
-@compiled_fast
+@reordered
 def solve_lower(active, first, size):
     """z = L⁻¹ r, where the entries before `first` are right already."""
-    factor, reciprocal = active.factor, active.entries[RECIPROCAL]
+    reciprocal = active.entries[RECIPROCAL]
     r, z = active.entries[SLACK], active.entries[HALF_STEP]
     for i in range(first, _padded(size)):
         z[i] = 0.0
     for i in range(first, size):
-        row, total = factor[i], 0.0
+        row, total = _row(active, i), 0.0
         for q in range(_padded(i)):
             total += row[q] * z[q]
         z[i] = (r[i] - total) * reciprocal[i]
 
 
-@compiled_fast
+@reordered
 def solve_upper(active, size):
     """K_AA⁻¹ r = L⁻ᵀ z, two rows at a time."""
-    factor, reciprocal = active.factor, active.entries[RECIPROCAL]
+    reciprocal = active.entries[RECIPROCAL]
     z, x = active.entries[HALF_STEP], active.entries[STEP]
     for i in range(_padded(size + 1)):
         x[i] = z[i] if i < size else 0.0
     for i in range(size - 1 + size % 2, 0, -2):  # an odd size is rounded up by a zero
-        lower, upper = factor[i], factor[i - 1]
+        lower, upper = _row(active, i), _row(active, i - 1)
         value1 = x[i] * reciprocal[i]
         value0 = (x[i - 1] - value1 * lower[i - 1]) * reciprocal[i - 1]
         for q in range(_padded(i)):

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 
 from spdatoms._compiled.active_factor import (
     CODE,
@@ -30,17 +31,22 @@ from spdatoms._compiled.active_factor import (
     SIGN,
     SLACK,
     STEP,
+    ActiveSet,
+    AtomScales,
     append,
     new_active_set,
     remove,
     solve_lower,
     solve_upper,
-    with_room,
 )
-from spdatoms._compiled.jit import compiled, compiled_fast, compiled_inline, kept
+from spdatoms._compiled.panel import PANEL
+from spdatoms._compiled.scan import LANES, greatest, indices_above
+from spdatoms._compiled.translate import reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
+# Sizes of the active set that are none: K_AA is indefinite, or there is no room for so many atoms.
+INDEFINITE, FULL = -1, -2
 
 # A round proposes up to MORE_PROPOSALS + GROWTH · (active atoms) atoms, or LEAST_PROPOSALS. With DAMPING 1 a proposal
 # takes off its whole one-atom step, which overshoots when atoms are correlated, and those of a
@@ -51,12 +57,12 @@ LEAST_PROPOSALS = 16
 MORE_PROPOSALS = 8
 GROWTH = 0.5
 DAMPING = 0.3
-CONTENDER = 0.2
+CONTENDER = 0.12
 
-FIRST_CAPACITY = 60  # active atoms that the factor holds before it has to grow
+FIRST_CAPACITY = 64  # active atoms that there is room for at first
 
 
-@compiled_fast
+@reordered
 def _correlate(gram, cross, active, size, h):
     """h = k − K y, four rows of K at a time."""
     for j in range(h.shape[0]):
@@ -72,7 +78,6 @@ def _correlate(gram, cross, active, size, h):
             h[j] -= y0 * row0[j] + y1 * row1[j] + y2 * row2[j] + y3 * row3[j]
 
 
-@compiled
 def _settle(active, size, tau, inverse_scale, h):
     """Move the active entries of h to r = h − τθ, leave zeros, return max |r_j|/√K_jj."""
     sign, slack = active.entries[SIGN], active.entries[SLACK]
@@ -85,44 +90,33 @@ def _settle(active, size, tau, inverse_scale, h):
     return worst
 
 
-@compiled
-def _peak(h, positive):
-    """max |h_j|, or max(h_j, 0) for non-negative codes; four chains, for speed."""
-    m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
-    whole = h.shape[0] - h.shape[0] % 4
-    for j in range(0, whole, 4):
-        v0, v1, v2, v3 = h[j], h[j + 1], h[j + 2], h[j + 3]
-        if not positive:
-            v0, v1, v2, v3 = abs(v0), abs(v1), abs(v2), abs(v3)
-        m0 = v0 if v0 > m0 else m0
-        m1 = v1 if v1 > m1 else m1
-        m2 = v2 if v2 > m2 else m2
-        m3 = v3 if v3 > m3 else m3
-    for j in range(whole, h.shape[0]):
-        v0 = h[j] if positive else abs(h[j])
-        m0 = v0 if v0 > m0 else m0
-    return max(max(m0, m1), max(m2, m3))
+def _peak(h, fold):
+    """max(h_j, fold·h_j): |h_j| or, for non-negative codes, max(h_j, 0)."""
+    peak = greatest(h, fold)
+    for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
+        peak = max(peak, h[j], fold * h[j])
+    return peak
 
 
-@compiled
-def _excess(h, tau, inverse_scale, positive):
+def _excess(h, tau, inverse_scale, fold):
     """max (|h_j| − τ)/√K_jj, at least 0."""
     worst = 0.0
     for j in range(h.shape[0]):
-        worst = max(worst, ((h[j] if positive else abs(h[j])) - tau) * inverse_scale[j])
+        worst = max(worst, (max(h[j], fold * h[j]) - tau) * inverse_scale[j])
     return worst
 
 
-@compiled_fast
+@reordered
 def _propose(
     gram,
     h,
     excess,
     tau,
     tolerance,
-    positive,
+    fold,
     limit,
     inverse_scale,
+    uniform,
     proposals,
     contenders,
     explained,
@@ -133,10 +127,14 @@ def _propose(
     is taken off the correlations of the other contenders.
     """
     level = max(tolerance, CONTENDER * excess)
-    n_contenders = 0
-    for j in range(h.shape[0]):  # without a branch: it would be mispredicted every other time
-        contenders[n_contenders] = j
-        n_contenders += ((h[j] if positive else abs(h[j])) - tau) * inverse_scale[j] > level
+    n_contenders, scanned = 0, 0
+    if uniform:
+        n_contenders = indices_above(h, fold, tau + level / inverse_scale[0], contenders)
+        scanned = h.shape[0] - h.shape[0] % LANES
+    for j in range(scanned, h.shape[0]):
+        if (max(h[j], fold * h[j]) - tau) * inverse_scale[j] > level:
+            contenders[n_contenders] = j
+            n_contenders += 1
     best, chosen = 0.0, 0
     for q in range(n_contenders):
         explained[q] = h[contenders[q]]
@@ -158,13 +156,19 @@ def _propose(
         for q in range(n_contenders):
             value = explained[q] - step * row[contenders[q]]
             explained[q] = value
-            score = value if positive else abs(value)
+            score = max(value, fold * value)
             if score > best:
                 best, chosen = score, q
     return count
 
 
-@compiled
+def _with_more(gram, active, size, atoms, count, scales):
+    """Return the size of the active set with these atoms, too, or why it has none."""
+    if size + count > active.atoms.shape[0] - PANEL:
+        return FULL
+    return append(gram, active, size, atoms, count, scales)
+
+
 def _activate(active, old_size, size, h, tau):
     """Give the atoms that were just appended their θ and r; the others are at their optimum."""
     sign, slack, half_step = active.entries[SIGN], active.entries[SLACK], active.entries[HALF_STEP]
@@ -177,7 +181,6 @@ def _activate(active, old_size, size, h, tau):
         slack[i] = correlation - tau * sign[i]
 
 
-@compiled_inline
 def _descend(active, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
@@ -206,7 +209,6 @@ def _descend(active, size, tau, positive):
     return size
 
 
-@compiled
 def _line_search(active, size, tau, positive):
     """Minimise the objective over y + t d exactly; return t and the entry zero there (−1: none).
 
@@ -235,7 +237,6 @@ def _line_search(active, size, tau, positive):
     return 0.0, -1
 
 
-@compiled
 def _move(active, size, length, kink, tau, positive):
     """y += t d; return the first entry whose sign has changed (`size` if none).
 
@@ -258,7 +259,6 @@ def _move(active, size, length, kink, tau, positive):
     return first_flip
 
 
-@compiled
 def _support(code, positive, excluded, support):
     """Write the atoms of a starting code to `support`; return how many there are."""
     count = 0
@@ -269,17 +269,14 @@ def _support(code, positive, excluded, support):
     return count
 
 
-@compiled
 def _start(active, size, code):
-    """Move the starting values of the active atoms from `code`, which becomes zero."""
+    """Give the active atoms the values of a starting code."""
     for i in range(size):
         active.entries[CODE, i] = code[active.atoms[i]]
         active.entries[SIGN, i] = math.copysign(1.0, active.entries[CODE, i])
-    for j in range(code.shape[0]):
-        code[j] = 0.0
 
 
-@compiled_fast
+@reordered
 def _total(h):
     total = 0.0
     for j in range(h.shape[0]):
@@ -287,13 +284,14 @@ def _total(h):
     return total
 
 
-@compiled
 def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, report):
     """Write the code, and what `code_block` reports of it except the rounds; return whether all is finite."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
     violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
     total = _total(h)  # not finite if an active row of K is not
     report[7] = 0.0
+    for j in range(h.shape[0]):
+        code[j] = 0.0
     for i in range(size):
         j, y = active.atoms[i], values[i]
         report[7] += y != 0.0
@@ -310,16 +308,16 @@ def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, rep
     return math.isfinite(total + violation + linear + quadratic + norm)
 
 
-@compiled_inline
 def _search(
     gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, active, size, scratch
 ):
     """Run rounds to the optimum.
 
-    Return the active set, its size (−1 if an indefinite block was met), the rounds, and of the other
+    Return the size of the active set (−1 if an indefinite block was met), the rounds, and of the other
     atoms max |h_j| and the largest violation in their own scale.
     """
     h, explained, contenders, atoms = scratch
+    fold = 0.0 if positive else -1.0
     inverse_scale = scales.inverse
     rounds, previous_error, peak, excess = 0, math.inf, 0.0, 0.0
     for rounds in range(max_rounds + 1):
@@ -327,41 +325,81 @@ def _search(
         error = _settle(active, size, tau, inverse_scale, h)
         if excluded >= 0:
             h[excluded] = 0.0  # never proposed, and no part of the test of optimality
-        peak = _peak(h, positive)
-        if scales.uniform:
-            excess = max(0.0, (peak - tau) * inverse_scale[0])
-        else:
-            excess = _excess(h, tau, inverse_scale, positive)
+        peak = _peak(h, fold)
+        excess = max(0.0, (peak - tau) * inverse_scale[0])
+        if not scales.uniform:
+            excess = _excess(h, tau, inverse_scale, fold)
         block_is_optimal = error <= tolerance
         if (block_is_optimal and excess <= tolerance) or rounds == max_rounds:
             break
         if block_is_optimal:
             limit = max(LEAST_PROPOSALS, MORE_PROPOSALS + int(GROWTH * size))
             count = _propose(
-                gram, h, excess, tau, tolerance, positive, limit, inverse_scale,
-                atoms, contenders, explained,
+                gram, h, excess, tau, tolerance, fold, limit, inverse_scale,
+                scales.uniform, atoms, contenders, explained,
             )  # fmt: skip
-            active = with_room(active, size, size + count)
             first = size
-            size = append(gram, active, first, atoms, count, scales)
+            size = _with_more(gram, active, first, atoms, count, scales)
             if size < 0:
                 break
             _activate(active, first, size, h, tau)
             previous_error = math.inf
         elif error <= 0.5 * previous_error:  # a starting code, or iterative refinement
-            first = size - size  # not a literal, see `code_block`
+            first = 0
             previous_error = error
         else:
             break  # refinement has come down to rounding error
         solve_lower(active, first, size)
         size = _descend(active, size, tau, positive)
-    return active, size, rounds, peak, excess
+    return size, rounds, peak, excess
 
 
-@kept
+@translated(types.UniTuple(types.int64, 2))
+def _code_rows(
+    gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
+    inverse, uniform, dependent, indefinite, first,
+    active_atoms, entries, factor, starts, panel, squares, floats, integers,
+):  # fmt: skip
+    """Code the rows from the first one on; return the row that it stopped at, and the size it had then."""
+    active = ActiveSet(active_atoms, entries, factor, starts, panel, squares)
+    scales = AtomScales(inverse, uniform, (dependent, indefinite))
+    scratch = floats[0], floats[1], integers[0], integers[1]
+    for query in range(first, cross.shape[0]):
+        size, rounds, peak, excess = 0, 0, 0.0, 0.0
+        if warm:
+            count = _support(codes[query], positive, excluded[query], integers[1])
+            size = _with_more(gram, active, 0, integers[1], count, scales)
+            _start(active, size, codes[query])
+        if size >= 0:
+            size, rounds, peak, excess = _search(
+                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
+                excluded[query], active, size, scratch,
+            )  # fmt: skip
+        if size < 0:
+            return query, size
+        finite = _deliver(
+            cross[query], tau[query], active, size, peak, excess, scales.inverse, floats[0],
+            codes[query], report[query],
+        )  # fmt: skip
+        if not finite:
+            return query, INDEFINITE
+        report[query, 5] = rounds
+    return cross.shape[0], 0
+
+
 def code_block(
-    gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, codes, report
-):
+    gram: np.ndarray,
+    cross: np.ndarray,
+    tau: np.ndarray,
+    tolerance: np.ndarray,
+    positive: bool,
+    max_rounds: int,
+    scales: AtomScales,
+    excluded: np.ndarray,
+    warm: bool,
+    codes: np.ndarray,
+    report: np.ndarray,
+) -> int:
     """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
 
     Parameters
@@ -384,30 +422,14 @@ def code_block(
         unless positive), the number of rounds, the largest violation in h_j/√K_jj, and the number of
         entries that are not zero.
     """
-    n_atoms = gram.shape[0]
-    active = new_active_set(min(n_atoms, FIRST_CAPACITY))
-    floats = np.zeros((2, n_atoms))
-    contenders, atoms = np.zeros(n_atoms + 1, np.int64), np.zeros(n_atoms, np.int64)
-    scratch = (floats[0], floats[1], contenders, atoms)
-    for query in range(cross.shape[0]):
-        size = np.int64(0)  # for a literal 0 numba would compile what follows once more
-        if warm:
-            count = _support(codes[query], positive, excluded[query], atoms)
-            active = with_room(active, size, count)
-            size = append(gram, active, size, atoms, count, scales)
-            _start(active, size, codes[query])
-        if size >= 0:
-            active, size, rounds, peak, excess = _search(
-                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
-                excluded[query], active, size, scratch,
-            )  # fmt: skip
-        if size < 0:
-            return query
-        finite = _deliver(
-            cross[query], tau[query], active, size, peak, excess, scales.inverse, floats[0],
-            codes[query], report[query],
+    n_atoms, row, size = len(gram), 0, FULL
+    floats, integers = np.empty((2, n_atoms)), np.empty((2, n_atoms + 1), np.int64)
+    for doublings in range(n_atoms.bit_length()):
+        active = new_active_set(min(n_atoms, FIRST_CAPACITY << doublings))
+        row, size = _code_rows(
+            gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
+            scales.inverse, scales.uniform, *scales.limits, row, *active, floats, integers,
         )  # fmt: skip
-        if not finite:
-            return query
-        report[query, 5] = rounds
-    return SOLVED
+        if size != FULL:
+            break
+    return row if size == INDEFINITE else SOLVED

@@ -7,9 +7,12 @@ a scale of 1e-300 nor one of 1e+300 needs care, and its pivots ``d_j`` relative 
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from spdatoms._compiled.jit import REORDERED, compiled_fast, kept
+import numpy as np
+from numba import types
+
+from spdatoms._compiled.translate import reordered, translated
 
 # What `inspect` finds, as bits of a number.
 CHECK_SYMMETRY = 1  # the entries a_ij and a_ji may differ by too much, or may not be finite
@@ -23,10 +26,9 @@ _SAFE = 100.0
 _SMALL = 8
 
 
-@compiled_fast
 def _surely_spd(X, index, symmetry_tolerance, safe_determinant, L, inverse_pivots):
-    """Return whether a small matrix is beyond doubt, by loops without any call or view."""
-    asymmetry, least_diagonal, determinant = 0.0, np.inf, 1.0
+    """Return whether a small matrix is beyond doubt, by loops so short that vectors do not pay."""
+    asymmetry, least_diagonal, determinant = 0.0, math.inf, 1.0
     for i in range(X.shape[1]):
         diagonal = X[index, i, i]
         pivot = diagonal
@@ -46,10 +48,10 @@ def _surely_spd(X, index, symmetry_tolerance, safe_determinant, L, inverse_pivot
         inverse_pivots[i] = 1.0 / pivot
         least_diagonal = min(least_diagonal, diagonal)
     certain = determinant > safe_determinant
-    return certain and asymmetry <= symmetry_tolerance * least_diagonal < np.inf
+    return certain and asymmetry <= symmetry_tolerance * least_diagonal < math.inf
 
 
-@compiled_fast
+@reordered
 def _sum_of_asymmetries(A):
     """Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are."""
     total = 0.0
@@ -59,19 +61,19 @@ def _sum_of_asymmetries(A):
     return total
 
 
-@compiled_fast
-def _dot(a, b):
+@reordered
+def _dot(a, b, first, last):
     total = 0.0
-    for k in range(a.shape[0]):
+    for k in range(first, last):
         total += a[k] * b[k]
     return total
 
 
-@compiled_fast
-def _four_dots(a, b, c, d):
+@reordered
+def _four_dots(a, b, c, d, count):
     """a·c, a·d, b·c and b·d in one pass: half the loads and a quarter of the loops."""
     ac, ad, bc, bd = 0.0, 0.0, 0.0, 0.0
-    for k in range(a.shape[0]):
+    for k in range(count):
         ac += a[k] * c[k]
         ad += a[k] * d[k]
         bc += b[k] * c[k]
@@ -79,7 +81,7 @@ def _four_dots(a, b, c, d):
     return ac, ad, bc, bd
 
 
-@compiled_fast
+@reordered
 def _factorise(A, L, inverse_pivots):
     """Write L of ``A = L D Lᵀ`` and 1/d; return ``det C = Π d_j / a_jj``, or −1 if not all d > 0.
 
@@ -91,7 +93,7 @@ def _factorise(A, L, inverse_pivots):
         second = min(i + 1, n - 1)
         p, q = L[i], L[second]
         for j in range(0, i, 2):  # U = L D first: u_ij = a_ij − Σ_k u_ik l_jk
-            pc, pd, qc, qd = _four_dots(p[:j], q[:j], L[j, :j], L[j + 1, :j])
+            pc, pd, qc, qd = _four_dots(p, q, L[j], L[j + 1], j)
             p[j] = A[i, j] - pc
             q[j] = A[second, j] - qc
             p[j + 1] = A[i, j + 1] - pd - p[j] * L[j + 1, j]
@@ -104,21 +106,21 @@ def _factorise(A, L, inverse_pivots):
             pivot -= u * p[k]
             below -= v * p[k]
             next_pivot -= v * q[k]
-        if not 0.0 < pivot < np.inf:
+        if not 0.0 < pivot < math.inf:
             return -1.0
         inverse_pivots[i] = 1.0 / pivot
         determinant *= pivot / A[i, i]
         if second > i:
             q[i] = below * inverse_pivots[i]
             next_pivot -= below * q[i]
-            if not 0.0 < next_pivot < np.inf:
+            if not 0.0 < next_pivot < math.inf:
                 return -1.0
             inverse_pivots[second] = 1.0 / next_pivot
             determinant *= next_pivot / A[second, second]
     return determinant
 
 
-@compiled_fast
+@reordered
 def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
     """tr(C⁻¹) = Σ_i a_ii (A⁻¹)_ii of the unit-diagonal C, with ``A⁻¹ = L⁻ᵀ D⁻¹ L⁻¹``.
 
@@ -130,14 +132,15 @@ def _trace_of_scaled_inverse(A, L, inverse_pivots, column):
         column[i] = 1.0
         diagonal = inverse_pivots[i]
         for k in range(i + 1, n):
-            column[k] = -_dot(L[k, i:k], column[i:k])
+            column[k] = -_dot(L[k], column, i, k)
             diagonal += column[k] * column[k] * inverse_pivots[k]
         trace += A[i, i] * diagonal
     return trace
 
 
-@kept(fastmath=REORDERED)
-def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
+def inspect(
+    X: np.ndarray, symmetry_tolerance: float, least_eigenvalue: float, findings: np.ndarray
+) -> None:
     """Write the findings, 0 for a matrix beyond doubt, on the block X (m, n, n), C-contiguous.
 
     A matrix is beyond doubt if all ``|a_ij − a_ji|`` together are at most ``symmetry_tolerance`` of
@@ -147,11 +150,16 @@ def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
     least is below ``(n/(n−1))^(n−1) < e``, and ``λ_min > det(C)/e``. No single pivot tells: all may be
     above 1/n where λ_min is about ``4^-n``.
     """
+    scratch = np.empty((X.shape[1] + 2, X.shape[1]))
+    _inspect(X, symmetry_tolerance, least_eigenvalue, scratch, findings)
+
+
+@translated(types.void)
+@reordered
+def _inspect(X, symmetry_tolerance, least_eigenvalue, scratch, findings):
     n = X.shape[1]
     safe_determinant = _SAFE * least_eigenvalue
-    L = np.empty((n, n))
-    inverse_pivots = np.empty(n)
-    column = np.empty(n)
+    L, inverse_pivots, column = scratch, scratch[n], scratch[n + 1]
     for m in range(X.shape[0]):
         findings[m] = 0
         if n < _SMALL and _surely_spd(
@@ -159,17 +167,17 @@ def inspect(X, symmetry_tolerance, least_eigenvalue, findings):
         ):
             continue
         A = X[m]
-        least_diagonal = np.inf
+        least_diagonal = math.inf
         for i in range(n):
             least_diagonal = min(least_diagonal, A[i, i])
         if not _sum_of_asymmetries(A) <= symmetry_tolerance * least_diagonal:
-            findings[m] |= CHECK_SYMMETRY
+            findings[m] += CHECK_SYMMETRY
         determinant = _factorise(A, L, inverse_pivots)
         if determinant < 0.0:
-            findings[m] |= NOT_POSITIVE
+            findings[m] += NOT_POSITIVE
         elif not determinant > safe_determinant:
             # The trace costs as much as the factorisation, so it is asked only here. If it
             # overflows, to infinity or NaN, that is doubt.
             trace = _trace_of_scaled_inverse(A, L, inverse_pivots, column)
             if not trace * least_eigenvalue < 1.0:
-                findings[m] |= CHECK_EIGENVALUE
+                findings[m] += CHECK_EIGENVALUE

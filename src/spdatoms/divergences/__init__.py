@@ -11,6 +11,7 @@ from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.log_cholesky import LogCholesky
 from spdatoms.divergences.log_euclidean import LogEuclidean
 from spdatoms.divergences.means import mean
+from spdatoms.divergences.medians import median
 from spdatoms.divergences.paired import divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.power_euclidean import PowerEuclidean
@@ -43,6 +44,7 @@ __all__ = [
     "divergence_names",
     "get_divergence",
     "mean",
+    "median",
     "pairwise_divergence",
     "register_divergence",
 ]

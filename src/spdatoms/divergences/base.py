@@ -58,6 +58,8 @@ class Divergence(ABC):
     closed_form: ClassVar[bool] = False
     #: The distance to the stationary point, in steps of `centre`, if the matrices lie close together.
     relaxation: ClassVar[float] = 1.0
+    #: Whether d is defined for semidefinite matrices, too.
+    semidefinite: ClassVar[bool] = False
     #: What d is multiplied by if complex matrices are replaced by their real forms, see `Hermitian`.
     real_form_factor: ClassVar[float] = 2.0
     #: Whether the methods take complex matrices as they are. It may be so only if `centre` has a closed form.

@@ -18,11 +18,12 @@ class Euclidean(Divergence):
 
     d(X, Y) = ‖X − Y‖²_F.
 
-    The kernel exp(−β·d) is that of Gauss, positive definite at every β.
+    It is defined for semidefinite matrices, too. The kernel exp(−β·d) is that of Gauss, positive definite at every β.
     """
 
     name: ClassVar[str] = "euclid"
     closed_form: ClassVar[bool] = True
+    semidefinite: ClassVar[bool] = True
 
     def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the matrices."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.exceptions import OutOfRangeError
@@ -21,7 +23,7 @@ from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.spectral import as_matrices, cholesky, symmetric_part
-from spdatoms.geometry.validation import check_spd
+from spdatoms.geometry.validation import check_semidefinite, check_spd
 
 #: A number of an axis, counted from the front or from the end.
 AXIS = allow.integer(-64, 64)
@@ -73,16 +75,32 @@ def mean(
     array([[2., 0.],
            [0., 1.]])
     """
-    if axis is not None:
-        sets = _along(as_matrices(X, "X"), axis)
-        means = [
-            mean(Z, metric, sample_weight, tol=tol, max_iter=max_iter)
-            for Z in sets.reshape(-1, *sets.shape[-3:])
-        ]
-        return np.reshape(means, (*sets.shape[:-3], *sets.shape[-2:]))
-    divergence = get_divergence(metric)
-    X = check_spd(X)
-    weights = check_weights(sample_weight, len(X))
+    measure = get_divergence(metric)
+    check = check_semidefinite if measure.semidefinite else check_spd
+    return along_axis(lambda Z: _mean(check(Z), measure, sample_weight, tol, max_iter), X, axis)
+
+
+def _mean(
+    X: FloatArray, divergence: Divergence, weights: ArrayLike | None, tol: float, max_iter: int
+) -> FloatArray:
+    """Return the mean of checked matrices."""
+    weights = check_weights(weights, len(X))
+    return centre_of(X, divergence, weights, tol, max_iter, "mean", stationary_point)
+
+
+def centre_of(
+    X: FloatArray,
+    divergence: Divergence,
+    weights: Floats,
+    tol: float,
+    max_iter: int,
+    name: str,
+    find: Callable[[Divergence, Floats, Floats, float, int], tuple[Floats, float]],
+) -> FloatArray:
+    """Return a centre of checked matrices, with weights that sum to 1, in their own type.
+
+    ``find`` is given real forms in double precision, in units of their own, and returns the centre and its last change.
+    """
     used = weights > 0
     # Twice the sum of a divergence has the same minimum: of complex matrices the real forms will do.
     Z = as_double(X[used])
@@ -93,12 +111,12 @@ def mean(
         units = np.rint(unit_exponents(Z).mean(axis=0)).astype(np.intp)
         Z = in_units(Z, units)
     with one_blas_thread():  # the matrices are small, and threads would only wait for each other
-        C, last_change = stationary_point(divergence, Z, weights[used], tol, max_iter)
+        C, last_change = find(divergence, Z, weights[used], tol, max_iter)
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
         warn_user(
-            f"The {divergence.name} mean did not converge in {max_iter} steps: the last one changed "
+            f"The {divergence.name} {name} did not converge in {max_iter} steps: the last one changed "
             f"it by {last_change:.1e}, tol is {tol:.1e}. Raise max_iter or tol.",
             ConvergenceWarning,
         )
@@ -107,9 +125,20 @@ def mean(
         C = (complex_form(C) if is_complex(X) and not is_complex(C) else C).astype(X.dtype)
     if not np.isfinite(C).all():
         raise OutOfRangeError(
-            f"The mean is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
+            f"The {name} is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
         )
     return C
+
+
+def along_axis(
+    function: Callable[[ArrayLike], FloatArray], X: ArrayLike, axis: int | None
+) -> FloatArray:
+    """Return ``function(Z)``, (n, n), of X (m, n, n), or of all its stacks along a leading dimension."""
+    if axis is None:
+        return function(X)
+    sets = _along(as_matrices(X, "X"), axis)
+    found = [function(Z) for Z in sets.reshape(-1, *sets.shape[-3:])]
+    return np.reshape(found, (*sets.shape[:-3], *sets.shape[-2:]))
 
 
 def _along(X: FloatArray, axis: int) -> FloatArray:
@@ -135,9 +164,14 @@ def stationary_point(
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
     if start is None:
-        jeffrey = Jeffrey()
-        start = jeffrey.centre(jeffrey.prepare(Z), weights, Z[0])
+        start = first_centre(Z, weights)
     return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
+
+
+def first_centre(Z: Floats, weights: Floats) -> Floats:
+    """Return Jeffrey's mean, which has a closed form: other centres are near it."""
+    jeffrey = over(Jeffrey(), Z)
+    return jeffrey.centre(jeffrey.prepare(Z), weights, Z[0])
 
 
 def _iterate(

@@ -10,7 +10,7 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import get_divergence
-from spdatoms.geometry.functions import as_spd
+from spdatoms.geometry.functions import as_semidefinite, as_spd
 
 #: Pairs that are computed together: all pairs of so few are cheap, and the diagonal is what is asked for.
 _BLOCK = 8
@@ -46,7 +46,8 @@ def divergence(
     array([0.    , 0.4463])
     """
     measure = get_divergence(metric)
-    first, second = as_spd(A, "A"), as_spd(B, "B")
+    as_checked = as_semidefinite if measure.semidefinite else as_spd
+    first, second = as_checked(A, "A"), as_checked(B, "B")
     if first.shape[-1] != second.shape[-1]:
         raise ValueError(
             f"A and B must hold matrices of one size, got {first.shape[-1]}×{first.shape[-1]} and "

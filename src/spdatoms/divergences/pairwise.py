@@ -12,7 +12,7 @@ from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.geometry.hermitian import real_type
 from spdatoms.geometry.spectral import as_matrices
-from spdatoms.geometry.validation import check_spd, is_spd
+from spdatoms.geometry.validation import check_semidefinite, check_spd, is_spd
 
 
 @allow.checks(metric=METRIC, n_jobs=allow.N_JOBS, on_error=allow.choice("raise", "nan"))
@@ -31,7 +31,8 @@ def pairwise_divergence(
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
+        SPD matrices, or complex Hermitian positive definite ones. ``"euclid"`` and ``"poweuclid"`` take
+        semidefinite ones, too.
     Y : array-like of shape (N, n, n), default=None
         SPD matrices. Without it the pairs are those within X; for a symmetric divergence only half
         of them are then computed.
@@ -70,11 +71,12 @@ def pairwise_divergence(
     if on_error == "nan":
         return _with_nan(X, Y, metric, n_jobs)
     divergence = get_divergence(metric)
-    X = check_spd(X, name="X")
+    check = check_semidefinite if divergence.semidefinite else check_spd
+    X = check(X, name="X")
     if Y is None:
         divergence = over(divergence, X)
         return divergence.pairwise(divergence.prepare(X), n_jobs=n_jobs)
-    Y = check_spd(Y, name="Y")
+    Y = check(Y, name="Y")
     if X.shape[-1] != Y.shape[-1]:
         raise ValueError(
             f"X and Y must hold matrices of one size, got {X.shape[-1]}×{X.shape[-1]} and "

@@ -19,8 +19,8 @@ class PowerEuclidean(Divergence):
 
     d(X, Y) = ‖X^p − Y^p‖²_F / p² [1]_.
 
-    p = 1 is the Euclidean distance, and p → 0 the log-Euclidean one. The kernel exp(−β·d) is that of Gauss, positive
-    definite at every β.
+    p = 1 is the Euclidean distance, and p → 0 the log-Euclidean one. With p > 0 semidefinite matrices are fine.
+    The kernel exp(−β·d) is that of Gauss, positive definite at every β.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class PowerEuclidean(Divergence):
                 f"p must be finite and not zero, got {p}: its limit at 0 is 'logeuclid'."
             )
         self.p = float(p)
+        self.semidefinite = self.p > 0  # type: ignore[misc]
 
     def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of X^p / p."""

@@ -29,7 +29,12 @@ from spdatoms.geometry.spectral import (
     symmetric_part,
     transpose,
 )
-from spdatoms.geometry.validation import raise_unless_spd, raise_unless_symmetric
+from spdatoms.geometry.validation import (
+    is_spd,
+    raise_unless_semidefinite,
+    raise_unless_spd,
+    raise_unless_symmetric,
+)
 
 
 def logm(X: ArrayLike) -> FloatArray:
@@ -87,12 +92,12 @@ def sqrtm(X: ArrayLike) -> FloatArray:
     Parameters
     ----------
     X : array-like of shape (..., n, n)
-        SPD matrices.
+        SPD matrices; semidefinite ones have roots, too.
 
     Returns
     -------
     ndarray of shape (..., n, n)
-        SPD matrices.
+        SPD matrices, semidefinite where X is.
     """
     return powm(X, 0.5)
 
@@ -125,7 +130,7 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
     X : array-like of shape (..., n, n)
         SPD matrices.
     exponent : float
-        The p of the formula, of either sign.
+        The p of the formula, of either sign. If it is positive, X may be semidefinite.
 
     Returns
     -------
@@ -137,6 +142,15 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         roots, U = spd_roots(X)
         return gram(U * (roots**exponent)[:, None, :])
 
+    def semidefinite_block(X: Floats) -> Floats:
+        out, spd = np.empty_like(X), is_spd(X)
+        out[spd] = power_block(X[spd])
+        eigenvalues, U = np.linalg.eigh(X[~spd])
+        out[~spd] = gram(U * (np.maximum(eigenvalues, 0.0) ** (0.5 * exponent))[:, None, :])
+        return out
+
+    if exponent > 0:
+        return map_blocks(semidefinite_block, as_semidefinite(X, "X"))
     return map_blocks(power_block, as_spd(X, "X"))
 
 
@@ -261,6 +275,13 @@ def as_spd(X: ArrayLike, name: str) -> FloatArray:
     """Return the SPD matrices X (..., n, n) as an array, or raise what `check_spd` would."""
     X = as_matrices(X, name)
     raise_unless_spd(X.reshape(-1, *X.shape[-2:]), name, X.shape[:-2])
+    return X
+
+
+def as_semidefinite(X: ArrayLike, name: str) -> FloatArray:
+    """Return the matrices X (..., n, n) as an array, or raise if one is not even positive semidefinite."""
+    X = as_matrices(X, name)
+    raise_unless_semidefinite(X.reshape(-1, *X.shape[-2:]), name, X.shape[:-2])
     return X
 
 

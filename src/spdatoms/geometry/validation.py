@@ -135,6 +135,30 @@ def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
     find_unfit(X).raise_if_any(name, batch)
 
 
+def check_semidefinite(X: ArrayLike, *, name: str = "X") -> FloatArray:
+    """Return matrices (m, n, n) as `check_spd` does, but they may be singular."""
+    X = as_float(X, name)
+    check_stack(X, name)
+    raise_unless_semidefinite(X, name, batch=X.shape[:1])
+    return X
+
+
+def raise_unless_semidefinite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
+    """Refuse a stack (m, n, n) with a matrix that has an eigenvalue below ``−n·eps·λ_max``."""
+    doubtful = np.flatnonzero(~is_spd(X))
+    if not len(doubtful):
+        return
+    raise_unless_symmetric(X, name, batch)
+    rounding = X.shape[-1] * float(np.finfo(X.dtype).eps)
+    for i in doubtful:
+        values = np.linalg.eigvalsh(X[i].astype(np.result_type(X.dtype, np.float64)))
+        if values[0] < -rounding * values[-1]:
+            raise ValueError(
+                f"{matrix_name(name, int(i), batch)} is not positive semidefinite: its least eigenvalue is "
+                f"{values[0]:.3g}, its greatest {values[-1]:.3g}; spdatoms.nearest_spd projects it."
+            )
+
+
 @dataclass(frozen=True)
 class Unfit:
     """The matrices of a stack that are not SPD: where the first is, what it has, and how many."""
@@ -278,13 +302,13 @@ def _blocks(X: FloatArray) -> Iterator[slice]:
     return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] * X.shape[2])))
 
 
-def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int8]]]:
+def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int64]]]:
     """Yield blocks of X (m, n, n) with what is in doubt about their matrices."""
     eps = float(np.finfo(X.dtype).eps)
     for part in _blocks(X):
         # One type, hence one compilation, serves all: anything else is copied block by block.
         block = np.require(real_form(X[part]), np.float64, ["C", "A", "W"])
-        findings = np.empty(len(block), dtype=np.int8)
+        findings = np.empty(len(block), np.int64)
         inspect(block, np.sqrt(eps), X.shape[-1] * eps, findings)
         yield part, block, findings
 

@@ -76,7 +76,7 @@ def certify(
     units : (m,) and int
         Exponents of the units of k and K, in which all this but ‖x‖² is given; see `units`.
     """
-    violation, linear, quadratic, norm, peak, rounds, excess, n_nonzero = report.T
+    violation, linear, quadratic, norm, peak, rounds, excess, n_nonzero = report.T.copy()
     # From here on values are in a unit in which ‖x‖² and yᵀKy are both finite.
     value_unit = 2 * units[0] - units[1]
     unit = np.maximum(value_unit, unit_exponents(query_norm))

@@ -338,4 +338,4 @@ def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
     for_memory = max(16, 2**18 // n_atoms)
     jobs = effective_n_jobs(n_jobs)
     for_threads = n_queries if jobs == 1 else -(-n_queries // (4 * jobs))
-    return max(1, min(512, for_memory, for_threads))
+    return max(1, min(2048, for_memory, for_threads))

@@ -1,0 +1,487 @@
+"""Loops over numbers and arrays, translated to LLVM in one walk over their syntax trees.
+
+numba infers types by general means, and optimises every function once more with each of its callers. For a
+program of many small functions that takes seconds. Here a call is replaced by the body of the function, and the
+type of a variable is that of its first value, so that one walk is enough and LLVM sees the program once. The
+machine code is the same.
+
+The functions are plain ones, and run as such if numba's ``DISABLE_JIT`` is set. They may use
+
+- integers, floats and truth values, C-contiguous arrays and their rows, tuples and named tuples;
+- ``for … in range``, ``if``, ``break``, ``continue`` and ``return``;
+- arithmetic, where ``//`` and ``%`` are for numbers that are not negative, comparisons, ``and``, ``or``, ``not`` and
+  ``x if c else y``;
+- ``abs``, ``min``, ``max``, ``int`` and a few functions of `math`;
+- each other, but not themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import operator
+from dataclasses import dataclass
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
+from textwrap import dedent
+
+from llvmlite import ir
+from numba import config, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from spdatoms._compiled.jit import kept
+
+INT, FLOAT, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
+
+_FOLDED = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_OF_FLOATS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+_OF_INTEGERS = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.FloorDiv: "udiv",
+    ast.Mod: "urem",
+}
+_COMPARISONS = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def reordered(function):
+    """Allow the sums of a function to be taken in any order, and products to be fused with them.
+
+    The flags that let the compiler assume that there is no NaN and no infinity are left out.
+    """
+    function.fastmath = ("reassoc", "contract", "nsz")
+    return function
+
+
+def emitted_by(emit):
+    """Return a decorator: a call of the function is what ``emit(translator, *arguments)`` writes."""
+
+    def decorate(function):
+        function.emit = emit
+        return function
+
+    return decorate
+
+
+def translated(returns):
+    """Return a decorator: compile a function that Python calls, with this type of its result.
+
+    Arguments are numbers and C-contiguous arrays. (A named tuple would take numba a millisecond per call.)
+    """
+
+    def decorate(function):
+        if config.DISABLE_JIT:
+            return function
+        names = ", ".join(signature(function).parameters)
+        # The file is where numba keeps compiled code beside, and the name tells functions apart.
+        text = f"def {function.__name__}({names}): return emitted({names})"
+        namespace = {"__name__": function.__module__, "emitted": _intrinsic(function, returns)}
+        exec(compile(text, inspect.getfile(function), "exec"), namespace)
+        return kept(update_wrapper(namespace[function.__name__], function, updated=()))
+
+    return decorate
+
+
+def _intrinsic(function, returns):
+    """Make a function callable from numba code."""
+
+    def typed(typingctx, *arguments):
+        def codegen(context, builder, signature, values):
+            given = [
+                _argument(context, builder, kind, value)
+                for kind, value in zip(arguments, values, strict=True)
+            ]
+            result = _Translator(builder).call(function, given)
+            if isinstance(returns, types.BaseTuple):
+                return context.make_tuple(builder, returns, result)
+            return context.get_dummy_value() if returns is types.void else result
+
+        return returns(*arguments), codegen
+
+    # numba folds the arguments of a call by the signature it sees, so their names are spelt out.
+    names = ["typingctx", *signature(function).parameters]
+    typed.__signature__ = Signature([Parameter(p, Parameter.POSITIONAL_ONLY) for p in names])
+    typed.__name__ = function.__name__
+    return intrinsic(typed)
+
+
+@dataclass(frozen=True)
+class _Array:
+    """Where an array begins, and its shape."""
+
+    pointer: ir.Value
+    shape: tuple
+
+
+@dataclass(frozen=True)
+class _Loop:
+    following: ir.Block
+    after: ir.Block
+
+
+class _Call:
+    """A function that is being translated: its variables and where its results go."""
+
+    def __init__(self, function, variables):
+        self.names = function.__globals__
+        self.flags = getattr(function, "fastmath", ())
+        self.variables = variables
+        self.loops = []
+        self.after = None
+        self.results = None
+
+
+def _argument(context, builder, kind, value):
+    if isinstance(kind, types.Array):
+        assert kind.layout == "C", "arrays must be C-contiguous"
+        array = context.make_array(kind)(context, builder, value)
+        return _Array(array.data, tuple(cgutils.unpack_tuple(builder, array.shape, kind.ndim)))
+    return value
+
+
+def _is_slot(thing):
+    return isinstance(thing, ir.AllocaInstr)
+
+
+class _Translator(ast.NodeVisitor):
+    """Emits the instructions of functions at the position of a builder.
+
+    An expression becomes an instruction, or stays a Python object while it is known, as arrays, tuples and
+    constants are.
+    """
+
+    def __init__(self, builder):
+        self.b = builder
+        self.frame = None
+
+    def call(self, function, arguments):
+        """Emit the body of a function; return its result, a tuple for several, None for none."""
+        (definition,) = ast.parse(dedent(inspect.getsource(function))).body
+        outer, self.frame = self.frame, _Call(function, {})
+        for parameter, value in zip(definition.args.args, arguments, strict=True):
+            self.assign(parameter.arg, value)
+        *body, last = definition.body
+        self.frame.after = self.b.append_basic_block(f"{function.__name__}.after")
+        for statement in body:
+            self.visit(statement)
+        if self.frame.results is None and isinstance(last, ast.Return):
+            result = self.visit(last.value)  # the only way out: it may hold arrays
+            self.b.branch(self.frame.after)
+            self.b.position_at_end(self.frame.after)
+        else:
+            self.visit(last)
+            if not self.b.block.is_terminated:
+                self.b.branch(self.frame.after)
+            self.b.position_at_end(self.frame.after)
+            loaded = [self.b.load(slot) for slot in self.frame.results or ()]
+            result = loaded[0] if len(loaded) == 1 else tuple(loaded) or None
+        self.frame = outer
+        return result
+
+    # Values.
+    def value(self, thing):
+        """Return a number as an operand."""
+        if isinstance(thing, bool):
+            return BOOL(thing)
+        if isinstance(thing, int):
+            return INT(thing)
+        return FLOAT(thing) if isinstance(thing, float) else thing
+
+    def converted(self, thing, kind):
+        """Return a number as one of this type."""
+        value = self.value(thing)
+        if value.type == kind:
+            return value
+        if value.type == BOOL:
+            value = self.b.zext(value, INT)
+        if kind == INT and value.type == FLOAT:
+            return self.b.fptosi(value, INT)
+        return self.b.sitofp(value, FLOAT) if kind == FLOAT else value
+
+    def alike(self, *things):
+        """Return numbers as operands of one type: floats if one of them is, else integers."""
+        values = [self.value(thing) for thing in things]
+        kind = FLOAT if any(value.type == FLOAT for value in values) else INT
+        return kind, [self.converted(value, kind) for value in values]
+
+    def llvm(self, name, *arguments):
+        kind = ir.FunctionType(FLOAT, [FLOAT] * len(arguments))
+        function = self.b.module.declare_intrinsic(f"llvm.{name}", [FLOAT], kind)
+        return self.b.call(function, arguments, fastmath=self.frame.flags)
+
+    def compared(self, comparison, left, right):
+        kind, (left, right) = self.alike(left, right)
+        if kind == INT:
+            return self.b.icmp_signed(comparison, left, right)
+        if comparison == "!=":
+            return self.b.fcmp_unordered(comparison, left, right)
+        return self.b.fcmp_ordered(comparison, left, right)
+
+    def extreme(self, comparison, things):
+        best = things[0]
+        for thing in things[1:]:
+            _, (left, right) = self.alike(thing, best)
+            best = self.b.select(self.compared(comparison, left, right), left, right)
+        return best
+
+    def is_true(self, thing):
+        if isinstance(thing, bool) or self.value(thing).type == BOOL:
+            return thing
+        return self.compared("!=", thing, 0)
+
+    # Expressions.
+    def visit_Constant(self, node):
+        return node.value
+
+    def visit_Name(self, node):
+        known = self.frame.variables
+        if node.id in known:
+            thing = known[node.id]
+            return self.b.load(thing) if _is_slot(thing) else thing
+        if node.id in self.frame.names:
+            return self.frame.names[node.id]
+        return getattr(builtins, node.id)
+
+    def visit_Tuple(self, node):
+        return tuple(self.visit(element) for element in node.elts)
+
+    def visit_Attribute(self, node):
+        return getattr(self.visit(node.value), node.attr)
+
+    def visit_BinOp(self, node):
+        return self.combined(type(node.op), self.visit(node.left), self.visit(node.right))
+
+    def combined(self, operation, left, right):
+        if isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            return _FOLDED[operation](left, right)
+        kind, (left, right) = self.alike(left, right)
+        if kind == INT and operation is not ast.Div:
+            return getattr(self.b, _OF_INTEGERS[operation])(left, right)
+        left, right = self.converted(left, FLOAT), self.converted(right, FLOAT)
+        return getattr(self.b, _OF_FLOATS[operation])(left, right, flags=self.frame.flags)
+
+    def visit_UnaryOp(self, node):
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return not operand if isinstance(operand, bool) else self.b.not_(self.is_true(operand))
+        if isinstance(operand, (int, float)):
+            return -operand
+        return self.b.neg(operand) if operand.type == INT else self.b.fneg(operand)
+
+    def visit_Compare(self, node):
+        left, verdict = self.visit(node.left), None
+        for operation, other in zip(node.ops, node.comparators, strict=True):
+            right = self.visit(other)
+            one = self.compared(_COMPARISONS[type(operation)], left, right)
+            verdict, left = one if verdict is None else self.b.and_(verdict, one), right
+        return verdict
+
+    def visit_BoolOp(self, node):
+        verdict, after = cgutils.alloca_once(self.b, BOOL), self.b.append_basic_block("after")
+        for number, operand in enumerate(node.values, start=1):
+            holds = self.value(self.is_true(self.visit(operand)))
+            self.b.store(holds, verdict)
+            if number < len(node.values):
+                following = self.b.append_basic_block("operand")
+                ways = (following, after) if isinstance(node.op, ast.And) else (after, following)
+                self.b.cbranch(holds, *ways)
+                self.b.position_at_end(following)
+        self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.b.load(verdict)
+
+    def visit_IfExp(self, node):
+        condition = self.is_true(self.visit(node.test))
+        if isinstance(condition, bool):
+            return self.visit(node.body if condition else node.orelse)
+        starts = [self.b.append_basic_block(name) for name in ("then", "else")]
+        self.b.cbranch(condition, *starts)
+        values, ends = [], []
+        for start, expression in zip(starts, (node.body, node.orelse), strict=True):
+            self.b.position_at_end(start)
+            values.append(self.value(self.visit(expression)))
+            ends.append(self.b.block)
+        kind = FLOAT if any(value.type == FLOAT for value in values) else INT
+        slot, after = cgutils.alloca_once(self.b, kind), self.b.append_basic_block("after")
+        for end, value in zip(ends, values, strict=True):
+            self.b.position_at_end(end)
+            self.b.store(self.converted(value, kind), slot)
+            self.b.branch(after)
+        self.b.position_at_end(after)
+        return self.b.load(slot)
+
+    def visit_Call(self, node):
+        function = self.visit(node.func)
+        arguments = [self.visit(argument) for argument in node.args]
+        if function is abs:
+            return self.llvm("fabs", self.converted(arguments[0], FLOAT))
+        if function in (min, max):
+            return self.extreme("<" if function is min else ">", arguments)
+        if function is int:
+            return self.converted(arguments[0], INT)
+        if function in (math.sqrt, math.copysign):
+            values = [self.converted(argument, FLOAT) for argument in arguments]
+            return self.llvm(function.__name__, *values)
+        if function is math.isfinite:
+            return self.compared("<", self.llvm("fabs", arguments[0]), math.inf)
+        if hasattr(function, "emit"):
+            return function.emit(self, *arguments)
+        if isinstance(function, type) and issubclass(function, tuple):
+            return function(*arguments)
+        return self.call(function, arguments)
+
+    # Arrays.
+    def visit_Subscript(self, node):
+        array, index = self.visit(node.value), self.visit(node.slice)
+        if isinstance(array, tuple):
+            return array[index]
+        place = self.place(array, index)
+        return place if isinstance(place, _Array) else self.b.load(place, align=8)
+
+    def place(self, array, index):
+        """Return the address of an entry, or a row."""
+        if isinstance(index, slice):
+            start = self.converted(index.start, INT)
+            rest = self.b.sub(self.converted(array.shape[0], INT), start)
+            return _Array(self.b.gep(array.pointer, [start], inbounds=True), (rest,))
+        indices = index if isinstance(index, tuple) else (index,)
+        offset, *further = (self.converted(one, INT) for one in indices)
+        for length, one in zip(array.shape[1:], further, strict=False):
+            offset = self.b.add(self.b.mul(offset, length, flags=["nsw"]), one, flags=["nsw"])
+        rest = array.shape[len(indices) :]
+        for length in rest:
+            offset = self.b.mul(offset, length, flags=["nsw"])
+        pointer = self.b.gep(array.pointer, [offset], inbounds=True)
+        return _Array(pointer, rest) if rest else pointer
+
+    def visit_Slice(self, node):
+        assert node.upper is None, "slices go to the end"
+        return slice(self.visit(node.lower), None)
+
+    # Statements.
+    def visit_Expr(self, node):
+        if not isinstance(node.value, ast.Constant):  # a docstring
+            self.visit(node.value)
+
+    def visit_Assign(self, node):
+        value = self.visit(node.value)
+        for target in node.targets:
+            self.store(target, value)
+
+    def store(self, target, value):
+        if isinstance(target, ast.Tuple):
+            for one, part in zip(target.elts, value, strict=True):
+                self.store(one, part)
+        elif isinstance(target, ast.Name):
+            self.assign(target.id, value)
+        else:
+            place = self.place(self.visit(target.value), self.visit(target.slice))
+            self.b.store(self.converted(value, place.type.pointee), place, align=8)
+
+    def assign(self, name, value):
+        slot = self.frame.variables.get(name)
+        if not isinstance(value, (int, float, ir.Value)):
+            self.frame.variables[name] = value
+            return
+        if not _is_slot(slot):
+            slot = cgutils.alloca_once(self.b, self.value(value).type)
+            self.frame.variables[name] = slot
+        if slot.type.pointee == INT and self.value(value).type == FLOAT:
+            raise TypeError(f"{name} is an integer in compiled code, and cannot become a float")
+        self.b.store(self.converted(value, slot.type.pointee), slot)
+
+    def visit_AugAssign(self, node):
+        if isinstance(node.target, ast.Name):
+            old = self.visit_Name(node.target)
+            self.assign(node.target.id, self.combined(type(node.op), old, self.visit(node.value)))
+            return
+        place = self.place(self.visit(node.target.value), self.visit(node.target.slice))
+        old = self.b.load(place, align=8)
+        new = self.combined(type(node.op), old, self.visit(node.value))
+        self.b.store(self.converted(new, place.type.pointee), place, align=8)
+
+    def visit_If(self, node):
+        condition = self.is_true(self.visit(node.test))
+        if isinstance(condition, bool):
+            self.block(node.body if condition else node.orelse)
+            return
+        yes, after = self.b.append_basic_block("then"), self.b.append_basic_block("after")
+        no = self.b.append_basic_block("else") if node.orelse else after
+        self.b.cbranch(condition, yes, no)
+        for start, body in ((yes, node.body), (no, node.orelse)):
+            if body:
+                self.b.position_at_end(start)
+                self.block(body)
+                if not self.b.block.is_terminated:
+                    self.b.branch(after)
+        self.b.position_at_end(after)
+
+    def block(self, statements):
+        for statement in statements:
+            self.visit(statement)
+            if self.b.block.is_terminated:
+                return
+
+    def visit_For(self, node):
+        bounds = [self.visit(argument) for argument in node.iter.args]
+        start, stop = bounds[:2] if len(bounds) > 1 else (0, bounds[0])
+        step = bounds[2] if len(bounds) > 2 else 1
+        counter = cgutils.alloca_once(self.b, INT)
+        self.b.store(self.converted(start, INT), counter)
+        stop = self.converted(stop, INT)
+        head, body, following, after = (
+            self.b.append_basic_block(name) for name in ("head", "body", "following", "after")
+        )
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        index = self.b.load(counter)
+        goes_on = self.b.icmp_signed("<" if step > 0 else ">", index, stop)
+        self.b.cbranch(goes_on, body, after)
+        self.b.position_at_end(body)
+        self.assign(node.target.id, index)
+        self.frame.loops.append(_Loop(following, after))
+        self.block(node.body)
+        self.frame.loops.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(following)
+        self.b.position_at_end(following)
+        self.b.store(self.b.add(index, INT(step), flags=["nsw"]), counter)
+        self.b.branch(head)
+        self.b.position_at_end(after)
+
+    def visit_Break(self, node):
+        self.b.branch(self.frame.loops[-1].after)
+
+    def visit_Continue(self, node):
+        self.b.branch(self.frame.loops[-1].following)
+
+    def visit_Return(self, node):
+        result = () if node.value is None else self.visit(node.value)
+        results = result if isinstance(result, tuple) else (result,)
+        if self.frame.results is None:
+            kinds = [self.value(one).type for one in results]
+            self.frame.results = [cgutils.alloca_once(self.b, kind) for kind in kinds]
+        for slot, one in zip(self.frame.results, results, strict=True):
+            self.b.store(self.converted(one, slot.type.pointee), slot)
+        self.b.branch(self.frame.after)
+
+    def generic_visit(self, node):
+        raise NotImplementedError(f"{type(node).__name__} in compiled code")

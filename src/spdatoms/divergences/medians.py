@@ -1,0 +1,156 @@
+"""`median`: the geometric median of SPD matrices, which outliers hardly move."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.weights import check_weights
+from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.means import AXIS, along_axis, centre_of, first_centre
+from spdatoms.divergences.registry import METRIC, get_divergence
+from spdatoms.exceptions import OutOfRangeError
+from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.geodesics import relative_change
+from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.validation import check_spd
+
+#: Distances below this share of their mean count as this share: at a matrix of the set, 1/√d is infinite.
+_SMOOTHING = 1e-7
+#: What is nearer than this is the same, and shorter steps do not find less.
+_ROUNDING = 1e-12
+
+
+@allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1), axis=allow.NONE | AXIS)
+def median(
+    X: ArrayLike,
+    metric: str | Divergence = "riemann",
+    sample_weight: ArrayLike | None = None,
+    *,
+    axis: int | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 500,
+) -> FloatArray:
+    """Return the geometric median of SPD matrices.
+
+    It is the C that minimises Σ_i w_i √d(X_i, C), the sum of distances where `mean` has that of their squares.
+
+    Half of the matrices may be arbitrarily far away, and C stays near the others. It is found by the steps of
+    Weiszfeld [1]_ on the cone [2]_: means with the weights w_i/√d(X_i, C).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, n, n)
+        SPD matrices, or complex Hermitian positive definite ones. With an ``axis`` it may have more leading
+        dimensions.
+    metric : str or Divergence, default="riemann"
+        As in `pairwise_divergence`. Most values d are squared distances, so their roots are distances.
+    sample_weight : array-like of shape (m,), default=None
+        The weights w, not negative and not all zero. They need not sum to 1.
+    axis : int, default=None
+        For X of shape (..., n, n): the leading dimension over which the median is taken, as NumPy counts it. The
+        result has the other leading dimensions.
+    tol : float, default=1e-9
+        The median is found when a step changes it by less than this relative to itself.
+    max_iter : int, default=500
+        The most steps; if they are not enough, there is a `ConvergenceWarning`.
+
+    Returns
+    -------
+    ndarray of shape (n, n), or (..., n, n) with an axis
+        If one of the matrices is the median, that matrix to the last bit. If all points between some matrices are
+        medians, as they are between two, one of them.
+
+    See Also
+    --------
+    mean : The centre of squared distances.
+
+    References
+    ----------
+    .. [1] E. Weiszfeld, On the point for which the sum of the distances to n given points is minimum, 1937.
+    .. [2] P. T. Fletcher, S. Venkatasubramanian, S. Joshi, The geometric median on Riemannian manifolds with
+       application to robust atlas estimation, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import median
+    >>> X = np.exp([0.0, 1.0, 2.0, 3.0, 100.0])[:, None, None]
+    >>> np.log(median(X))
+    array([[2.]])
+    """
+    measure = get_divergence(metric)
+    return along_axis(
+        lambda Z: _median(check_spd(Z), measure, sample_weight, tol, max_iter), X, axis
+    )
+
+
+def _median(
+    X: FloatArray,
+    divergence: Divergence,
+    sample_weight: ArrayLike | None,
+    tol: float,
+    max_iter: int,
+) -> FloatArray:
+    """Return the median of checked matrices."""
+    weights = check_weights(sample_weight, len(X))
+    C = centre_of(X, divergence, weights, tol, max_iter, "median", _weiszfeld)
+    Z = as_double(X)
+    sums = DistanceSums(over(divergence, Z), Z, weights)
+    nearest = X[np.where(weights > 0, sums.distances(as_double(C)), np.inf).argmin()]
+    at_hand = relative_change(as_double(nearest), as_double(C)) < _ROUNDING
+    return nearest if at_hand or sums.at(nearest) <= sums.at(C) else C
+
+
+class DistanceSums:
+    """The function Σ_i w_i √d(Z_i, C) of C."""
+
+    def __init__(self, divergence: Divergence, Z: Array, weights: Floats) -> None:
+        self.divergence, self.matrices, self.weights = divergence, Z, weights
+        self.prepared = divergence.prepare(Z)
+
+    def distances(self, C: Array) -> Floats:
+        """Return √d(Z_i, C)."""
+        values = self.divergence.each_to_centres(self.prepared, as_double(C)[None])[:, 0]
+        return np.sqrt(np.maximum(np.asarray(values, np.float64), 0.0))
+
+    def at(self, C: Array) -> float:
+        """Return the sum at C."""
+        return float(self.weights @ self.distances(C))
+
+    def step(self, C: Array, distances: Floats) -> Array:
+        """Return the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
+        total = float(self.weights @ distances)
+        if total == 0.0:
+            if (relative_change(C[None], self.matrices) > _SMOOTHING).any():
+                raise OutOfRangeError(
+                    "The squares of all distances are zero in the range of float64: bring the matrices to a "
+                    "scale nearer to one first."
+                )
+            return C
+        weights = self.weights / np.maximum(distances, _SMOOTHING * total)
+        return self.divergence.centre(self.prepared, weights / weights.sum(), C)
+
+
+def _weiszfeld(
+    divergence: Divergence, Z: Floats, weights: Floats, tol: float, max_iter: int
+) -> tuple[Floats, float]:
+    """Return the median and the size of the last step to it; steps that would go uphill are shortened."""
+    sums = DistanceSums(divergence, Z, weights)
+    C, length, change = first_centre(Z, weights), 1.0, np.inf
+    distances = sums.distances(C)
+    for _ in range(max_iter):
+        proposal = sums.step(C, distances)
+        change = float(relative_change(C, proposal))
+        if change <= tol or length < _ROUNDING:
+            return proposal, min(change, tol)
+        there = proposal if length == 1.0 else np.asarray(geodesic(C, proposal, length))
+        to_there = sums.distances(there)
+        if weights @ to_there > weights @ distances:
+            length *= 0.5
+        else:
+            C, distances, length = there, to_there, min(1.0, 1.5 * length)
+    return C, change

@@ -1,0 +1,135 @@
+"""Translated functions do what Python does with the same text."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import types
+
+from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
+from spdatoms._compiled.scan import greatest, indices_above
+from spdatoms._compiled.translate import reordered, translated
+
+WEIGHT = 0.5
+
+
+class Pair(NamedTuple):
+    rows: np.ndarray
+    limit: float
+
+
+def first_above(values, limit):
+    for i in range(values.shape[0]):
+        if not values[i] <= limit:  # or it is a NaN
+            return i, True
+    return values.shape[0], False
+
+
+@reordered
+def total(values):
+    result = 0.0
+    for i in range(values.shape[0]):
+        result += values[i]
+    return result
+
+
+def extremes(pair):
+    rows, least, greatest = pair.rows, math.inf, -math.inf
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(row.shape[0] - 1, -1, -2):
+            if row[j] == 0.0:
+                continue
+            least, greatest = min(least, row[j], rows[i, 0]), max(greatest, row[j])
+            if greatest > pair.limit >= least:
+                break
+    return least, greatest
+
+
+def mixture(values, rows, counts, limit, flag):
+    position, found = first_above(values, limit)
+    rest = values[position:]
+    least, greatest = extremes(Pair(rows, limit))
+    for i in range(1, counts.shape[0], 2):
+        counts[i] += i // 2 * 3 - i % 2
+    positive = 0
+    for i in range(values.shape[0]):
+        positive += (values[i] > 0.0 and not math.isfinite(limit - values[i])) or values[i] != limit
+    scale = WEIGHT if flag else -math.sqrt(abs(limit))
+    values[0] = counts[counts.shape[0] - 1] * scale
+    values[1] = math.copysign(total(rest), limit) if found else 1.0
+    values[2] = min(greatest, 1e6) - max(least, -1e6) + int(2.75 * positive)
+    return position
+
+
+compiled_mixture = translated(types.int64)(mixture)
+
+NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    values=st.lists(NUMBERS | st.just(math.nan), min_size=3, max_size=9),
+    rows=st.lists(NUMBERS, min_size=6, max_size=6),
+    limit=NUMBERS,
+    flag=st.booleans(),
+)
+def test_the_same_as_python(values, rows, limit, flag):
+    ours = (np.array(values), np.array(rows).reshape(2, 3), np.arange(5))
+    theirs = tuple(array.copy() for array in ours)
+    assert compiled_mixture(*ours, limit, flag) == mixture(*theirs, limit, flag)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12)
+    np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+def becomes_a_float(count):
+    total = 0
+    for _ in range(count):
+        total = total + 0.5
+    return total
+
+
+def compares_sets(count):
+    return {count} == {1}
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [(becomes_a_float, "total is an integer"), (compares_sets, "Set in compiled code")],
+)
+def test_what_cannot_be_translated_is_an_error(function, words):
+    with pytest.raises(Exception, match=words):
+        translated(types.float64)(function)(3)
+
+
+def scanned(values, fold, level, indices, rows, panel, reciprocal):
+    count = indices_above(values, fold, level, indices)
+    indices[rows.shape[0]] = count
+    eliminate((rows[0], rows[1], rows[2], rows[3]), panel, 2, reciprocal)
+    subtract_products((panel[1:], panel[3:]), PANEL, panel, 1, 5, (rows[4], rows[5]))
+    return greatest(values, fold)
+
+
+compiled_scan = translated(types.float64)(scanned)
+
+
+@pytest.mark.parametrize("fold", [0.0, -1.0])
+def test_vector_code_computes_what_its_function_says(fold):
+    rng = np.random.default_rng(0)
+    ours = [
+        rng.standard_normal(29),
+        np.zeros(30, np.int64),
+        rng.standard_normal((6, 8)),
+        rng.standard_normal(8 * PANEL),
+        rng.uniform(1.0, 2.0, 8),
+    ]
+    theirs = [array.copy() for array in ours]
+    found = compiled_scan(ours[0], fold, 0.3, *ours[1:])
+    assert found == scanned(theirs[0], fold, 0.3, *theirs[1:])
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -191,8 +191,11 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     """
     if y is None:
         raise ValueError("y is missing: a classifier needs a label for every matrix of X.")
-    labels = column_or_1d(y, warn=True)
-    check_classification_targets(labels)
+    try:
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold the label of a class for every matrix: {error}") from error
     if len(labels) != count:
         raise ValueError(f"X holds {count} matrices, but y {len(labels)} labels.")
     classes, indices = np.unique(labels, return_inverse=True)

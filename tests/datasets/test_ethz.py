@@ -33,7 +33,7 @@ def test_ethz(tmp_path):
     third = load_ethz(tmp_path, sequence=3, size=None, on_error="ignore")
     assert set(third.groups) == {"seq3"}
     np.testing.assert_array_equal(third.data[1], noise(131, 60, 3, seed=1))
-    with pytest.raises(ValueError, match="sequence must be 1, 2, 3"):
+    with pytest.raises(ValueError, match="sequence must be None or an integer from 1 to 3"):
         load_ethz(tmp_path, sequence=4)
 
 

@@ -55,7 +55,7 @@ def test_empty_folder(loader, tmp_path):
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_unknown_on_error(loader, tmp_path):
-    with pytest.raises(ValueError, match="on_error must be one of raise, warn, ignore"):
+    with pytest.raises(ValueError, match="on_error must be 'raise', 'warn' or 'ignore'"):
         loader(tmp_path, on_error="explode")
 
 

@@ -47,7 +47,11 @@ def test_textures_are_balanced():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"block": 1}, "at least 2"), ({"block": 300}, "too large"), ({"per_class": 0}, "at least 1")],
+    [
+        ({"block": 1}, "block must be an integer from 2"),
+        ({"block": 300}, "too large"),
+        ({"per_class": 0}, "per_class must be None or an integer ≥ 1"),
+    ],
 )
 def test_textures_refuse(options, words):
     with pytest.raises(ValueError, match=words):
@@ -127,7 +131,7 @@ def test_mosaics(tmp_path):
     np.testing.assert_array_equal(five.data[0], noise(300, 300, seed=84)[:256, :256])
     assert "probable" in mosaics["10"].description
     assert "probable" not in five.description
-    with pytest.raises(ValueError, match="'5v' is no mosaic of known Brodatz plates"):
+    with pytest.raises(ValueError, match=r"mosaics\[0\] must be '5c', '10' or '16c', got '5v'"):
         load_brodatz_mosaics(tmp_path, mosaics=["5v"])
 
 

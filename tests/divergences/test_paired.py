@@ -46,5 +46,5 @@ def test_geodesics_take_arrays_of_t(make):
     grid = geodesic(A, stack, t[:, None])
     assert grid.shape == (4, 5, 3, 3)
     assert_close(grid[1], geodesic(A, stack, 0.3), 1e-14)
-    with pytest.raises(ValueError, match="t must be finite"):
+    with pytest.raises(ValueError, match="t must be a number or an array of finite numbers"):
         geodesic(A, B, [0.1, np.nan])

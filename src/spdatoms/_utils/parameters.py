@@ -16,7 +16,7 @@ import inspect
 import math
 import os
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import wraps
 from itertools import chain
@@ -168,7 +168,7 @@ def choice(*names: str) -> Allowed:
 
 
 def _is_array(value: Any) -> bool:
-    if isinstance(value, str | bytes | Mapping):
+    if isinstance(value, str | bytes | Mapping | Set):
         return False
     shape = getattr(value, "shape", None)
     return hasattr(value, "__len__") if shape is None else len(shape) > 0
@@ -178,14 +178,47 @@ def _is_seed(value: Any) -> bool:
     return isinstance(value, np.random.Generator | np.random.RandomState)
 
 
+def _are_finite(value: Any) -> bool:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        return False
+    return array.dtype.kind in "fiu" and bool(np.isfinite(array).all())
+
+
+def _is_iterable(value: Any) -> bool:
+    named = isinstance(value, str | bytes | Mapping | type)
+    return not named and hasattr(value, "__iter__") and getattr(value, "shape", None) != ()
+
+
+def by_name(one: Allowed, name: str) -> Allowed:
+    """Return: a dict with things that are allowed one by one, and names for them."""
+
+    def test(value: Any) -> bool:
+        return isinstance(value, Mapping) and all(map(one.test, value.values()))
+
+    return Allowed((f"a dict of {name} by name",), test)
+
+
 AUTO = choice("auto")
 NONE = Allowed(("None",), lambda value: value is None)
 BOOLEAN = Allowed(("True", "False"), lambda value: isinstance(value, bool | np.bool_))
 #: An array, or what can be made one; what is in it is checked where it is used.
 ARRAY = Allowed(("an array",), _is_array)
 MATRICES = Allowed(("an array of matrices",), _is_array)
+#: Finite numbers in an array of any shape, or a single one.
+NUMBERS = Allowed(("a number", "an array of finite numbers"), _are_finite)
+#: What can be gone through, perhaps once only; what comes is checked then.
+ITERABLE = Allowed(("a list",), _is_iterable)
+#: The height and width of an image.
+IMAGE_SIZE = Allowed(
+    ("two integers ≥ 1, height and width",),
+    lambda value: several(integer(1, 2**31 - 1), "").test(value) and len(value) == 2,
+)
 FUNCTION = Allowed(("a function",), callable)
-PATH = Allowed(("a path",), lambda value: isinstance(value, str | os.PathLike))
+PATH = Allowed(
+    ("a path",), lambda value: isinstance(value, str | os.PathLike) and bool(os.fspath(value))
+)
 SEED = Allowed(("a NumPy Generator", "a NumPy RandomState"), _is_seed)
 
 #: α, the penalty of codes; β, the bandwidth of a kernel; a tolerance.

@@ -32,7 +32,7 @@ def given_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
         return np.ones(count)
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("sample_weight must be an array of real numbers.") from error
     if weights.shape != (count,):
         raise ValueError(f"sample_weight must have the shape ({count},), got {weights.shape}.")

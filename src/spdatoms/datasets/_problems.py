@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+from spdatoms._utils import parameters as allow
+
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_ON_ERROR = ("raise", "warn", "ignore")
+#: What all loaders have in common.
+FOLDER = allow.declare(folder=allow.PATH, on_error=allow.choice("raise", "warn", "ignore"))
 #: An error shows only the first problems: of a thousand, these show the kind.
 _SHOWN = 10
 
@@ -34,8 +37,6 @@ class Problems:
     """
 
     def __init__(self, title: str, folder: PathLike, on_error: str) -> None:
-        if on_error not in _ON_ERROR:
-            raise ValueError(f"on_error must be one of {', '.join(_ON_ERROR)}; got {on_error!r}.")
         self.title, self.folder, self.on_error = title, Path(folder), on_error
         self.found: list[str] = []
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 #: The plates of all releases: the common one has no D14, which leaves 111.
@@ -28,9 +29,11 @@ MOSAICS = {
 UNCERTAIN = {"10": "its plates are probable, they were not checked against the mosaic"}
 
 _NAME = re.compile(r"d0*(\d+)$", re.IGNORECASE)
+_CROP = allow.NONE | allow.integer(1)
 _LAYOUT = "the plates as D1.png, D2.png … (or .gif, .tif, .jpg)"
 
 
+@allow.checks(**FOLDER, plates=allow.ITERABLE, crop=_CROP)
 def load_brodatz(
     folder: PathLike,
     *,
@@ -61,11 +64,15 @@ def load_brodatz(
     """
     root = existing_folder(folder, "Brodatz", _LAYOUT)
     problems = Problems("Brodatz", root, on_error)
-    images = _read_plates(root, plates, crop, problems)
+    numbers = list(plates)
+    for i, plate in enumerate(numbers):
+        allow.integer(1).check(f"plates[{i}]", plate)
+    images = _read_plates(root, numbers, crop, problems)
     problems.report(len(images))
     return _dataset(images, f"Brodatz' textures, {len(images)} plates.")
 
 
+@allow.checks(**FOLDER, mosaics=allow.ITERABLE, crop=_CROP)
 def load_brodatz_mosaics(
     folder: PathLike,
     *,
@@ -95,11 +102,8 @@ def load_brodatz_mosaics(
         By mosaic; ``data`` has shape (classes, 256, 256).
     """
     wanted = list(mosaics)
-    unknown = [name for name in wanted if name not in MOSAICS]
-    if unknown:
-        raise ValueError(
-            f"{unknown[0]!r} is no mosaic of known Brodatz plates: there are {', '.join(MOSAICS)}."
-        )
+    for i, name in enumerate(wanted):
+        allow.choice(*MOSAICS).check(f"mosaics[{i}]", name)
     root = existing_folder(folder, "Brodatz", _LAYOUT)
     problems = Problems("Brodatz", root, on_error)
     plates = sorted({plate for name in wanted for plate in MOSAICS[name]})

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.archives import read_npz
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, encode
 from spdatoms.geometry.validation import check_spd
 
@@ -15,6 +16,7 @@ _TITLE = "Ready covariances"
 _LAYOUT = ".npz files with arrays 'X' (m, n, n), 'y' (m,) and perhaps 'g' (m,)"
 
 
+@allow.checks(**FOLDER)
 def load_covariances(folder: PathLike, *, on_error: str = "raise") -> dict[str, Dataset]:
     """Load ready covariances with their labels and groups.
 

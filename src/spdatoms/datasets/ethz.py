@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_colour
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 #: How many people and images a sequence has.
@@ -17,6 +18,9 @@ SEQUENCES = {1: (83, 4857), 2: (35, 1936), 3: (28, 1762)}
 _LAYOUT = "seq1/p001/*.png …, seq2, seq3"
 
 
+@allow.checks(
+    **FOLDER, sequence=allow.NONE | allow.integer(1, 3), size=allow.NONE | allow.IMAGE_SIZE
+)
 def load_ethz(
     folder: PathLike,
     *,
@@ -46,8 +50,6 @@ def load_ethz(
     """
     root = existing_folder(folder, "ETHZ", _LAYOUT)
     problems = Problems("ETHZ", root, on_error)
-    if sequence is not None and sequence not in SEQUENCES:
-        raise ValueError(f"sequence must be 1, 2, 3 or None, got {sequence!r}.")
     images: list[Path] = []
     for number in SEQUENCES if sequence is None else (sequence,):
         directory = root / f"seq{number}"

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.archives import read_mat, read_mats
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 from spdatoms.geometry.validation import check_spd
 
@@ -26,6 +27,9 @@ _LAYOUT = (
 )
 
 
+@allow.checks(
+    **FOLDER, kind=allow.choice("auto", "covariances", "images"), size=allow.NONE | allow.IMAGE_SIZE
+)
 def load_feret(
     folder: PathLike,
     *,
@@ -63,8 +67,6 @@ def load_feret(
     """
     root = existing_folder(folder, "FERET", _LAYOUT)
     problems = Problems("FERET", root, on_error)
-    if kind not in ("auto", "covariances", "images"):
-        raise ValueError(f"kind must be 'auto', 'covariances' or 'images', got {kind!r}.")
     if kind == "auto":
         kind = "covariances" if any((root / f"{pose}.mat").exists() for pose in POSES) else "images"
     if kind == "covariances":

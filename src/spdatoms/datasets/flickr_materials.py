@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_colour, read_mask
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 MATERIALS = (
@@ -27,6 +28,7 @@ PER_MATERIAL = 100
 _LAYOUT = "image/<material>/*.jpg and mask/<material>/*.jpg"
 
 
+@allow.checks(**FOLDER)
 def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Dataset:
     """Load the photographs and masks of the ten materials.
 

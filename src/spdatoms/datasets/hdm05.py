@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.archives import read_npz
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.acclaim import Skeleton, joint_positions, read_motion, read_skeleton
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
@@ -45,6 +46,10 @@ _LAYOUT = (
 )
 
 
+_NAME_OF_ACTION = allow.Allowed(("a name",), lambda value: isinstance(value, str))
+
+
+@allow.checks(**FOLDER, actions=allow.NONE | allow.choice("paper") | allow.ITERABLE)
 def load_hdm05(
     folder: PathLike, *, actions: Iterable[str] | None = None, on_error: str = "raise"
 ) -> Dataset:
@@ -96,10 +101,11 @@ def load_hdm05(
 
 def _wanted(actions: Iterable[str] | None) -> set[str]:
     if isinstance(actions, str):
-        if actions != "paper":
-            raise ValueError(f"actions must be a list of names or 'paper', got {actions!r}.")
         return set(PAPER_ACTIONS.values())
-    return set(actions or ())
+    names = [] if actions is None else list(actions)
+    for i, name in enumerate(names):
+        _NAME_OF_ACTION.check(f"actions[{i}]", name)
+    return set(names)
 
 
 def _from_archive(root: Path, wanted: set[str], problems: Problems) -> Motions:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.archives import read_npz
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, encode
 
 #: The mosaic that a case of the files stands for. Cases 1 and 6 match known Brodatz plates; that 2 to 5
@@ -26,6 +27,7 @@ _LAYOUTS = {
 }
 
 
+@allow.checks(**FOLDER, kind=allow.choice(*_LAYOUTS))
 def load_randen(
     folder: PathLike, *, kind: str = "patches", on_error: str = "raise"
 ) -> dict[str, Dataset]:
@@ -48,8 +50,6 @@ def load_randen(
         By mosaic. ``data`` has shape (m, height, width); ``groups`` is the row of a patch. Split by
         these groups, since neighbouring patches resemble each other.
     """
-    if kind not in _LAYOUTS:
-        raise ValueError(f"kind must be 'patches' or 'images', got {kind!r}.")
     root = existing_folder(folder, "Randen textures", _LAYOUTS[kind])
     problems = Problems("Randen textures", root, on_error)
     textures = (_patches if kind == "patches" else _images)(root, problems)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.images import read_grey
 from spdatoms._utils.typing import Array
@@ -14,6 +15,7 @@ from spdatoms.datasets.dataset import Dataset, encode
 PHOTOGRAPHS = ("brick", "coins", "grass", "gravel", "page", "text")
 
 
+@allow.checks(block=allow.integer(2, 10_000), per_class=allow.NONE | allow.integer(1))
 def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
     """Load six photographs (brick, coins, grass, gravel, page, text), cut into square blocks.
 
@@ -39,10 +41,6 @@ def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
     >>> textures.data.shape, textures.target_names[0]
     ((60, 32, 32), 'brick')
     """
-    if block < 2:
-        raise ValueError(f"block must be at least 2 pixels, got {block}.")
-    if per_class is not None and per_class < 1:
-        raise ValueError(f"per_class must be at least 1, got {per_class}.")
     blocks, labels, groups, names = [], [], [], []
     for name, image in photographs().items():
         cut = cut_blocks(image, block)

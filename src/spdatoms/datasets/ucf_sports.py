@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.images import image_files, read_colour
 from spdatoms._utils.typing import Array
-from spdatoms.datasets._problems import PathLike, Problems, existing_folder
+from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 #: The folders of the release, the action that each belongs to, and its number of films.
@@ -49,6 +50,7 @@ class Clip:
     boxes: Array
 
 
+@allow.checks(**FOLDER, size=allow.NONE | allow.IMAGE_SIZE)
 def load_ucf_sports(
     folder: PathLike, *, size: tuple[int, int] | None = (64, 64), on_error: str = "raise"
 ) -> Dataset:

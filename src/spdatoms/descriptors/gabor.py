@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
@@ -22,6 +23,10 @@ _LARGEST_WAVE_NUMBER, _RATIO, _WIDTH = np.pi / 2, np.sqrt(2.0), np.pi
 _REACH = 3
 
 
+_COUNTS = allow.declare(scales=allow.integer(1, 20), orientations=allow.integer(1, 1000))
+
+
+@allow.checks(**_COUNTS)
 @lru_cache(maxsize=4)
 def gabor_bank(
     scales: int = SCALES, orientations: int = ORIENTATIONS
@@ -76,6 +81,7 @@ def gabor_bank(
     return tuple(bank)
 
 
+@allow.checks(**_COUNTS)
 def gabor_magnitudes(
     image: ArrayLike, *, scales: int = SCALES, orientations: int = ORIENTATIONS
 ) -> FloatArray:

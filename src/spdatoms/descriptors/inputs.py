@@ -15,6 +15,9 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import read_colour, read_luminance
 from spdatoms._utils.typing import FloatArray
 
+#: More pixels than an image has, and few enough to count with.
+_LONGER_THAN_ANY = 1 << 40
+
 
 def as_items(X: Any, what: str, ndim: int) -> Sequence[Any]:
     """Return X as a sequence of images (or stacks, or sequences) of ``ndim`` axes or more."""
@@ -152,7 +155,8 @@ def sizes(axes: int) -> allow.Allowed:
 def lengths(value: Any, name: str, axes: int) -> tuple[int, ...]:
     """Return a positive whole number, or one for each axis, as a tuple."""
     sizes(axes).check(name, value)
-    return (int(value),) * axes if isinstance(value, Integral) else tuple(int(v) for v in value)
+    numbers = (value,) * axes if isinstance(value, Integral) else value
+    return tuple(min(int(v), _LONGER_THAN_ANY) for v in numbers)
 
 
 def check_step(step: Any, block: Any) -> None:

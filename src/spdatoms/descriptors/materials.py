@@ -17,7 +17,7 @@ from spdatoms.descriptors.pixels import as_bytes
 
 SPACING, PATCH = 5, 16
 # Points need 3×3 pixels around them.
-_SPACING, _PATCH = allow.integer(2), allow.integer(1)
+_SPACING, _PATCH = allow.integer(2, 10_000), allow.integer(1, 10_000)
 
 # OpenCV describes a key point of size s by 4×4 bins that are 3s/2 pixels wide.
 _PATCH_OF_SIZE_ONE = 6.0

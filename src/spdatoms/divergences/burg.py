@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import shifted_products
@@ -42,9 +43,8 @@ class Burg(Divergence):
     symmetric: ClassVar[bool] = False
     closed_form: ClassVar[bool] = True
 
+    @allow.checks(side=allow.choice("right", "left"))
     def __init__(self, side: str = "right") -> None:
-        if side not in ("right", "left"):
-            raise ValueError(f"side must be 'right' or 'left', got {side!r}.")
         self.side = side
 
     def prepare(self, X: FloatArray) -> BurgSet:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
@@ -20,6 +21,9 @@ class HermitianSet(PreparedSet):
     """Complex matrices, and what a divergence has prepared of their real forms."""
 
     real: Any
+
+
+_DIVERGENCE = allow.Allowed(("a Divergence",), lambda value: isinstance(value, Divergence))
 
 
 class Hermitian(Divergence):
@@ -37,6 +41,7 @@ class Hermitian(Divergence):
         The divergence between real matrices.
     """
 
+    @allow.checks(divergence=_DIVERGENCE)
     def __init__(self, divergence: Divergence) -> None:
         self.divergence = divergence
         self.name = divergence.name  # type: ignore[misc]

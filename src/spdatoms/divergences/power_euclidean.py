@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
 from spdatoms.divergences.base import Divergence
@@ -35,8 +36,9 @@ class PowerEuclidean(Divergence):
     name: ClassVar[str] = "poweuclid"
     closed_form: ClassVar[bool] = True
 
+    @allow.checks(p=allow.real())
     def __init__(self, p: float = 0.5) -> None:
-        if not np.isfinite(p) or p == 0:
+        if p == 0:
             raise ValueError(
                 f"p must be finite and not zero, got {p}: its limit at 0 is 'logeuclid'."
             )

@@ -25,6 +25,8 @@ _CHUNK_BYTES = 128 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
+#: Flops from which on it pays to start threads: below, ten milliseconds of work, one is faster.
+_LEAST_SHARED_FLOPS = 3e8
 
 
 class Lanes:
@@ -209,7 +211,7 @@ def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
     """Return how many items, each of this many flops, a task takes."""
     jobs = effective_n_jobs(n_jobs)
-    shares = 1 if jobs == 1 else 4 * jobs
+    shares = 1 if jobs == 1 or items * flops < _LEAST_SHARED_FLOPS else 4 * jobs
     return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.frames import CommonFrame, gram_in_units
 from spdatoms.geometry.graded import in_units, unit_exponents
@@ -120,6 +121,7 @@ def invsqrtm(X: ArrayLike) -> FloatArray:
     return powm(X, -0.5)
 
 
+@allow.checks(exponent=allow.real())
 def powm(X: ArrayLike, exponent: float) -> FloatArray:
     """Return powers of SPD matrices.
 
@@ -211,6 +213,7 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
     return map_blocks(exp_block, P, as_tangents(V, "V", base=P))
 
 
+@allow.checks(t=allow.NUMBERS)
 def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     """Return points of the affine-invariant geodesic from A to B.
 
@@ -229,10 +232,7 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     ndarray of shape (..., n, n)
         SPD matrices.
     """
-
     times = np.asarray(t, np.float64)
-    if not np.isfinite(times).all():
-        raise ValueError(f"t must be finite, got {t!r}.")
     first, second = as_spd(A, "A"), as_spd(B, "B")
     if not times.ndim:
         return _points(first, second, float(times))

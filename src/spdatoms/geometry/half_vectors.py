@@ -13,12 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._compiled.interleave import tile_order
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
 
-_ORDERS = ("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix")
+_OPTIONS = allow.declare(
+    order=allow.choice("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"),
+    weighted=allow.BOOLEAN,
+)
 
 
+@allow.checks(**_OPTIONS)
 def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
     """Return half-vectors: the entries of one triangle of symmetric matrices.
 
@@ -60,6 +65,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     return v * entry_weights(rows, columns).astype(v.dtype) if weighted else v
 
 
+@allow.checks(**_OPTIONS)
 def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
     """Return the symmetric matrices of half-vectors.
 
@@ -138,8 +144,6 @@ def _triangle(n: int, order: str) -> tuple[Indices, Indices]:
         return np.tril_indices(n)
     if order in ("upper", "fsl"):
         return np.triu_indices(n)
-    if order in ("diagonal", "mrtrix"):
-        diagonal = np.arange(n)
-        rows, columns = np.triu_indices(n, k=1)
-        return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
-    raise ValueError(f"order must be one of {', '.join(_ORDERS)}, got {order!r}.")
+    diagonal = np.arange(n)
+    rows, columns = np.triu_indices(n, k=1)
+    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])

@@ -8,7 +8,7 @@ the kernel values between queries and atoms are transformed consistently.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -62,6 +62,16 @@ class CorrectedGram:
         return np.asarray(along + self.identity_share * cross if self.identity_share else along)
 
 
+def _is_square(value: Any) -> bool:
+    if not allow.NUMBERS.test(value):
+        return False
+    shape = np.shape(value)
+    return len(shape) == 2 and shape[0] == shape[1] > 0
+
+
+_SQUARE = allow.Allowed(("a square matrix of finite numbers",), _is_square)
+
+
 def eigenvalue_tolerance(gram: FloatArray) -> float:
     """Return how negative, relative to the largest, an eigenvalue may be by rounding alone."""
     return 8.0 * len(gram) * float(np.finfo(gram.dtype).eps)
@@ -84,7 +94,7 @@ def is_semidefinite(gram: FloatArray) -> bool:
     return True
 
 
-@allow.checks(correction=CORRECTION)
+@allow.checks(gram=_SQUARE, correction=CORRECTION)
 def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     """Make a Gram matrix positive semidefinite if it is not.
 
@@ -107,7 +117,8 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     CorrectedGram
         In double precision: in single the corrected matrix might be indefinite again.
     """
-    tolerance = eigenvalue_tolerance(gram)
+    gram = np.asarray(gram)
+    tolerance = eigenvalue_tolerance(gram if gram.dtype.kind == "f" else gram.astype(np.float64))
     gram = np.asarray(gram, np.float64)
     eigenvalues, U = np.linalg.eigh(gram)
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])

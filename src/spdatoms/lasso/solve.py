@@ -164,7 +164,7 @@ def sparse_code(
     return (codes, certificate) if return_certificate else codes
 
 
-@allow.checks(**_OPTIONS)
+@allow.checks(**_OPTIONS, alphas=allow.ITERABLE)
 def sparse_code_path(
     gram: ArrayLike,
     cross: ArrayLike,
@@ -210,6 +210,8 @@ def sparse_code_path(
     [array([[0.8, 0. ]]), array([[0.866667, 0.066667]])]
     """
     values = real_array("alphas", list(alphas), ndim=1)
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("alphas must be finite and not negative.")
     if (np.diff(values) > 0).any():
         raise ValueError("alphas must decrease: each solution is the start of the next.")
     problem = CodingProblem.checked(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
@@ -59,6 +60,11 @@ class AtomsDisplay(Display):
     2
     """
 
+    @allow.checks(
+        titles=allow.NONE | allow.ARRAY,
+        common_scale=allow.BOOLEAN,
+        n_columns=allow.NONE | allow.integer(1, 10_000),
+    )
     def __init__(
         self,
         atoms: ArrayLike,

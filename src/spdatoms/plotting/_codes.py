@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Indices
 from spdatoms.plotting._display import Display, dense_codes
@@ -49,6 +50,7 @@ class CodesDisplay(Display):
     '3 codes over 2 atoms, 1.3 non-zeros per code'
     """
 
+    @allow.checks(max_codes=allow.integer(1, 1_000_000))
     def __init__(self, codes: Any, *, y: ArrayLike | None = None, max_codes: int = 200) -> None:
         self.codes = dense_codes(codes)
         self.y = None if y is None else np.asarray(y)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms.plotting._display import INK, PALE, Display, with_grid
 
 
@@ -42,6 +43,12 @@ class ComparisonDisplay(Display):
     ['RSR-S', '1-NN']
     """
 
+    @allow.checks(
+        accuracies=allow.by_name(allow.NUMBERS, "numbers"),
+        deviations=allow.NONE | allow.by_name(allow.NUMBERS, "numbers"),
+        published=allow.NONE | allow.by_name(allow.NUMBERS, "numbers"),
+        emphasis=allow.NONE | allow.ARRAY,
+    )
     def __init__(
         self,
         accuracies: Mapping[str, float],

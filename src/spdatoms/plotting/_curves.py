@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Floats
 from spdatoms.plotting._display import Display, with_grid
 
@@ -40,6 +41,9 @@ def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, Floats]:
     return arrays
 
 
+_CURVES = allow.by_name(allow.NUMBERS, "numbers")
+
+
 class CMCDisplay(Display):
     """Cumulative matching characteristic: how often the right class is among the r best ones.
 
@@ -66,6 +70,7 @@ class CMCDisplay(Display):
     'rank'
     """
 
+    @allow.checks(max_rank=allow.NONE | allow.integer(1), curves=_CURVES)
     def __init__(self, curves: Mapping[str, ArrayLike], *, max_rank: int | None = None) -> None:
         self.curves = _as_curves(curves, "curves")
         self.max_rank = max_rank
@@ -122,6 +127,7 @@ class AccuracyBySizeDisplay(Display):
     'number of atoms'
     """
 
+    @allow.checks(sizes=_CURVES, accuracies=_CURVES, deviations=allow.NONE | _CURVES)
     def __init__(
         self,
         sizes: Mapping[str, ArrayLike],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms.plotting._display import INK, PALE, Display, without_frame
 
@@ -48,6 +49,7 @@ class ExplanationDisplay(Display):
     '99 % explained by 2 atoms'
     """
 
+    @allow.checks(images=allow.NONE | allow.ARRAY, max_atoms=allow.integer(1))
     def __init__(
         self,
         explanation: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms.plotting._display import INK, Display, fitted_attribute, with_grid
 
 
@@ -39,6 +40,11 @@ class LearningCurveDisplay(Display):
     'iteration'
     """
 
+    @allow.checks(
+        objective=allow.NUMBERS,
+        steps_per_iteration=allow.integer(1),
+        label=allow.Allowed(("a text",), lambda value: isinstance(value, str)),
+    )
     def __init__(
         self, objective: ArrayLike, *, steps_per_iteration: int = 2, label: str = "objective"
     ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
@@ -56,6 +57,12 @@ class RegularisationPathDisplay(Display):
     array([0, 1])
     """
 
+    @allow.checks(
+        alphas=allow.NUMBERS,
+        codes=allow.NUMBERS,
+        alpha=allow.NONE | allow.real(0),
+        n_labelled=allow.integer(0),
+    )
     def __init__(
         self,
         alphas: ArrayLike,

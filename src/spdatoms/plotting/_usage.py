@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils import parameters as allow
 from spdatoms.plotting._display import INK, PALE, Display, dense_codes, without_frame
 
 
@@ -41,6 +42,7 @@ class AtomUsageDisplay(Display):
     '3 atoms, 1 unused'
     """
 
+    @allow.checks(usage=allow.NUMBERS)
     def __init__(self, usage: ArrayLike) -> None:
         self.usage = np.asarray(usage, dtype=np.float64)
         if self.usage.ndim != 1 or not len(self.usage):

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
+
 _BLOCK: ContextVar[int | None] = ContextVar("spdatoms block budget", default=None)
 #: Bytes of matrices that a task may read at a time unless `block_budget` is set.
 BLOCK_BYTES = 8 << 20
@@ -19,6 +21,12 @@ def block_bytes(otherwise: int = BLOCK_BYTES) -> int:
     return _BLOCK.get() or otherwise
 
 
+_BYTES = allow.Allowed(
+    ("a number of bytes, at least a million",), allow.real(1_000_000, 1 << 62).test
+)
+
+
+@allow.checks(size=_BYTES)
 @contextmanager
 def block_budget(size: int) -> Iterator[None]:
     """Let every task read at most this many bytes of matrices at a time.
@@ -48,10 +56,6 @@ def block_budget(size: int) -> Iterator[None]:
     >>> with block_budget(8_000_000):
     ...     kmeans = SPDKMeans(2, random_state=0).fit(X)
     """
-    if size < 1_000_000:
-        raise ValueError(
-            f"A budget of {size} bytes is too small to work with: give at least a million."
-        )
     token = _BLOCK.set(int(size))
     try:
         yield

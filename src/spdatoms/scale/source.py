@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from spdatoms._utils import parameters as allow
 from spdatoms.scale._mapped import MappedStream
 from spdatoms.scale.budget import is_chunked
 from spdatoms.scale.stream import Stream
 
+_MATRICES = allow.Allowed(
+    ("a NumPy array", "a Dask array"),
+    lambda value: all(hasattr(value, name) for name in ("shape", "ndim", "dtype")),
+)
 
+
+@allow.checks(X=_MATRICES, n_jobs=allow.N_JOBS)
 def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
     """Return the stream of an array, after all its matrices have been checked.
 

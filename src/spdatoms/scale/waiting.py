@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Any
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms.exceptions import ClusterError
 
@@ -24,6 +25,12 @@ _RESUME = "A fit with a checkpoint goes on from there when it is called again."
 _LONGER = "Use spdatoms.scale.worker_timeout to wait longer."
 
 
+_SECONDS = allow.real(above=0) | allow.Allowed(
+    ("infinity",), lambda value: isinstance(value, float) and value == float("inf")
+)
+
+
+@allow.checks(seconds=_SECONDS)
 @contextmanager
 def worker_timeout(seconds: float) -> Iterator[None]:
     """Let computations on a cluster fail if for so long no task of it begins, ends or moves.
@@ -51,8 +58,6 @@ def worker_timeout(seconds: float) -> Iterator[None]:
     >>> with worker_timeout(3600):
     ...     kmeans = SPDKMeans(2, random_state=0).fit(X)
     """
-    if not seconds > 0:
-        raise ValueError(f"The time to wait must be more than 0 seconds, got {seconds!r}.")
     token = _PATIENCE.set(float(seconds))
     try:
         yield

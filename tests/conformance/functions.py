@@ -1,0 +1,133 @@
+"""Every public function with arguments that it takes, for those who try other ones."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+import spdatoms
+from _matrices import random_spd
+from spdatoms import datasets, descriptors, divergences, geometry, kernels, plotting, scale
+
+X = random_spd(6, 3, seed=0)
+V = 0.5 * (X[:2] - X[2:4])
+K = X[0] / X[0].max()
+IMAGE = np.random.default_rng(0).uniform(0.0, 255.0, (24, 24))
+COLOURS = np.stack([IMAGE, IMAGE.T, IMAGE[::-1]], axis=-1)
+NOWHERE = {"folder": "nowhere"}
+
+#: Arguments of public functions, and of classes that are no estimators.
+CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (spdatoms.check_spd, {"X": X}),
+    (spdatoms.class_dictionary, {"X": X, "y": [0, 1] * 3, "n_atoms_per_class": 1, "max_iter": 1}),
+    (spdatoms.divergence, {"A": X, "B": X[0]}),
+    (spdatoms.mean, {"X": X, "sample_weight": np.ones(6), "axis": 0, "max_iter": 3, "tol": 1.0}),
+    (spdatoms.median, {"X": X}),
+    (spdatoms.nearest_spd, {"X": X}),
+    (spdatoms.pairwise_divergence, {"X": X, "Y": X[:2]}),
+    (spdatoms.sparse_code, {"gram": K, "cross": K, "alpha": 0.1}),
+    (spdatoms.sparse_code_path, {"gram": K, "cross": K, "alphas": [0.2, 0.1]}),
+    (geometry.exp_map, {"V": V, "base": X[0]}),
+    (geometry.expm, {"X": X}),
+    (geometry.geodesic, {"A": X[0], "B": X[1], "t": 0.5}),
+    (geometry.geometric_mean, {"A": X[0], "B": X[1]}),
+    (geometry.inner_product, {"V": V, "W": V, "base": X[0]}),
+    (geometry.invsqrtm, {"X": X}),
+    (geometry.is_spd, {"X": X}),
+    (geometry.log_map, {"X": X, "base": X[0]}),
+    (geometry.logm, {"X": X}),
+    (geometry.norm, {"V": V, "base": X[0]}),
+    (geometry.parallel_transport, {"V": V, "A": X[0], "B": X[1]}),
+    (geometry.powm, {"X": X, "exponent": 0.5}),
+    (geometry.regularise, {"X": X}),
+    (geometry.shrink, {"X": X}),
+    (geometry.sqrtm, {"X": X}),
+    (geometry.unvech, {"v": np.ones((2, 6))}),
+    (geometry.vech, {"X": X}),
+    (kernels.correct_gram, {"gram": K}),
+    (divergences.Burg, {}),
+    (divergences.PowerEuclidean, {}),
+    (divergences.Hermitian, {"divergence": divergences.Stein()}),
+    (divergences.get_divergence, {"metric": "stein"}),
+    (divergences.register_divergence, {"divergence": divergences.Stein}),
+    (descriptors.face_features, {"image": IMAGE}),
+    (descriptors.gabor_bank, {}),
+    (descriptors.gabor_magnitudes, {"image": IMAGE, "scales": 1, "orientations": 2}),
+    (descriptors.kinematic_features, {"video": np.stack([IMAGE] * 4)}),
+    (descriptors.material_features, {"image": COLOURS, "mask": IMAGE > 0, "spacing": 8}),
+    (descriptors.person_features, {"image": COLOURS}),
+    (descriptors.region_covariances, {"features": COLOURS, "block": 8, "step": 8}),
+    (descriptors.region_covariances, {"features": COLOURS, "rectangles": [[0, 0, 9, 9]]}),
+    (descriptors.region_covariances, {"features": COLOURS, "masks": [IMAGE > 100]}),
+    (descriptors.texture_features, {"image": IMAGE}),
+    (datasets.load_brodatz, NOWHERE),
+    (datasets.load_brodatz_mosaics, NOWHERE),
+    (datasets.load_covariances, NOWHERE),
+    (datasets.load_ethz, NOWHERE),
+    (datasets.load_feret, NOWHERE),
+    (datasets.load_flickr_materials, NOWHERE),
+    (datasets.load_hdm05, NOWHERE),
+    (datasets.load_randen, NOWHERE),
+    (datasets.load_textures, {"per_class": 1}),
+    (datasets.load_ucf_sports, NOWHERE),
+    (plotting.AccuracyBySizeDisplay, {"sizes": {"a": [1, 2]}, "accuracies": {"a": [0.5, 0.6]}}),
+    (plotting.AtomUsageDisplay, {"usage": [0.1, 0.2]}),
+    (plotting.AtomsDisplay, {"atoms": X}),
+    (plotting.CMCDisplay, {"curves": {"a": [0.5, 1.0]}}),
+    (plotting.CodesDisplay, {"codes": np.eye(3), "y": [0, 1, 1]}),
+    (plotting.ComparisonDisplay, {"accuracies": {"a": 0.5}}),
+    (plotting.LearningCurveDisplay, {"objective": [3.0, 2.0]}),
+    (plotting.RegularisationPathDisplay, {"alphas": [0.2, 0.1], "codes": np.eye(2)}),
+    (scale.block_budget, {"size": 1_000_000}),
+    (scale.open_stream, {"X": X}),
+    (scale.worker_timeout, {"seconds": 1.0}),
+]
+
+#: Rooms of public functions, and what is public there, but made by the package itself or for any object.
+ROOMS = (
+    spdatoms,
+    geometry,
+    divergences,
+    kernels,
+    spdatoms.lasso,
+    descriptors,
+    datasets,
+    plotting,
+    scale,
+)
+OTHERS = {
+    *("Certificate", "CorrectedGram", "Dataset", "ExplanationDisplay", "PreparedSet", "Samples"),
+    *("is_streamed", "load", "save"),
+}
+
+
+def public_calls() -> set[str]:
+    """Return the names of all public functions, and of classes with parameters, but estimators."""
+    things = [getattr(room, name) for room in ROOMS for name in room.__all__]
+    return {
+        thing.__name__
+        for thing in things
+        if callable(thing)
+        and not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | BaseException))
+        and inspect.signature(thing).parameters
+    }
+
+
+def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """Call a function; enter what it returns, if that is a context. A missing folder is no fault of the arguments."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = function(**arguments)
+        except FileNotFoundError:
+            return None
+    if isinstance(result, AbstractContextManager):
+        with result:
+            return None
+    return result

@@ -28,10 +28,12 @@ from spdatoms import (
     SPDDictionaryLearning,
     SPDKMeans,
     SPDKNeighborsClassifier,
+    SPDKNeighborsRegressor,
     SPDNystroem,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
+    SPDSparseRegressor,
     baselines,
     descriptors,
 )
@@ -86,6 +88,8 @@ def estimators() -> dict[str, Any]:
         "kmeans": SPDKMeans(3, random_state=np.random.default_rng(0)),
         "kmeans-stein": SPDKMeans(3, "stein", random_state=np.random.RandomState(0)),
         "nystroem": SPDNystroem("jeffrey", n_landmarks=8, random_state=0),
+        "regressor": SPDSparseRegressor(alpha=0.02, ridge=0.1),
+        "regressor-neighbours": SPDKNeighborsRegressor(3),
         "kernel": DivergenceKernel("stein", beta=0.5),
         "kernel-jeffrey": DivergenceKernel("jeffrey", beta=0.05),
         "log-euclidean-coder": baselines.LogEuclideanSparseCoder(),
@@ -149,6 +153,8 @@ def fitted_models() -> dict[str, tuple[Any, str]]:
 def _training(name: str) -> tuple[Any, ...]:
     if name.startswith("kernel"):
         return (X,)
+    if name.startswith("regressor"):
+        return X, X[:, 0, 0]
     return (X, LABELS, np.arange(18) // 6) if name == "classifier-groups" else (X, LABELS)
 
 

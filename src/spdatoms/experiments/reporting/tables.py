@@ -197,7 +197,22 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
         for row in experiment.published
         if row.part not in shown and not _embedded(results)
     ]
+    others += _not_run(experiment, results)
     return [*noted, *_grouped(others), *_shorter_parts(experiment, results), *beside]
+
+
+def _not_run(experiment: Experiment, results: Results) -> list[str]:
+    """Name the methods that ran in some parts and not in others, where no problem says why."""
+    ran = {(row.part, row.method) for row in results.rows}
+    somewhere = {method for _, method in ran}
+    found = [
+        f"{method} ({part}): not run"
+        for part in results.parts()
+        for method in experiment.methods()
+        if part and method in somewhere and (part, method) not in ran
+    ]
+    known = {problem.partition(": ")[0] for problem in results.problems}
+    return [text for text in found if text.partition(": ")[0] not in known]
 
 
 def _grouped(problems: Sequence[str]) -> list[str]:

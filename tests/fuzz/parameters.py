@@ -1,4 +1,4 @@
-"""Hostile parameters of every estimator: a fit that predicts finite numbers, or a sentence and no fit."""
+"""Hostile parameters of every estimator and function: finite numbers, or a sentence and no fit."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sklearn.base import clone
 from _hostile import HOSTILE
 from _matrices import three_classes
 from conformance.estimators import ESTIMATORS, outputs, targets
+from conformance.functions import CALLS, call
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.matrices import hostile_stack
 
@@ -72,5 +73,25 @@ def hostile_data(rng: np.random.Generator) -> str:
     result = clearly_refused(lambda: model.fit(training, labels[rng.integers(len(labels))]))
     if was_refused(result):
         expect(not any(name.endswith("_") for name in vars(model)), "it is fitted by half")
+        return "refused"
+    return "answered"
+
+
+def hostile_calls(rng: np.random.Generator) -> str:
+    """One or two arguments of a public function are replaced."""
+    function, arguments = CALLS[rng.integers(len(CALLS))]
+    X, _ = data()
+    values = [*HOSTILE, *EXTREME, X[:3], X[0], -X, np.ones(3)]
+    names = list(inspect.signature(function).parameters)
+    count = int(rng.integers(1, min(3, len(names) + 1)))
+    changed = {
+        str(name): values[rng.integers(len(values))]
+        for name in rng.choice(names, size=count, replace=False)
+        if name not in ("verbose", "name")
+    }
+    result = clearly_refused(lambda: call(function, arguments | changed))
+    if was_refused(result):
+        said = any(name in str(result) for name in [*names, "do not go together"])
+        expect(said, f"no parameter is named: {result}")
         return "refused"
     return "answered"

@@ -11,6 +11,7 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import get_divergence
 from spdatoms.geometry.functions import as_semidefinite, as_spd
+from spdatoms.geometry.validation import common_shape
 
 #: Pairs that are computed together: all pairs of so few are cheap, and the diagonal is what is asked for.
 _BLOCK = 8
@@ -55,7 +56,7 @@ def divergence(
         )
     dtype = np.result_type(first, second)
     measure = over(measure, dtype)
-    shape = np.broadcast_shapes(first.shape, second.shape)
+    shape = common_shape(first.shape, second.shape)
     X, Y = (
         np.broadcast_to(Z, shape).reshape(-1, *shape[-2:]).astype(dtype, copy=False)
         for Z in (first, second)

@@ -10,6 +10,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._factor_pairs import FactorSet, factors_of, of_pairs
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.spectral import solve_lower
+from spdatoms.geometry.validation import common_shape
 
 
 class Thompson(Divergence):
@@ -48,7 +49,7 @@ class Thompson(Divergence):
 
 def _greatest_ratio(L: Floats, M: Floats) -> Floats:
     """Return max (2 log σ)² over the singular values σ of L⁻¹M."""
-    shape = np.broadcast_shapes(L.shape, M.shape)
+    shape = common_shape(L.shape, M.shape)
     factors, others = np.broadcast_to(L, shape), np.broadcast_to(M, shape)
     sigma = np.linalg.svd(solve_lower(factors, others), compute_uv=False)
     return np.asarray(((2.0 * np.log(sigma[..., [0, -1]])) ** 2).max(axis=-1))

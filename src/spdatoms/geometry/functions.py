@@ -31,6 +31,7 @@ from spdatoms.geometry.spectral import (
     transpose,
 )
 from spdatoms.geometry.validation import (
+    common_shape,
     is_spd,
     raise_unless_semidefinite,
     raise_unless_spd,
@@ -236,7 +237,7 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     first, second = as_spd(A, "A"), as_spd(B, "B")
     if not times.ndim:
         return _points(first, second, float(times))
-    shape = np.broadcast_shapes(times.shape, first.shape[:-2], second.shape[:-2])
+    shape = common_shape(times.shape, first.shape[:-2], second.shape[:-2])
     times = np.broadcast_to(times, shape)
     first, second = (np.broadcast_to(Z, (*shape, *Z.shape[-2:])) for Z in (first, second))
     out = np.empty(first.shape, np.result_type(first, second))
@@ -291,7 +292,7 @@ def as_tangents(V: ArrayLike, name: str, base: FloatArray) -> FloatArray:
     Rounding is that of numbers as large as the base, so asymmetry is judged relative to it, too.
     """
     V = as_matrices(V, name)
-    shape = np.broadcast_shapes(V.shape, base.shape)
+    shape = common_shape(V.shape, base.shape)
     units = np.broadcast_to(np.sqrt(np.einsum("...ii->...i", base.real)), shape[:-1])
     each = np.broadcast_to(V, shape)
     raise_unless_symmetric(

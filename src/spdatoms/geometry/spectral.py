@@ -18,7 +18,7 @@ from spdatoms.geometry.graded import (
     rows_restored,
 )
 from spdatoms.geometry.hermitian import complex_form, real_form
-from spdatoms.geometry.validation import as_float, check_square
+from spdatoms.geometry.validation import as_float, check_square, common_shape
 
 _BLOCK_BYTES = 4 << 20
 
@@ -180,7 +180,7 @@ def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatA
     if dtype.kind == "c":
         real = map_blocks(function, *(real_form(Z.astype(dtype, copy=False)) for Z in operands))
         return complex_form(real)
-    shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+    shape = common_shape(*(operand.shape for operand in operands))
     stacks = [np.broadcast_to(operand, shape).reshape(-1, *shape[-2:]) for operand in operands]
     out = np.empty((len(stacks[0]), *shape[-2:]), dtype=dtype)
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):

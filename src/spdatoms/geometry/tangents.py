@@ -19,6 +19,7 @@ from spdatoms.geometry.spectral import (
     symmetric_part,
     transpose,
 )
+from spdatoms.geometry.validation import common_shape
 
 
 def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
@@ -96,6 +97,6 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
 
 def _whitened(L: Floats, V: Floats) -> Floats:
     """Return L⁻¹ V L⁻ᵀ."""
-    shape = np.broadcast_shapes(L.shape, V.shape)
+    shape = common_shape(L.shape, V.shape)
     L, V = np.broadcast_to(L, shape), np.broadcast_to(V, shape)
     return solve_lower(L, transpose(solve_lower(L, V)))

@@ -110,6 +110,17 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     return np.dtype(np.float32 if single else np.float64)
 
 
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that arrays of matrices have when they are broadcast against each other."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise ValueError(
+            f"The shapes {' and '.join(map(str, shapes))} do not go together: matrices must have the same "
+            "size, and leading dimensions that are equal or 1."
+        ) from error
+
+
 def check_stack(X: Any, name: str) -> None:
     """Refuse anything that does not have the shape (m, n, n) of at least one matrix."""
     if X.ndim != 3 or X.shape[1] != X.shape[2]:

@@ -154,6 +154,13 @@ class RidgeKernel(ExponentialKernel):
         The number of threads.
     """
 
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        beta=allow.real(above=0),
+        ridge=allow.real(0),
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(
         self,
         metric: str | Divergence = "stein",

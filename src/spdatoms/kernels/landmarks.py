@@ -170,6 +170,11 @@ class LandmarkKernel(Kernel):
         The β of the kernel that k̃ approximates.
     """
 
+    _parameters = allow.declare(
+        space=allow.Allowed(("a LandmarkSpace",), lambda value: isinstance(value, LandmarkSpace)),
+        n_jobs=allow.N_JOBS,
+    )
+
     def __init__(self, space: LandmarkSpace, n_jobs: int | None = None) -> None:
         self.space = space
         self.n_jobs = n_jobs

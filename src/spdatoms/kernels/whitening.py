@@ -17,11 +17,13 @@ from typing import Self
 import numpy as np
 import scipy.linalg
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import class_folds
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.kernels.kernel import ExponentialKernel
 from spdatoms.kernels.values import kernel_values
 
@@ -223,6 +225,13 @@ class WhitenedKernel(ExponentialKernel):
     n_features_in_ : int
         The size n of the matrices.
     """
+
+    _parameters = allow.declare(
+        metric=SYMMETRIC_METRIC,
+        beta=allow.BETA,
+        shrinkage=allow.real(0, 1),
+        n_jobs=allow.N_JOBS,
+    )
 
     def __init__(
         self,

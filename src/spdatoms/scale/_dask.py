@@ -26,6 +26,7 @@ from spdatoms.scale.parts import added
 from spdatoms.scale.passes import Span, StreamPasses, Term, Work
 from spdatoms.scale.stream import Stream
 from spdatoms.scale.waiting import (
+    asked,
     check_workers,
     client_of_user,
     cluster_errors,
@@ -78,8 +79,7 @@ class DaskStream(Stream):
             workers = dask_scheduler.workers.values()
             return [(int(worker.memory_limit or 0), worker.nthreads) for worker in workers]
 
-        with cluster_errors():
-            return list(client.run_on_scheduler(limits, callback_timeout=60))
+        return list(asked(client.run_on_scheduler, limits))
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
@@ -211,9 +211,12 @@ def _added_here(*terms: Any) -> Any:
     return added(terms)
 
 
+def _threads_of(dask_scheduler: Any) -> int:
+    return sum(worker.nthreads for worker in dask_scheduler.workers.values())
+
+
 def _threads() -> int:
     """Return how many tasks can run at once."""
     client = client_of_user()
-    with cluster_errors():
-        threads = sum(client.nthreads().values()) if client else os.cpu_count() or 1
+    threads = asked(client.run_on_scheduler, _threads_of) if client else os.cpu_count() or 1
     return max(1, threads)  # there may be none while a cluster restarts its only workers

@@ -7,7 +7,7 @@ that is gone. Here the scheduler is asked now and then whether the state of any 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
@@ -111,6 +111,17 @@ def _fetched(future: Any) -> Any:
 
 def _finite(seconds: float) -> float | None:
     return seconds if seconds < float("inf") else None
+
+
+def asked(ask: Callable[..., Any], question: Callable[..., Any]) -> Any:
+    """Return the answer of the scheduler to a question; `ClusterError` if there is none for a while."""
+    with cluster_errors():
+        try:
+            return ask(question, callback_timeout=min(_ANSWER, _PATIENCE.get()))
+        except TimeoutError:
+            raise ClusterError(
+                f"The scheduler of the cluster does not answer: look at its process. {_RESUME}"
+            ) from None
 
 
 def check_workers() -> None:

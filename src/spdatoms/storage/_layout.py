@@ -59,9 +59,20 @@ class Part:
 
 
 _TINY = float(np.finfo(np.float64).tiny)
-_ANY = Value(allow.real())
-_POSITIVE = Value(allow.real(above=0))
-_PENALTY = Value(allow.real(0))
+
+
+def _number(limits: allow.Allowed) -> Value:
+    """Return: such a number, but no integer that compiled code cannot hold."""
+
+    def test(value: Any) -> bool:
+        return limits.test(value) and (isinstance(value, float) or abs(int(value)) < 2**63)
+
+    return Value(allow.Allowed(limits.words, test))
+
+
+_ANY = _number(allow.real())
+_POSITIVE = _number(allow.real(above=0))
+_PENALTY = _number(allow.real(0))
 _BOOLEAN = Value(allow.BOOLEAN)
 _COUNT = Value(allow.integer(0))
 _DICT = Value(allow.Allowed(("a dict",), lambda value: isinstance(value, dict)))

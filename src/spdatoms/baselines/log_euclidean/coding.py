@@ -54,6 +54,8 @@ class LogCosineKernel(Kernel):
         Ignored: the kernel is one matrix product.
     """
 
+    _parameters = allow.declare(rescale=allow.BOOLEAN, n_jobs=allow.N_JOBS)
+
     def __init__(self, rescale: bool = True, n_jobs: int | None = None) -> None:
         self.rescale = rescale
         self.n_jobs = n_jobs

@@ -74,7 +74,7 @@ def test_experiment(tmp_path):
     g = np.repeat([0, 1], [60, 6])
     np.savez(tmp_path / "covariances" / "japanese_vowels.npz", X=X, y=y, g=g)
     experiment = get_experiment("curves")
-    methods = [name for name in experiment.methods() if not name.startswith("tangent")]
+    methods = ["RSR-S", "SPDSparseClassifier", "MDM", "1-NN Stein"]
     results = run(experiment, tmp_path, repeats=1, methods=methods)
     assert results.parts() == [f"vowels: {kind}" for kind in KINDS]
     (row,) = results.of("vowels: training size", "1-NN Stein")
@@ -114,6 +114,21 @@ def test_means_are_over_data_sets_with_all_levels():
     assert table.title == "Training size: mean accuracy (%) over a"
     assert [line.cells for line in table.lines] == [("MDM", "55.0", "80.0")]
     assert curve(results, "a: training size", "MDM")["1"] == (55.0, pytest.approx(5.0))
+
+
+def test_a_method_that_refuses_a_level_has_no_figure_there():
+    scores = {"MDM": {"1": 50.0, "2": 70.0}, "FgMDM": {"2": 90.0}}
+    rows = [Row("a: training size", m, 0, 0, "", values, 0.0, 0.0) for m, values in scores.items()]
+    (table,) = tables(get_experiment("curves"), Results({}, rows))
+    assert [line.cells for line in table.lines] == [("MDM", "50.0", "70.0"), ("FgMDM", "–", "90.0")]
+
+
+def test_figures_show_methods_that_ran_though_others_are_usual(tmp_path):
+    rows = [Row("a: noise", "RSR-J", 0, 0, "", {"0": 50.0, "1": 40.0}, 0.0, 0.0)]
+    names = {
+        path.name for path in write_folder(get_experiment("curves"), Results({}, rows), tmp_path)
+    }
+    assert "accuracy-by-noise.png" in names
 
 
 def test_repeats_may_have_different_levels():

@@ -212,9 +212,11 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
         parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
         levels = levels_of(results, parts)
         figure, axes = _panels(len(parts), (3.1, 2.9), columns=5)
+        ran = {row.method for row in results.rows if row.part in parts}
         for ax, part in zip(axes, parts, strict=True):
-            methods = experiment.in_figure or experiment.methods()
-            curves = {m: curve(results, part, m) for m in methods}
+            methods = ran.intersection(experiment.in_figure) or ran
+            ordered = [m for m in experiment.methods() if m in methods]
+            curves = {m: curve(results, part, m) for m in ordered}
             curves = {method: points for method, points in curves.items() if points}
             AccuracyBySizeDisplay(
                 {m: [levels.index(level) for level in points] for m, points in curves.items()},

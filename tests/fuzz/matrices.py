@@ -117,7 +117,7 @@ def hostile_pairs(rng: np.random.Generator) -> str:
     """Divergences, means and checks of anything: right for what is SPD, a sentence for the rest."""
     X, metric = hostile_stack(rng), str(rng.choice(METRICS))
     checked = clearly_refused(lambda: check_spd(X))
-    if was_refused(checked) and metric != "euclid":  # which needs no more than symmetry
+    if was_refused(checked):
         for function in (lambda: pairwise_divergence(X, metric=metric), lambda: mean(X, metric)):
             if not was_refused(clearly_refused(function)):
                 defined = metric == "euclid" and semidefinite(X)

@@ -226,8 +226,14 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
             ax.set_xticks(range(len(levels)), levels)
             ax.set_xlabel(kind)
             ax.set_title(data_and_kind(part)[0], fontsize=9)
-            if ax is not axes[0]:
-                ax.get_legend().remove()
+            ax.get_legend().remove()
+        figure.legend(
+            *axes[0].get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=3,
+            frameon=False,
+            fontsize=9,
+        )
         caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
         found.append(Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, figure))
     return found

@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 
 from _matrices import random_spd
 from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV
+from spdatoms.geometry import logm
 
 ONE = {"rule": "residual", "metric": "stein"}
 
@@ -77,6 +78,22 @@ def test_class_means_are_the_nearest_means_of_whitened_coordinates(labelled) -> 
     distances = np.einsum("qci,ij,qcj->qc", away, np.linalg.inv(S), away)
     predicted = model.classes_[distances.argmin(axis=1)]
     assert np.mean(model.predict(test) == predicted) > 0.9
+
+
+def test_left_out_matrices_have_no_part_in_the_whitening(labelled) -> None:
+    """The median d_w from those left out to the others, of re-centred logarithms, by its definition."""
+    X, y = labelled
+    train, test, delta = np.arange(0, 24, 2), np.arange(1, 24, 2), 0.2
+    model = SPDSparseClassifierCV("logeuclid", whitening=[delta], cv=[(train, test)]).fit(X, y)
+    L = model._references.factor
+    Z = logm(np.linalg.solve(L, np.linalg.solve(L, X).swapaxes(1, 2))).reshape(len(X), -1)
+    R = Z[train] - np.stack([Z[train][y[train] == c].mean(axis=0) for c in y[train]])
+    f, p = len(train) - 3, 10
+    nu = np.trace(R.T @ R) / f / p
+    S = (1 - delta) * R.T @ R / f + delta * nu * np.eye(16)
+    away = Z[test][:, None] - Z[train]
+    d = delta * nu * np.einsum("qji,ik,qjk->qj", away, np.linalg.inv(S), away)
+    np.testing.assert_allclose(model.average_.medians, np.median(d), rtol=1e-8)
 
 
 def test_results_say_which_cell_was_how_good(labelled) -> None:

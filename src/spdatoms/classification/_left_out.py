@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
@@ -16,56 +17,99 @@ from spdatoms._utils.weights import part_of
 from spdatoms.classification.calibration import log_losses
 from spdatoms.classification.cells import Cell, CodedScores, labelled_atoms
 from spdatoms.kernels.kernel import kernel_values
-from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
+from spdatoms.kernels.whitening import (
+    ClassicalScaling,
+    Scatter,
+    Whitening,
+    cross_fitted_median,
+    squared_distances,
+)
 
 #: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two
 #: classes, whose spread is their difference, nothing but the sign would remain.
 _USUAL_SHARE = 1e-3
 
 
-def standardised(scores: Floats, usual: float) -> Floats:
-    """Return scores (m, n_classes) minus their mean, divided by their spread over the classes.
+def standardised(scores: Floats, usual: float | Floats) -> Floats:
+    """Return scores (…, m, n_classes) minus their mean, divided by their spread over the classes.
 
     ``usual`` is the mean square spread of left-out matrices. Classes with a score of −inf were not there.
     """
-    there = np.isfinite(scores)
-    count = np.maximum(there.sum(axis=1, keepdims=True), 1)
-    centred = np.where(there, scores, 0.0)
-    centred = np.where(there, centred - centred.sum(axis=1, keepdims=True) / count, 0.0)
-    spread = (centred**2).sum(axis=1, keepdims=True) / count
+    there, centred, spread = _centred(scores)
     scale = np.sqrt((spread + _USUAL_SHARE * usual) / (1.0 + _USUAL_SHARE))
     return np.where(there, centred / np.where(scale > 0, scale, 1.0), -np.inf)
 
 
-def usual_spread(scores: Floats) -> float:
-    """Return the mean square spread over the classes of scores (m, n_classes)."""
+def usual_spread(scores: Floats) -> Floats:
+    """Return the mean square spread over the classes, shape (…, 1, 1), of scores (…, m, n_classes)."""
+    there, _, spread = _centred(scores)
+    counting = there.any(axis=-1, keepdims=True)
+    total = np.where(counting, spread, 0.0).sum(axis=-2, keepdims=True)
+    return np.asarray(total / np.maximum(counting.sum(axis=-2, keepdims=True), 1))
+
+
+def _centred(scores: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Return which scores are there, those minus their mean, zero for the others, and their mean square."""
     there = np.isfinite(scores)
-    centred = np.where(there, scores, np.nan)
-    with np.errstate(invalid="ignore"):
-        spread = np.nanvar(centred[there.any(axis=1)], axis=1)
-    return float(spread.mean()) if len(spread) else 0.0
+    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    centred = np.where(there, scores, 0.0)
+    centred = np.where(there, centred - centred.sum(axis=-1, keepdims=True) / count, 0.0)
+    return there, centred, (centred**2).sum(axis=-1, keepdims=True) / count
 
 
 class Whitenings:
-    """The whitenings of one divergence with several shrinkages, which share their coordinates."""
+    """The whitenings of one divergence with several shrinkages, by all the training matrices or those of a fold.
+
+    They share the coordinates, and those of one set of training matrices share its scatter.
+    """
 
     def __init__(
         self, divergences: Floats, labels: Indices, weights: Floats | None, dimension: int
     ) -> None:
-        self._divergences, self._labels, self._weights = divergences, labels, weights
-        self._dimension = dimension
+        self.divergences, self._labels, self._weights = divergences, labels, weights
+        self.dimension = dimension
 
     @cached_property
-    def _scatter(self) -> tuple[ClassicalScaling, Scatter]:
-        scaling = ClassicalScaling(self._divergences)
-        return scaling, Scatter.within(scaling.coordinates, self._labels, self._weights)
+    def scaling(self) -> ClassicalScaling:
+        """What gives the training matrices their coordinates."""
+        return ClassicalScaling(self.divergences)
+
+    @cached_property
+    def _scatter(self) -> Scatter:
+        return self.scatter_of(slice(None))
+
+    def scatter_of(self, rows: Indices | slice) -> Scatter:
+        """Return how these training matrices vary within their classes."""
+        Z = self.scaling.coordinates[rows]
+        return Scatter.within(Z, self._labels[rows], part_of(self._weights, rows))
 
     def of(self, shrinkage: float) -> Whitening | None:
         """Return the whitening with δ, None for 1: then the divergence is taken as it is."""
         if shrinkage >= 1.0:
             return None
-        scaling, scatter = self._scatter
-        return Whitening(scaling, scatter, self._dimension, shrinkage)
+        return Whitening(self.scaling, self._scatter, self.dimension, shrinkage)
+
+
+class FoldDivergences:
+    """The divergences to the training matrices of a fold, whitened by those alone."""
+
+    def __init__(self, whitenings: Whitenings, fold: Fold) -> None:
+        self._whitenings, self._train = whitenings, fold.train
+        self._rows = np.concatenate([fold.train, fold.test])
+
+    @cached_property
+    def _scatter(self) -> Scatter:
+        return self._whitenings.scatter_of(self._train)
+
+    def of(self, shrinkage: float) -> Floats:
+        """Return d_w of the training matrices and, in further rows, of those left out to the training matrices."""
+        if shrinkage >= 1.0:
+            return np.asarray(self._whitenings.divergences[np.ix_(self._rows, self._train)])
+        Z = self._whitenings.scaling.coordinates[self._rows]
+        whitened = self._scatter.whitened(Z, self._whitenings.dimension, shrinkage)
+        distances = squared_distances(whitened, whitened[: len(self._train)])
+        np.fill_diagonal(distances, 0.0)
+        return distances
 
 
 @dataclass(frozen=True)
@@ -108,9 +152,10 @@ def leave_out(
     scores = np.full((len(cells), len(tests), n_classes), -np.inf)
     medians = np.ones(len(cells))
 
-    def score(c: int, f: int, among: Floats, to_atoms: Floats) -> None:
+    def score(c: int, f: int, to_training: Floats) -> None:
         fold, beta = folds[f], cells[c].beta_for(float(medians[c]))
-        gram, cross = kernel_values(among, beta), kernel_values(to_atoms, beta)
+        values, count = kernel_values(to_training, beta), len(fold.train)
+        gram, cross = values[:count], values[count:]
         own = scores[c, ends[f] - len(fold.test) : ends[f]]
         classes = labels[fold.train], part_of(weights, fold.train), n_classes, cells[c]
         if fold.exclude is None:
@@ -119,41 +164,22 @@ def leave_out(
             own[:] = CodedScores(gram, *classes).scores(cross, fold.exclude)
 
     for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
-        d = divergences[metric]
-        within = [
-            Whitenings(
-                d[np.ix_(fold.train, fold.train)],
-                labels[fold.train],
-                part_of(weights, fold.train),
-                dimension,
-            )
-            for fold in folds
-        ]
+        whitenings = Whitenings(divergences[metric], labels, weights, dimension)
+        in_folds = [FoldDivergences(whitenings, fold) for fold in folds]
         for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
             same = list(of_both)
-            pairs = map_in_threads(
-                partial(_fold_divergences, d, folds, within, shrinkage), len(folds), n_jobs
+            found = [in_fold.of(shrinkage) for in_fold in in_folds]
+            medians[same] = cross_fitted_median(
+                d[len(fold.train) :] for d, fold in zip(found, folds, strict=True)
             )
-            medians[same] = cross_fitted_median(to_atoms for _, to_atoms in pairs)
-            jobs = [(c, f, *pairs[f]) for c in same for f in range(len(folds))]
+            jobs = [(c, f, d) for c in same for f, d in enumerate(found)]
             map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
             advance(len(same))
-    usual = np.array([usual_spread(of) for of in scores])
-    scores = np.stack([standardised(of, u) for of, u in zip(scores, usual, strict=True)])
+    usual = usual_spread(scores)
+    scores = standardised(scores, usual)
     known = np.isfinite(scores[0, np.arange(len(tests)), labels[tests]])
     rows = tests[known]
-    return LeftOut(scores[:, known], medians, usual, rows, part_of(weights, rows))
-
-
-def _fold_divergences(
-    d: Floats, folds: Sequence[Fold], within: Sequence[Whitenings], shrinkage: float, f: int
-) -> tuple[Floats, Floats]:
-    """Return d_w among the training matrices of a fold, and from the left-out ones to them."""
-    train, test = folds[f].train, folds[f].test
-    whitening, to_atoms = within[f].of(shrinkage), d[np.ix_(test, train)]
-    if whitening is None:
-        return d[np.ix_(train, train)], to_atoms
-    return whitening.among_references(), whitening.to_references(to_atoms)
+    return LeftOut(scores[:, known], medians, usual.ravel(), rows, part_of(weights, rows))
 
 
 def soft_weights(left_out: LeftOut, labels: Indices, t: Floats) -> tuple[Floats, Floats]:

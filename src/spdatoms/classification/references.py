@@ -11,8 +11,8 @@ from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import symmetric_divergence
-from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.hermitian import as_double, cast_like, is_complex
+from spdatoms.geometry.spectral import inverse_lower
 
 
 @dataclass(frozen=True)
@@ -76,5 +76,6 @@ class References:
 
 def recentred(X: Floats, factor: Floats) -> Floats:
     """Return L⁻¹ X_i L⁻ᵀ."""
-    moved = whiten(factor, X)
+    inverse = inverse_lower(factor)
+    moved = inverse @ X @ inverse.conj().T
     return np.asarray(0.5 * (moved + moved.conj().swapaxes(-1, -2)))

@@ -88,7 +88,7 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
 
 def inverse_lower(L: Floats) -> Floats:
     """Return L⁻¹ of lower triangular matrices."""
-    return solve_lower(L, np.broadcast_to(np.eye(L.shape[-1]), L.shape))
+    return solve_lower(L, np.broadcast_to(np.eye(L.shape[-1], dtype=L.dtype), L.shape))
 
 
 def congruence(L: Floats, A: Floats) -> Floats:

@@ -223,6 +223,8 @@ class Experiment(ABC):
     #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
     reference: ClassVar[str] = ""
     own: ClassVar[tuple[str, ...]] = ()
+    #: The methods in the figure, where all would be too many to tell apart. Empty for all.
+    in_figure: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:

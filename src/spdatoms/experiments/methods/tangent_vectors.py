@@ -92,7 +92,8 @@ class TangentDiscriminant(ClassifierMixin, BaseEstimator):
         S = sum(w * shrunk_covariance(R, dimension) for w, R in zip(weights, groups, strict=True))
         if not residuals.any():
             S = np.eye(residuals.shape[1])
-        self.coef_ = np.linalg.solve(S, means.T).T
+        # Two members of each class leave S singular: as scikit-learn does, what has no variance is left out.
+        self.coef_ = np.linalg.lstsq(S, means.T)[0].T
         self.intercept_ = np.log(priors) - 0.5 * np.einsum("cj,cj->c", means, self.coef_)
         return self
 

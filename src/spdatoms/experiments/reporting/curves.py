@@ -58,6 +58,15 @@ def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
     return [_means(experiment, results, kind) for kind in kinds_of(results)]
 
 
+def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
+    """Return whether every repeat of a part has all levels, though some methods may lack one."""
+    rows = [row for row in results.rows if row.part == part]
+    return all(
+        {level for row in rows if row.repeat == repeat for level in row.scores} >= set(levels)
+        for repeat in {row.repeat for row in rows}
+    )
+
+
 def _means(experiment: Experiment, results: Results, kind: str) -> Table:
     ran = {row.method for row in results.rows}
     methods = [name for name in experiment.methods() if name in ran]
@@ -66,15 +75,18 @@ def _means(experiment: Experiment, results: Results, kind: str) -> Table:
     curves = {(m, p): curve(results, p, m) for m in methods for p in parts}
     # In every repeat: else the mean at one level is of other repeats than that at the next.
     complete = [
-        p
-        for p in parts
-        if all(curves[m, p] for m in methods)
-        and all(set(row.scores) >= set(levels) for m in methods for row in results.of(p, m))
+        p for p in parts if all(curves[m, p] for m in methods) and _is_whole(results, p, levels)
     ]
     lines = []
     for method in methods:
-        means = (np.mean([curves[method, p][level][0] for p in complete]) for level in levels)
-        cells = (f"{mean:.1f}" for mean in means) if complete else ("–" for _ in levels)
+        accuracies = [
+            [curves[method, p][level][0] for p in complete if level in curves[method, p]]
+            for level in levels
+        ]
+        cells = (
+            f"{np.mean(found):.1f}" if found and len(found) == len(complete) else "–"
+            for found in accuracies
+        )
         lines.append(Line((method, *cells)))
     names = ", ".join(data_and_kind(part)[0] for part in complete)
     title = f"{kind[0].upper()}{kind[1:]}: mean accuracy (%) over {names or 'no data set with all levels'}"

@@ -213,7 +213,8 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
         levels = levels_of(results, parts)
         figure, axes = _panels(len(parts), (3.1, 2.9), columns=5)
         for ax, part in zip(axes, parts, strict=True):
-            curves = {m: curve(results, part, m) for m in experiment.methods()}
+            methods = experiment.in_figure or experiment.methods()
+            curves = {m: curve(results, part, m) for m in methods}
             curves = {method: points for method, points in curves.items() if points}
             AccuracyBySizeDisplay(
                 {m: [levels.index(level) for level in points] for m, points in curves.items()},

@@ -158,7 +158,7 @@ def test_out_of_time(monkeypatch):
     assert row.note == f"{asked} of 20 queries because time ran out"
     assert 8 <= asked < 20
     assert results.problems == ["slow: 1 of 3 repeats because time ran out"]
-    assert "*" in to_markdown(tables(Toy(), results)[0])
+    assert "[^" in to_markdown(tables(Toy(), results)[0])
     assert any(row.note in remark for remark in remarks(Toy(), results))
 
 

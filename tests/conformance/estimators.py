@@ -26,8 +26,7 @@ ESTIMATORS = [
     SPDSparseCoder(metric="jeffrey", correction="shift", positive=True),
     SPDSparseClassifier(),
     SPDSparseClassifier(metric="jeffrey", rule="sum"),
-    # With parameters for which learning takes few iterations.
-    SPDSparseClassifier(n_atoms_per_class=1, random_state=0),
+    SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
     SPDSparseClassifier(landmarks=8),
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),

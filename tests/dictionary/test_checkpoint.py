@@ -42,12 +42,12 @@ def matrices() -> np.ndarray:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is a matter of POSIX")
-@pytest.mark.parametrize(("metric", "pauses"), [("stein", (0.02, 0.3)), ("jeffrey", (0.1,))])
-def test_killed_at_several_points_it_ends_with_the_same_bits(metric, pauses, tmp_path) -> None:
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_killed_at_several_points_it_ends_with_the_same_bits(metric, tmp_path) -> None:
     X, data, checkpoint = random_spd(3000, 5, seed=1), tmp_path / "X.npy", tmp_path / "state.npz"
     np.save(data, X)
     killed = 0
-    for pause in pauses:
+    for pause in (0.02, 0.2, 0.5):
         before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
         command = [sys.executable, "-c", SCRIPT, str(data), metric, str(checkpoint)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -61,7 +61,7 @@ def test_killed_at_several_points_it_ends_with_the_same_bits(metric, pauses, tmp
         time.sleep(pause)
         process.send_signal(signal.SIGKILL)
         killed += process.wait() == -signal.SIGKILL
-    assert killed
+    assert killed >= 2
     whole = SPDDictionaryLearning(metric=metric, **SETTINGS).fit(X)
     resumed = SPDDictionaryLearning(metric=metric, checkpoint=checkpoint, **SETTINGS).fit(X)
     np.testing.assert_array_equal(whole.atoms_, resumed.atoms_)

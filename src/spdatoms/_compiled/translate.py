@@ -484,4 +484,4 @@ class _Translator(ast.NodeVisitor):
         self.b.branch(self.frame.after)
 
     def generic_visit(self, node):
-        raise NotImplementedError(f"{type(node).__name__} in compiled code")
+        raise TypeError(f"{type(node).__name__} in compiled code, see the top of this module")

@@ -45,16 +45,17 @@ def class_folds(labels: Indices, most: int = 5, repeats: int = 1) -> list[Fold]:
     """
     counts = np.bincount(labels)
     n_folds = max(2, min(most, int(counts.max(initial=0))))
+    # Classes begin with different folds, so that all folds are about equally large.
+    within = np.concatenate([np.arange(count) for count in counts])
+    turns = (within + np.repeat(np.arange(len(counts)), counts)) % n_folds
     rng = np.random.default_rng(0)
     folds = []
     for repeat in range(repeats):
         # The first time by their order, which may be that of time.
         shuffled = rng.permutation(len(labels)) if repeat else np.arange(len(labels))
         order = shuffled[np.argsort(labels[shuffled], kind="stable")]
-        within = np.concatenate([np.arange(count) for count in counts])
         fold = np.empty(len(labels), np.intp)
-        # Classes begin with different folds, so that all folds are about equally large.
-        fold[order] = (within + np.repeat(np.arange(len(counts)), counts)) % n_folds
+        fold[order] = turns
         folds += [
             Fold(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(n_folds)
         ]

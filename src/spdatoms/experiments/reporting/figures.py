@@ -213,10 +213,10 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
         levels = levels_of(results, parts)
         figure, axes = _panels(len(parts), (3.1, 2.9), columns=5)
         ran = {row.method for row in results.rows if row.part in parts}
+        shown = ran.intersection(experiment.in_figure) or ran
+        methods = [method for method in experiment.methods() if method in shown]
         for ax, part in zip(axes, parts, strict=True):
-            methods = ran.intersection(experiment.in_figure) or ran
-            ordered = [m for m in experiment.methods() if m in methods]
-            curves = {m: curve(results, part, m) for m in ordered}
+            curves = {m: curve(results, part, m) for m in methods}
             curves = {method: points for method, points in curves.items() if points}
             AccuracyBySizeDisplay(
                 {m: [levels.index(level) for level in points] for m, points in curves.items()},

@@ -32,7 +32,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from spdatoms._compiled.jit import kept
+from spdatoms._compiled.jit import REORDERED, kept
 
 INT, FLOAT, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
 
@@ -63,11 +63,8 @@ _COMPARISONS = {
 
 
 def reordered(function):
-    """Allow the sums of a function to be taken in any order, and products to be fused with them.
-
-    The flags that let the compiler assume that there is no NaN and no infinity are left out.
-    """
-    function.fastmath = ("reassoc", "contract", "nsz")
+    """Allow the sums of a function to be taken in any order, and products to be fused with them."""
+    function.fastmath = tuple(sorted(REORDERED))
     return function
 
 

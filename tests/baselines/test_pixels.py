@@ -60,12 +60,13 @@ def test_contrast_of_an_image_does_not_matter(faces) -> None:
     )
 
 
-def test_gabor_features_written_out(faces) -> None:
+@pytest.mark.parametrize("sigma", [np.pi, 2.0])
+def test_gabor_features_written_out(faces, sigma) -> None:
     X, y = faces
-    model = GaborSparseClassifier(spacing=6).fit(X[::2], y[::2])
+    model = GaborSparseClassifier(spacing=6, sigma=sigma).fit(X[::2], y[::2])
     vectors = []
     for image in X[::2]:
-        values = gabor_magnitudes(image)
+        values = gabor_magnitudes(image, sigma=sigma)
         values = (values - values.mean(axis=(0, 1))) / values.std(axis=(0, 1))
         vectors.append(values[3::6, 3::6].ravel())
     projected = np.array(vectors) @ model.pca_.components_.T

@@ -51,16 +51,17 @@ def test_person_features_by_hand() -> None:
         np.testing.assert_array_equal(features[..., 11 + 2 * c : 13 + 2 * c], of_colour[..., 3:])
 
 
-def test_gabor_bank_is_the_formula() -> None:
-    bank = gabor_bank()
+@pytest.mark.parametrize("sigma", [np.pi, 2 * np.pi])
+def test_gabor_bank_is_the_formula(sigma) -> None:
+    bank = gabor_bank(sigma=sigma)
     assert len(bank) == 40
     for v, u in ((0, 0), (1, 3), (4, 5)):
         kernel = bank[8 * v + u]
         k, phi = np.pi / 2 / np.sqrt(2) ** v, np.pi * u / 8
         y, x = (np.arange(n) - n // 2 for n in kernel.shape)
-        envelope = (k / np.pi) ** 2 * np.exp(-(k**2) * (x**2 + y[:, None] ** 2) / (2 * np.pi**2))
+        envelope = (k / sigma) ** 2 * np.exp(-(k**2) * (x**2 + y[:, None] ** 2) / (2 * sigma**2))
         wave = np.exp(1j * k * (x * np.cos(phi) + y[:, None] * np.sin(phi)))
-        np.testing.assert_allclose(kernel, envelope * (wave - np.exp(-(np.pi**2) / 2)), atol=2e-4)
+        np.testing.assert_allclose(kernel, envelope * (wave - np.exp(-(sigma**2) / 2)), atol=2e-4)
         assert abs(kernel.sum()) < 1e-12
 
 
@@ -87,6 +88,9 @@ def test_face_features() -> None:
     np.testing.assert_array_equal(features[..., 0], GREY)
     np.testing.assert_array_equal(features[3, 8, 1:3], [8, 3])
     np.testing.assert_array_equal(features[..., 3:], gabor_magnitudes(GREY))
+    wide = gabor_magnitudes(GREY, sigma=2 * np.pi)
+    assert abs(wide - features[..., 3:]).max() > 0.01
+    np.testing.assert_array_equal(face_features(GREY, sigma=2 * np.pi)[..., 3:], wide)
 
 
 def test_material_features_colours_and_mask() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -79,6 +80,7 @@ def test_what_the_transformers_compute() -> None:
     stacks = {
         TextureCovariance(None): (GREY, texture_features),
         FaceCovariance(): (GREY, face_features),
+        FaceCovariance(sigma=2.0): (GREY, partial(face_features, sigma=2.0)),
         PersonCovariance(): (COLOUR, person_features),
         MaterialCovariance(): (COLOUR, material_features),
         KinematicCovariance(None, None): (VIDEO, kinematic_features),

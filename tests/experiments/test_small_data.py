@@ -27,13 +27,17 @@ def test_faces_by_pose(tmp_path):
         for i, pose in enumerate(("ba", "bd", "be", "bf", "bg", "bj", "bk")):
             face = noise(24, 24, seed=person) // 2 + noise(24, 24, seed=100 * person + i) // 8
             save_image(tmp_path / pose / f"{person:05d}.png", face)
-    results = small_run("faces", tmp_path, methods=["RSR-S", "1-NN Stein"])
+    results = small_run("faces", tmp_path, methods=["RSR-S", "RSR-S wide", "1-NN Stein"])
     assert results.parts() == ["from images"]
     (row,) = results.of("from images", "RSR-S")
     assert list(row.scores) == [*TESTS, "average"]
     assert row.scores["average"] == pytest.approx(np.mean([row.scores[pose] for pose in TESTS]))
     (accuracy,) = tables(get_experiment("faces"), results)
     assert accuracy.header == ("method", *TESTS, "average")
+    methods = get_experiment("faces").methods()
+    views = get_experiment("faces").load(tmp_path, "warn")["from images"].views
+    usual, wide = (views[methods[name].view] for name in ("RSR-S", "RSR-S wide"))
+    assert not np.allclose(usual, wide)
 
 
 def test_actions_by_subjects(tmp_path):

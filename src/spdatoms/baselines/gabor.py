@@ -8,7 +8,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.pixels import PixelSparseClassifier
-from spdatoms.descriptors.gabor import magnitudes
+from spdatoms.descriptors.gabor import SIGMA, WIDTHS, magnitudes
 
 
 class GaborSparseClassifier(PixelSparseClassifier):
@@ -34,6 +34,8 @@ class GaborSparseClassifier(PixelSparseClassifier):
         The number of threads.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
+    sigma : float, default=π
+        The width of the envelopes of the wavelets, see `gabor_bank`.
 
     Attributes
     ----------
@@ -65,7 +67,9 @@ class GaborSparseClassifier(PixelSparseClassifier):
     array(['barn', 'attic'], dtype='<U5')
     """
 
-    _parameters = allow.declare(spacing=allow.integer(1), **PixelSparseClassifier._parameters)
+    _parameters = allow.declare(
+        spacing=allow.integer(1), **PixelSparseClassifier._parameters, sigma=WIDTHS
+    )
 
     def __init__(
         self,
@@ -74,21 +78,22 @@ class GaborSparseClassifier(PixelSparseClassifier):
         alpha: float | str = "auto",
         n_jobs: int | None = None,
         verbose: int = 0,
+        sigma: float = SIGMA,
     ) -> None:
         super().__init__(n_components=n_components, alpha=alpha, n_jobs=n_jobs)
         self.spacing = spacing
+        self.sigma = sigma
         self.verbose = verbose
 
     def _vectors(self, images: FloatArray) -> Floats:
         spacing = self.spacing
         rows, columns = (slice(min(spacing, n) // 2, None, spacing) for n in images.shape[1:])
         watching = watched(list(images), "Gabor features")
-        return np.stack([_standardised(image)[rows, columns].ravel() for image in watching])
+        return np.stack([self._standardised(image)[rows, columns].ravel() for image in watching])
 
-
-def _standardised(image: FloatArray) -> Floats:
-    """Return the Gabor magnitudes (height, width, 40), each with mean 0 and deviation 1 or constant 0."""
-    values = magnitudes(image).astype(np.float64)
-    values -= values.mean(axis=(0, 1))
-    deviation = values.std(axis=(0, 1))
-    return np.asarray(values / np.where(deviation > 0.0, deviation, 1.0))
+    def _standardised(self, image: FloatArray) -> Floats:
+        """Return the Gabor magnitudes (height, width, 40), each with mean 0 and deviation 1 or constant 0."""
+        values = magnitudes(image, sigma=self.sigma).astype(np.float64)
+        values -= values.mean(axis=(0, 1))
+        deviation = values.std(axis=(0, 1))
+        return np.asarray(values / np.where(deviation > 0.0, deviation, 1.0))

@@ -16,29 +16,34 @@ from spdatoms.descriptors.pixels import positions
 
 SCALES, ORIENTATIONS = 5, 8
 
-# The wave number of the finest wavelet, the ratio from one scale to the next, and the width of the
-# envelope: its standard deviation is _WIDTH / (2π) wave lengths.
-_LARGEST_WAVE_NUMBER, _RATIO, _WIDTH = np.pi / 2, np.sqrt(2.0), np.pi
+#: The width of the envelopes: their standard deviation is σ / (2π) wave lengths.
+SIGMA = float(np.pi)
+
+# The wave number of the finest wavelet, and the ratio from one scale to the next.
+_LARGEST_WAVE_NUMBER, _RATIO = np.pi / 2, np.sqrt(2.0)
 # The envelope is cut off at this many of its standard deviations.
 _REACH = 3
 
 
-_COUNTS = allow.declare(scales=allow.integer(1, 20), orientations=allow.integer(1, 1000))
+#: With σ = 4π the envelope of the coarsest of five wavelets has a deviation of 32 pixels.
+WIDTHS = allow.real(0.1, 4 * np.pi)
+_BANK = allow.declare(
+    scales=allow.integer(1, 20), orientations=allow.integer(1, 1000), sigma=WIDTHS
+)
 
 
-@allow.checks(**_COUNTS)
+@allow.checks(**_BANK)
 @lru_cache(maxsize=4)
 def gabor_bank(
-    scales: int = SCALES, orientations: int = ORIENTATIONS
+    scales: int = SCALES, orientations: int = ORIENTATIONS, sigma: float = SIGMA
 ) -> tuple[NDArray[np.complex128], ...]:
     """Return a bank of Gabor wavelets.
 
     ψ_{u,v}(z) = (|k|²/σ²) exp(−|k|²|z|²/2σ²) [exp(i k·z) − c], k = k_max f^{−v} (cos φ_u, sin φ_u).
 
     k_max = π/2, f = √2 and φ_u = πu/orientations as usual for faces [1]_; covariances of such magnitudes
-    are those of [2]_. σ = π is half the usual value, for which the coarsest envelope would have a
-    deviation of 16 pixels, too much for images of 40 to 64. c makes the sum of the wavelet zero, so that
-    the response does not depend on the brightness of the image.
+    are those of [2]_. c makes the sum of the wavelet zero, so that the response does not depend on the
+    brightness of the image.
 
     Parameters
     ----------
@@ -46,6 +51,9 @@ def gabor_bank(
         The number of scales v = 0, 1, …, from fine to coarse.
     orientations : int, default=8
         The number of orientations u.
+    sigma : float, default=π
+        The width σ of the envelopes. The default is half the usual value, for which the coarsest
+        envelope would have a deviation of 16 pixels, too much for images of 40 to 64.
 
     Returns
     -------
@@ -63,7 +71,7 @@ def gabor_bank(
     bank = []
     for v in range(scales):
         k = _LARGEST_WAVE_NUMBER / _RATIO**v
-        spread = _WIDTH / k
+        spread = sigma / k
         for u in range(orientations):
             kernel = (
                 2
@@ -81,9 +89,13 @@ def gabor_bank(
     return tuple(bank)
 
 
-@allow.checks(**_COUNTS)
+@allow.checks(**_BANK)
 def gabor_magnitudes(
-    image: ArrayLike, *, scales: int = SCALES, orientations: int = ORIENTATIONS
+    image: ArrayLike,
+    *,
+    scales: int = SCALES,
+    orientations: int = ORIENTATIONS,
+    sigma: float = SIGMA,
 ) -> FloatArray:
     """Return the magnitudes of the responses of an image to Gabor wavelets.
 
@@ -97,6 +109,8 @@ def gabor_magnitudes(
         The number of scales of the wavelets.
     orientations : int, default=8
         The number of orientations of the wavelets.
+    sigma : float, default=π
+        The width of their envelopes, see `gabor_bank`.
 
     Returns
     -------
@@ -111,19 +125,22 @@ def gabor_magnitudes(
     >>> int(gabor_magnitudes(stripes)[32, 32].argmax())
     0
     """
-    return magnitudes(check.grey_image(image, "image"), scales, orientations)
+    return magnitudes(check.grey_image(image, "image"), scales, orientations, sigma)
 
 
 def magnitudes(
-    image: FloatArray, scales: int = SCALES, orientations: int = ORIENTATIONS
+    image: FloatArray,
+    scales: int = SCALES,
+    orientations: int = ORIENTATIONS,
+    sigma: float = SIGMA,
 ) -> FloatArray:
     """Return the magnitudes for a checked grey image."""
     height, width = image.shape
-    margin = max(kernel.shape[0] // 2 for kernel in gabor_bank(scales, orientations))
+    margin = max(kernel.shape[0] // 2 for kernel in gabor_bank(scales, orientations, sigma))
     # The wavelets ignore brightness; without it a flat image gives zeros, not rounding errors.
     values = image - (image.min() + image.max()) / 2
     padded = np.pad(values, margin, mode="symmetric").astype(np.float64)
-    spectra = _spectra(padded.shape, margin, scales, orientations)
+    spectra = _spectra(padded.shape, margin, scales, orientations, sigma)
     image_spectrum = fft.fft2(padded, s=spectra.shape[1:])
     out = np.empty((height, width, len(spectra)), dtype=image.dtype)
     for i, spectrum in enumerate(spectra):
@@ -134,10 +151,10 @@ def magnitudes(
 
 @lru_cache(maxsize=4)
 def _spectra(
-    shape: tuple[int, int], margin: int, scales: int, orientations: int
+    shape: tuple[int, int], margin: int, scales: int, orientations: int, sigma: float
 ) -> NDArray[np.complex128]:
     """Return the Fourier transforms of the wavelets, centred on the first pixel."""
-    bank = gabor_bank(scales, orientations)
+    bank = gabor_bank(scales, orientations, sigma)
     size = tuple(fft.next_fast_len(length) for length in shape)
     spectra = np.empty((len(bank), *size), dtype=np.complex128)
     for i, kernel in enumerate(bank):
@@ -148,7 +165,8 @@ def _spectra(
     return spectra
 
 
-def face_features(image: ArrayLike) -> FloatArray:
+@allow.checks(sigma=WIDTHS)
+def face_features(image: ArrayLike, *, sigma: float = SIGMA) -> FloatArray:
     """Return the 43 features of every pixel of a face.
 
     f = (I, x, y, |G_{0,0}|, …, |G_{4,7}|): 43 features of a face, 40 of them Gabor magnitudes.
@@ -157,6 +175,8 @@ def face_features(image: ArrayLike) -> FloatArray:
     ----------
     image : array-like of shape (height, width)
         A grey image of a face, closely cropped; 64×64 in the paper.
+    sigma : float, default=π
+        The width of the envelopes of the wavelets, see `gabor_bank`.
 
     Returns
     -------
@@ -169,10 +189,11 @@ def face_features(image: ArrayLike) -> FloatArray:
     >>> face_features(np.zeros((40, 40))).shape
     (40, 40, 43)
     """
-    return face(check.grey_image(image, "image"))
+    return face(check.grey_image(image, "image"), sigma)
 
 
-def face(image: FloatArray) -> FloatArray:
+def face(image: FloatArray, sigma: float = SIGMA) -> FloatArray:
     """Return the face features of a checked grey image."""
     x, y = positions(image)
-    return np.concatenate([np.stack([image, x, y], axis=-1), magnitudes(image)], axis=-1)
+    wavelets = magnitudes(image, sigma=sigma)
+    return np.concatenate([np.stack([image, x, y], axis=-1), wavelets], axis=-1)

@@ -9,7 +9,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
-from spdatoms.descriptors.gabor import face
+from spdatoms.descriptors.gabor import SIGMA, WIDTHS, face
 from spdatoms.descriptors.pixels import person, texture
 
 
@@ -144,6 +144,8 @@ class FaceCovariance(RegionDescriptor):
         The number of threads over images.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
+    sigma : float, default=π
+        The width of the envelopes of the wavelets, see `gabor_bank`.
 
     Examples
     --------
@@ -154,9 +156,23 @@ class FaceCovariance(RegionDescriptor):
     """
 
     _what = "grey images (height, width)"
+    _parameters = allow.declare(**RegionDescriptor._parameters, sigma=WIDTHS)
+
+    def __init__(
+        self,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        ridge: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        sigma: float = SIGMA,
+    ) -> None:
+        super().__init__(block, step, mean, ridge, n_jobs, verbose)
+        self.sigma = sigma
 
     def _features(self, item: Any, name: str) -> FloatArray:
-        return face(check.grey_image(item, name))
+        return face(check.grey_image(item, name), self.sigma)
 
 
 class PersonCovariance(RegionDescriptor):

@@ -249,6 +249,21 @@ def gabor_src() -> Method:
     return Method("GSRC", make, "images", note="sparse representation of Gabor magnitudes")
 
 
+def wide_gabor(sigma: float, covariances: str) -> list[Method]:
+    """Return RSR and GSRC with wider wavelets; the first two find their matrices in the view ``covariances``."""
+    words = "wavelets twice as wide, σ = 2π"
+    gsrc = made("baselines", "GaborSparseClassifier", sigma=sigma)
+    return [
+        *(
+            Method(
+                f"{usual.name} wide", usual.make, covariances, f"{usual.name}, {words}", "variant"
+            )
+            for usual in (_RSR_S, _RSR_J)
+        ),
+        Method("GSRC wide", gsrc, "images", f"GSRC, {words}", "variant"),
+    ]
+
+
 def cov3dj() -> Method:
     """Return the method Cov3DJ: covariances over a temporal hierarchy."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fuzz import codes, files, inputs, matrices, parameters
+from fuzz import cluster, codes, files, inputs, matrices, parameters
 from fuzz.campaign import Case
 
 CAMPAIGNS: dict[str, Case] = {
@@ -17,6 +17,7 @@ CAMPAIGNS: dict[str, Case] = {
     "altered_models": files.altered_models,
     "altered_checkpoints": files.altered_checkpoints,
     "killed_learning": files.killed_learning,
+    "killed_on_cluster": cluster.killed_on_cluster,
     "hostile_files": inputs.hostile_files,
     "altered_mat": inputs.altered_mat,
 }
@@ -32,6 +33,7 @@ IN_TESTS = {
     "altered_models": 60,
     "altered_checkpoints": 60,
     "killed_learning": 5,
+    "killed_on_cluster": 0,  # one kill of each kind is in the tests of scale
     "hostile_files": 300,
     "altered_mat": 2,
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from _learned import assert_same, learner
+from fuzz.cluster import kill_process, learned, undisturbed
 from spdatoms import SPDKMeans, SPDKNeighborsClassifier
 from spdatoms.scale import block_budget, open_stream
 
@@ -66,6 +67,16 @@ def test_a_fit_that_was_cut_short_is_resumed(client, stored, expected, tmp_path)
     learner(max_iter=2, checkpoint=path).fit(stored)
     resumed = learner(checkpoint=path).fit(stored)
     assert_same(resumed, expected)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is a matter of POSIX")
+def test_a_process_that_was_killed_is_resumed_to_the_same_bits(client, tmp_path) -> None:
+    data = tmp_path / "X.npy"
+    X, atoms = undisturbed()
+    np.save(data, X)
+    with kill_process(client, data, tmp_path / "checkpoint", 0.3):
+        found = learned(data, tmp_path / "checkpoint")
+    np.testing.assert_array_equal(found, atoms)
 
 
 def test_an_unfit_matrix_of_one_chunk_is_named_by_its_place(client, X, tmp_path) -> None:

@@ -18,6 +18,8 @@ from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponent
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
 LARGEST_DEFINITENESS_CHECK = 1024
+#: The asymmetry of K that is allowed, in rounding errors.
+_ASYMMETRY = 100
 #: Starting codes beyond this, in units of the problem, are not those of any problem like it.
 _LARGEST_START = 1e100
 
@@ -49,6 +51,8 @@ class CodingProblem:
         scale of each atom.
     max_rounds : int
         Rounds after which a query is given up.
+    rounding : float
+        The relative error of the entries of K and k.
     """
 
     gram: Floats
@@ -61,6 +65,7 @@ class CodingProblem:
     positive: bool
     tol: float
     max_rounds: int
+    rounding: float
 
     @classmethod
     def checked(
@@ -93,7 +98,20 @@ class CodingProblem:
             positive=bool(positive),
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
+            rounding=rounding,
         )
+
+    def trusted(self, query: int) -> AtomScales:
+        """Return scales with which no block of K is taken for indefinite; ValueError unless K is semidefinite.
+
+        Where the rank of K is exhausted, pivots are rounding errors, and those of later atoms may be negative far
+        beyond their own. So a block that looks indefinite at a query is no proof; a factorisation of K + εI is.
+        """
+        finite_block("gram", self.gram, slice(0, len(self.gram)))
+        _check_symmetric(self.gram, _ASYMMETRY * self.rounding)
+        if not _is_definite(self.gram, _uncertainty(self.gram, self.rounding)):
+            raise ValueError(indefinite_message(f", met at query {query}"))
+        return atom_scales(self.gram.diagonal(), self.rounding, surely_definite=True)
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
@@ -149,8 +167,8 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
     unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
     matrix = as_double(in_units(matrix, unit))
     if thoroughly:
-        _check_symmetric(matrix, 100 * precision(given))
-        _check_definite(matrix, 10 * precision(given) * float(np.abs(matrix.diagonal()).sum()))
+        _check_symmetric(matrix, _ASYMMETRY * precision(given))
+        _check_definite(matrix, _uncertainty(matrix, precision(given)))
     if matrix.diagonal().max() <= 0:
         raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
     return matrix, unit
@@ -182,6 +200,12 @@ def _check_definite(gram: Floats, uncertainty: float) -> None:
     if n_atoms > LARGEST_DEFINITENESS_CHECK:
         some = np.linspace(0, n_atoms - 1, LARGEST_DEFINITENESS_CHECK).astype(np.intp)
         gram = gram[np.ix_(some, some)]
+    if not _is_definite(gram, uncertainty):
+        least = scipy.linalg.eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0]
+        raise ValueError(indefinite_message(f" (its least eigenvalue is {least:.3g})"))
+
+
+def _is_definite(gram: Floats, uncertainty: float) -> bool:
     # K + uncertainty·I has a Cholesky factor if and only if no eigenvalue is below −uncertainty,
     # which is what rounding makes of a zero eigenvalue.
     shifted = gram.copy()
@@ -189,8 +213,13 @@ def _check_definite(gram: Floats, uncertainty: float) -> None:
     try:
         scipy.linalg.cholesky(shifted, overwrite_a=True, check_finite=False)
     except scipy.linalg.LinAlgError:
-        least = scipy.linalg.eigvalsh(gram, subset_by_index=[0, 0], check_finite=False)[0]
-        raise ValueError(indefinite_message(f" (its least eigenvalue is {least:.3g})")) from None
+        return False
+    return True
+
+
+def _uncertainty(gram: Floats, rounding: float) -> float:
+    """Return how far rounding may take a zero eigenvalue of K."""
+    return 10 * rounding * float(np.abs(gram.diagonal()).sum())
 
 
 def indefinite_message(detail: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
@@ -24,7 +25,6 @@ from spdatoms.lasso._input import (
     as_double,
     checked_init,
     excluded_atoms,
-    finite_block,
     indefinite_message,
     init_block,
     largest_entries,
@@ -261,16 +261,20 @@ def _solve(
     dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
-    def search(part: slice, cross: Floats, codes: Floats) -> None:
+    def search(part: slice, cross: Floats, codes: Floats, scales: AtomScales) -> None:
         # The compiled code works with h, half the gradient.
         failed = code_block(
             problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
-            problem.max_rounds, problem.scales, excluded[part],
+            problem.max_rounds, scales, excluded[part],
             init is not None or direct is not None, codes, report[part],
         )  # fmt: skip
-        if failed != SOLVED:
-            finite_block("gram", problem.gram, slice(0, n_atoms))
-            raise ValueError(indefinite_message(f", met at query {part.start + failed}"))
+        if failed == SOLVED:
+            return
+        query = part.start + failed
+        trusted = problem.trusted(query)
+        if scales.limits == trusted.limits:
+            raise ValueError(indefinite_message(f", met at query {query}"))
+        search(slice(query, part.stop), cross[failed:], codes[failed:], trusted)
 
     def code_queries(part: slice) -> None:
         cross = as_double(problem.cross[part])
@@ -290,7 +294,7 @@ def _solve(
         if init is not None:
             codes[:] = init_block(init, part, code_units)
         if direct is None:
-            search(part, cross, codes)
+            search(part, cross, codes, problem.scales)
         else:
             direct.code(
                 cross,
@@ -302,7 +306,7 @@ def _solve(
             )
             for row in np.flatnonzero(~(2 * report[part, 6] <= allowed[part])):
                 one = slice(part.start + row, part.start + row + 1)
-                search(one, cross[row : row + 1], codes[row : row + 1])
+                search(one, cross[row : row + 1], codes[row : row + 1], problem.scales)
         if problem.dtype != np.float64 or code_units.any():
             codes = representable(in_units(codes, -code_units), problem.dtype, part.start)
         if sparse:

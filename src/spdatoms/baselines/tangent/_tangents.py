@@ -1,4 +1,4 @@
-"""Dictionary atoms in the tangent space of a query, and derivatives of their logarithms there."""
+"""Dictionary atoms in the tangent spaces of queries, and derivatives of their logarithms there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from spdatoms.geometry.spectral import (
 class Tangents:
     """log(L⁻¹D_jL⁻ᵀ) = U_j log(λ_j) U_jᵀ for the atoms D_j, where X = L Lᵀ.
 
-    In the frame of L the affine-invariant norm at X is the Frobenius norm.
+    In the frame of L the affine-invariant norm at X is the Frobenius norm. Queries and atoms are broadcast
+    against each other.
     """
 
     whitening: Floats
@@ -30,15 +31,15 @@ class Tangents:
 
     @classmethod
     def at(cls, X: Floats, atoms: Floats) -> Tangents:
-        """Return log_X(D_j) of atoms (N, n, n) at X (n, n)."""
+        """Return log_X(D) of atoms D (..., n, n) at X (..., n, n)."""
         W = inverse_cholesky(X)
         return cls(W, *spd_spectrum(whitened(W, atoms)))
 
     @property
     def matrices(self) -> Floats:
-        """The logarithms, (N, n, n)."""
+        """The logarithms, (..., n, n)."""
         return compose(self.vectors, np.log(self.eigenvalues))
 
     def pull_back(self, W: Floats) -> Floats:
-        """Return the gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ with respect to D_j, (N, n, n)."""
+        """Return the gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ with respect to D_j, for stacks (m, n, n)."""
         return congruence(self.whitening, log_derivative(self.eigenvalues, self.vectors, W))

@@ -23,8 +23,8 @@ from spdatoms.geometry.half_vectors import vech
 
 #: The tolerance of the solver, relative to the largest squared distance of an atom.
 _TOL = 1e-9
-#: Queries that a thread takes at a time.
-_BLOCK = 4
+#: Entries of matrices in the tangent spaces that a thread works on at a time.
+_ENTRIES = 2**16
 
 
 def tangent_codes(
@@ -64,7 +64,7 @@ def tangent_codes(
         for i, _, solution in _coded(X, D, alpha, part):
             codes[i], objective[i], residual[i] = solution
 
-    run_blocks(code_queries, len(X), _BLOCK, n_jobs)
+    run_blocks(code_queries, len(X), _block(D), n_jobs)
     return codes, objective, residual
 
 
@@ -72,10 +72,15 @@ def _coded(
     X: FloatArray, D: Floats, alpha: float, part: slice
 ) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
     """Yield i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
-    for i in range(part.start, part.stop):
-        tangents = Tangents.at(np.asarray(X[i], np.float64), D)
-        B = vech(tangents.matrices, weighted=True)
+    queries = np.asarray(X[part], np.float64)[:, None]
+    vectors = vech(Tangents.at(queries, D).matrices, weighted=True)
+    for i, B in enumerate(vectors, part.start):
         yield i, B, affine_code(B, alpha, _TOL)
+
+
+def _block(D: Floats) -> int:
+    """Return the number of queries that a thread takes at a time."""
+    return max(1, _ENTRIES // D.size)
 
 
 class RiemannianCoding(SPDEstimator):
@@ -197,7 +202,7 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
             for i, B, (y, _, _) in _coded(X, D, float(self.alpha), part):
                 scores[i] = -_class_residuals(B, y, members)
 
-        run_blocks(score_queries, len(X), _BLOCK, self.n_jobs)
+        run_blocks(score_queries, len(X), _block(D), self.n_jobs)
         return scores
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
@@ -28,23 +29,44 @@ _HALVINGS = 25
 
 def tangent_loss(X: Floats, atoms: Floats, codes: Floats) -> float:
     """Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖², over the atoms in use alone."""
-    total = 0.0
-    for matrix, y in zip(X, codes, strict=True):
-        used = np.flatnonzero(y)
-        combined = np.tensordot(y[used], Tangents.at(matrix, atoms[used]).matrices, 1)
-        total += float((combined**2).sum())
-    return total
+    pairs = _Pairs(codes)
+    return float((pairs.combined(pairs.tangents(X, atoms)) ** 2).sum())
 
 
 def tangent_gradient(X: Floats, atoms: Floats, codes: Floats) -> Floats:
     """∂/∂D_j Σ_i ‖V_i‖² = Σ_i 2 y_ij (D log)ᵀ V_i with V_i = Σ_j y_ij log_{X_i}(D_j)."""
-    gradient = np.zeros_like(atoms)
-    for matrix, y in zip(X, codes, strict=True):
-        used = np.flatnonzero(y)
-        tangents = Tangents.at(matrix, atoms[used])
-        combined = np.tensordot(y[used], tangents.matrices, 1)
-        gradient[used] += 2.0 * y[used, None, None] * tangents.pull_back(combined)
-    return gradient
+    pairs = _Pairs(codes)
+    tangents = pairs.tangents(X, atoms)
+    return 2.0 * pairs.collected(tangents.pull_back(pairs.combined(tangents)[pairs.queries]))
+
+
+class _Pairs:
+    """The queries and atoms with y_ij ≠ 0, as one list: there is no loop over queries."""
+
+    def __init__(self, codes: Floats) -> None:
+        self.queries, self.atoms = np.nonzero(codes)
+        values, number = codes[self.queries, self.atoms], np.arange(len(self.queries))
+        m, n_atoms = codes.shape
+        self._to_queries = csr_array((values, (self.queries, number)), (m, len(number)))
+        self._to_atoms = csr_array((values, (self.atoms, number)), (n_atoms, len(number)))
+
+    def tangents(self, X: Floats, atoms: Floats) -> Tangents:
+        """Return log_{X_i}(D_j) of all pairs."""
+        return Tangents.at(X[self.queries], atoms[self.atoms])
+
+    def combined(self, tangents: Tangents) -> Floats:
+        """V_i = Σ_j y_ij log_{X_i}(D_j)."""
+        return _summed(self._to_queries, tangents.matrices)
+
+    def collected(self, matrices: Floats) -> Floats:
+        """Σ_i y_ij M_ij, for every atom."""
+        return _summed(self._to_atoms, matrices)
+
+
+def _summed(weights: csr_array, matrices: Floats) -> Floats:
+    """Return sums of matrices (m, n, n), weighted by the rows of a sparse matrix."""
+    flat = weights @ matrices.reshape(len(matrices), -1)
+    return np.asarray(flat).reshape(-1, *matrices.shape[1:])
 
 
 class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):

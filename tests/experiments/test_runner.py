@@ -48,6 +48,18 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     assert scores == {row.key: row.scores for row in second.rows}
 
 
+def test_a_method_that_takes_long_has_fewer_repeats(monkeypatch):
+    monkeypatch.setattr(Toy, "few_repeats", {"RSR-J": 2})
+    results = run(Toy())
+    assert [len(results.of("", name)) for name in ("RSR-S", "RSR-J")] == [3, 2]
+    (table,) = tables(Toy(), results)
+    assert table.title == "A toy: accuracy (%), 3 repeats"
+    assert "RSR-J: 2 of 3 repeats" in remarks(Toy(), results)
+    (only,) = tables(Toy(), run(Toy(), methods=["RSR-J"]))
+    assert only.title == "A toy: accuracy (%), 2 of 3 repeats"
+    assert len(run(Toy(), methods=["RSR-J"], repeats=3).of("", "RSR-J")) == 3
+
+
 def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
     whole = run(Toy(), out=tmp_path)
     file = tmp_path / "results.jsonl"

@@ -205,6 +205,8 @@ class Experiment(ABC):
     #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
     repeats: ClassVar[int] = 20
     repeats_embedded: ClassVar[int | None] = None
+    #: The numbers of repeats of methods that take too long for all of them.
+    few_repeats: ClassVar[Mapping[str, int]] = {}
     #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
     single_queries: ClassVar[bool] = False
     #: How the data that come with the package's dependencies differ; empty if there are none.

@@ -50,7 +50,8 @@ def run(
     parts : sequence of str, default=None
         Names of parts: mosaics, sequences, sizes of dictionaries. None stands for all.
     repeats : int, default=None
-        The number of repeats, or fewer in parts that have fewer. None stands for that of the protocol.
+        The number of repeats, or fewer in parts that have fewer. None stands for that of the protocol,
+        which may be less for methods that take long.
     seed : int, default=0
         Every repeat gets a seed made of this one and its number.
     n_jobs : int, default=None
@@ -101,7 +102,10 @@ def run(
             task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
             for method in chosen:
                 advance(0, running=f"{part} {method.name}".strip())
-                ledger.complete(experiment, method, part, repeat, setting, task)
+                if repeats is not None or repeat < experiment.few_repeats.get(
+                    method.name, repeat + 1
+                ):
+                    ledger.complete(experiment, method, part, repeat, setting, task)
                 advance()
     return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
 

@@ -106,8 +106,10 @@ def _title(
     shown = {column.part for column in columns}
     part = "" if single else columns[0].part
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
-    counts = [summary.repeats for summary in results.summaries() if summary.part in shown]
-    whole = _whole(experiment, results)
+    few, whole = experiment.few_repeats, _whole(experiment, results)
+    here = [summary for summary in results.summaries() if summary.part in shown]
+    usual = [summary for summary in here if summary.repeats != few.get(summary.method)]
+    counts = [summary.repeats for summary in usual or here]
     if whole == 1:
         return title
     asked = f" of {whole}" if min(counts) < whole else ""

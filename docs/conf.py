@@ -118,6 +118,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "spdatoms"
 html_static_path = ["_static"]
 html_css_files = ["spdatoms.css"]
+# A default such as "auto" is code: it keeps its quotes.
+smartquotes = False
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Their asserts shall say what they compared, as those of the tests do.
 pytest.register_assert_rewrite(
@@ -23,6 +24,10 @@ pytest.register_assert_rewrite(
 )
 
 from _matrices import three_classes  # noqa: E402
+
+# Tests do not measure time: neither do the examples that hypothesis makes, on a machine with a high load.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:

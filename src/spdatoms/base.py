@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.fitting import CheckedFit, call_of
 from spdatoms._utils.progress import progress_is_due
@@ -118,6 +119,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         return X
 
 
+@allow.checks(method=allow.FUNCTION)
 def per_matrix(method: Method) -> Method:
     """Decorate a method with one result per matrix: it takes Dask arrays and long memory maps, too.
 
@@ -153,6 +155,7 @@ def per_matrix(method: Method) -> Method:
     return cast(Method, of_any)
 
 
+@allow.checks(n_jobs=allow.N_JOBS)
 def check_streamable(X: Any, n_jobs: int | None = None) -> Any:
     """Check matrices that may not fit in memory.
 
@@ -172,6 +175,7 @@ def check_streamable(X: Any, n_jobs: int | None = None) -> Any:
     return open_stream(X, n_jobs) if is_streamed(X) else check_spd(X)
 
 
+@allow.checks(count=allow.integer(0))
 def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     """Check the labels given to a classifier.
 
@@ -207,6 +211,7 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     return classes, indices
 
 
+@allow.checks(count=allow.integer(0))
 def check_targets(y: ArrayLike, count: int) -> Floats:
     """Check the targets given to a regressor.
 
@@ -226,7 +231,7 @@ def check_targets(y: ArrayLike, count: int) -> Floats:
         raise ValueError("y is missing: a regressor needs a number for every matrix of X.")
     targets = np.asarray(y)
     if targets.dtype.kind == "O":
-        with suppress(TypeError, ValueError):
+        with suppress(OverflowError, TypeError, ValueError):
             targets = targets.astype(np.float64)
     if targets.dtype.kind not in "fiub":
         raise ValueError(

@@ -5,15 +5,31 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from matplotlib import pyplot
 from sklearn.base import BaseEstimator
 
 import spdatoms
 from _matrices import random_spd
-from spdatoms import datasets, descriptors, divergences, geometry, kernels, plotting, scale
+from _toy_experiment import Toy
+from spdatoms import (
+    base,
+    baselines,
+    datasets,
+    descriptors,
+    divergences,
+    experiments,
+    geometry,
+    kernels,
+    plotting,
+    scale,
+    storage,
+)
 
 X = random_spd(6, 3, seed=0)
 V = 0.5 * (X[:2] - X[2:4])
@@ -21,6 +37,10 @@ K = X[0] / X[0].max()
 IMAGE = np.random.default_rng(0).uniform(0.0, 255.0, (24, 24))
 COLOURS = np.stack([IMAGE, IMAGE.T, IMAGE[::-1]], axis=-1)
 NOWHERE = {"folder": "nowhere"}
+MODEL = Path(__file__).parents[1] / "storage/models/0.1.0.dev0/kmeans.spdatoms"
+CODER = spdatoms.SPDSparseCoder(alpha=0.1).fit(X)
+CLASSIFIER = spdatoms.SPDSparseClassifier(alpha=0.1).fit(X, [0, 1] * 3)
+KMEANS = spdatoms.SPDKMeans(2, n_init=1, random_state=0).fit(X)
 
 #: Arguments of public functions, and of classes that are no estimators.
 CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
@@ -87,41 +107,81 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (scale.block_budget, {"size": 1_000_000}),
     (scale.open_stream, {"X": X}),
     (scale.worker_timeout, {"seconds": 1.0}),
+    (scale.is_streamed, {"X": X}),
+    (base.check_labels, {"y": [0, 1], "count": 2}),
+    (base.check_targets, {"y": [0.5, 1.5], "count": 2}),
+    (base.check_streamable, {"X": X}),
+    (base.per_matrix, {"method": len}),
+    (baselines.riemannian_nearest_neighbour, {}),
+    (storage.save, {"estimator": KMEANS, "path": "model"}),
+    (storage.load, {"path": MODEL}),
+    (experiments.get_experiment, {"name": "textures"}),
+    (experiments.read_results, {"path": "nowhere"}),
+    (experiments.run, {"experiment": Toy(), "methods": ["RSR-S"], "repeats": 1}),
+    (plotting.ExplanationDisplay, {"explanation": CLASSIFIER.explain(X[:1])[0]}),
+    (plotting.AtomUsageDisplay.from_codes, {"codes": np.eye(3)}),
+    (plotting.AtomUsageDisplay.from_estimator, {"estimator": CODER, "X": X}),
+    (plotting.AtomsDisplay.from_estimator, {"estimator": KMEANS}),
+    (plotting.CodesDisplay.from_codes, {"codes": np.eye(3)}),
+    (plotting.CodesDisplay.from_estimator, {"estimator": CODER, "X": X}),
+    (plotting.ExplanationDisplay.from_estimator, {"estimator": CLASSIFIER, "x": X[0]}),
+    (plotting.LearningCurveDisplay.from_estimator, {"estimator": KMEANS}),
+    (plotting.RegularisationPathDisplay.from_estimator, {"estimator": CODER, "X": X[0]}),
 ]
 
 #: Rooms of public functions, and what is public there, but made by the package itself or for any object.
 ROOMS = (
     spdatoms,
-    geometry,
-    divergences,
-    kernels,
-    spdatoms.lasso,
-    descriptors,
+    base,
+    baselines,
     datasets,
+    descriptors,
+    divergences,
+    experiments,
+    geometry,
+    kernels,
     plotting,
     scale,
+    spdatoms.lasso,
+    storage,
 )
 OTHERS = {
-    *("Certificate", "CorrectedGram", "Dataset", "ExplanationDisplay", "PreparedSet", "Samples"),
-    *("is_streamed", "load", "save"),
+    *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples"),
+    *("LabelledViews", "Method", "Outcome", "Published", "Results", "Row", "Setting", "Summary"),
+    "Task",
 }
 
 
 def public_calls() -> set[str]:
-    """Return the names of all public functions, and of classes with parameters, but estimators."""
+    """Return the names of all public functions, class methods, and classes with parameters, but estimators."""
     things = [getattr(room, name) for room in ROOMS for name in room.__all__]
-    return {
-        thing.__name__
+    things = [
+        thing
         for thing in things
         if callable(thing)
         and not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | BaseException))
-        and inspect.signature(thing).parameters
-    }
+    ]
+    constructors = [
+        getattr(thing, name)
+        for thing in things
+        for name, method in vars(thing).items()
+        if isinstance(method, classmethod) and not name.startswith("_")
+    ]
+    return {thing.__qualname__ for thing in [*things, *constructors] if parameters_of(thing)}
+
+
+def parameters_of(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters of a function, but of those that it only passes on."""
+    parameters = inspect.signature(function).parameters.values()
+    return [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
 
 
 def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call a function; enter what it returns, if that is a context. A missing folder is no fault of the arguments."""
-    with warnings.catch_warnings():
+    """Call a function in an empty folder; enter what it returns, if that is a context.
+
+    A missing file is no fault of the arguments.
+    """
+    with warnings.catch_warnings(), TemporaryDirectory() as folder, chdir(folder):
         warnings.simplefilter("ignore")
         try:
             result = function(**arguments)
@@ -130,4 +190,6 @@ def call(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     if isinstance(result, AbstractContextManager):
         with result:
             return None
+    if hasattr(result, "figure_"):
+        pyplot.close(result.figure_)
     return result

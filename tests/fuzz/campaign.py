@@ -91,13 +91,16 @@ def run_case(name: str, case: Case, seed: int) -> str:
 
 
 def run_campaign(
-    name: str, case: Case, first: int, seconds: float
+    name: str, case: Case, first: int, seconds: float, most: float
 ) -> tuple[Counter[str], list[str]]:
-    """Run cases from this seed on for a while; return how often each outcome came, and the findings."""
+    """Run cases from this seed on for a while; return how often each outcome came, and the findings.
+
+    It ends earlier if there were ``most`` cases.
+    """
     outcomes: Counter[str] = Counter()
     findings: list[str] = []
     end, seed = time.monotonic() + seconds, first
-    while time.monotonic() < end:
+    while time.monotonic() < end and seed - first < most:
         try:
             outcomes[run_case(name, case, seed)] += 1
         except FindingError as finding:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from _hostile import HOSTILE
 from _matrices import three_classes
 from conformance.estimators import ESTIMATORS, outputs, targets
-from conformance.functions import CALLS, call
+from conformance.functions import CALLS, call, parameters_of
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.matrices import hostile_stack
 
@@ -94,7 +94,7 @@ def hostile_calls(rng: np.random.Generator) -> str:
     function, arguments = CALLS[rng.integers(len(CALLS))]
     X, _ = data()
     values = [*HOSTILE, *EXTREME, X[:3], X[0], -X, np.ones(3)]
-    names = list(inspect.signature(function).parameters)
+    names = parameters_of(function)
     count = int(rng.integers(1, min(3, len(names) + 1)))
     changed = {
         str(name): values[rng.integers(len(values))]

@@ -174,6 +174,13 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "__len__") if shape is None else len(shape) > 0
 
 
+def _is_path(value: Any) -> bool:
+    if not isinstance(value, str | os.PathLike) or isinstance(value, type):
+        return False
+    path = os.fspath(value)
+    return isinstance(path, str) and bool(path) and "\0" not in path
+
+
 def _is_seed(value: Any) -> bool:
     return isinstance(value, np.random.Generator | np.random.RandomState)
 
@@ -189,6 +196,18 @@ def _are_finite(value: Any) -> bool:
 def _is_iterable(value: Any) -> bool:
     named = isinstance(value, str | bytes | Mapping | type)
     return not named and hasattr(value, "__iter__") and getattr(value, "shape", None) != ()
+
+
+def estimator(*methods: str) -> Allowed:
+    """Return: an object with these methods."""
+
+    def test(value: Any) -> bool:
+        return not isinstance(value, type) and all(
+            callable(getattr(value, method, None)) for method in ("get_params", *methods)
+        )
+
+    words = f" with the method {' and '.join(methods)}" if methods else ""
+    return Allowed((f"an estimator{words}",), test)
 
 
 def by_name(one: Allowed, name: str) -> Allowed:
@@ -216,9 +235,12 @@ IMAGE_SIZE = Allowed(
     lambda value: several(integer(1, 2**31 - 1), "").test(value) and len(value) == 2,
 )
 FUNCTION = Allowed(("a function",), callable)
-PATH = Allowed(
-    ("a path",), lambda value: isinstance(value, str | os.PathLike) and bool(os.fspath(value))
+TEXT = Allowed(("a text",), lambda value: isinstance(value, str))
+NAMES = Allowed(
+    ("a list of names",),
+    lambda value: isinstance(value, list | tuple) and all(map(TEXT.test, value)),
 )
+PATH = Allowed(("a path",), _is_path)
 SEED = Allowed(("a NumPy Generator", "a NumPy RandomState"), _is_seed)
 
 #: α, the penalty of codes; β, the bandwidth of a kernel; a tolerance.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from spdatoms._utils import parameters as allow
 from spdatoms.experiments.experiment import (
     Experiment,
     LabelledViews,
@@ -68,6 +69,7 @@ __all__ = [
 ]
 
 
+@allow.checks(name=allow.TEXT)
 def get_experiment(name: str) -> Experiment:
     """Return an experiment by its name.
 
@@ -83,7 +85,7 @@ def get_experiment(name: str) -> Experiment:
     """
     if name not in _HOME:
         raise UnknownNameError(
-            f"There is no experiment {name!r}; there are {', '.join(EXPERIMENTS)}."
+            f"There is no experiment {name!r}; the names are {', '.join(EXPERIMENTS)}."
         )
     module, kind = _HOME[name]
     experiment: Experiment = getattr(

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.files import replace_file
 
 FORMAT = "spdatoms results 1"
@@ -295,12 +296,13 @@ class ResultsFile:
         )
 
 
-def read_results(path: Path) -> Results:
+@allow.checks(path=allow.PATH)
+def read_results(path: Path | str) -> Results:
     """Return the results in a file that `run` wrote.
 
     Parameters
     ----------
-    path : Path
+    path : path-like
         A file ``results.jsonl``.
 
     Returns
@@ -308,7 +310,7 @@ def read_results(path: Path) -> Results:
     Results
         All rows, and the problems that no later run has solved.
     """
-    lines, _ = _entries(path)
+    lines, _ = _entries(Path(path))
     if not lines or lines[0].get("format") != FORMAT:
         raise SettingsError(f"{path} is not a file of results.")
     rows = [Row(**line) for line in lines if "method" in line]

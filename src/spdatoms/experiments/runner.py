@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from joblib import hash as digest_of
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
@@ -21,6 +22,20 @@ from spdatoms.experiments.results import Results, ResultsFile, gathered
 RESULTS_FILE = "results.jsonl"
 
 
+@allow.checks(
+    experiment=allow.Allowed(("an Experiment",), lambda value: isinstance(value, Experiment)),
+    data=allow.NONE | allow.PATH,
+    methods=allow.NONE | allow.NAMES,
+    parts=allow.NONE | allow.NAMES,
+    repeats=allow.NONE | allow.integer(1, 1_000_000),
+    seed=allow.integer(0),
+    n_jobs=allow.N_JOBS,
+    time_limit=allow.NONE | allow.real(above=0),
+    on_error=allow.choice("raise", "warn"),
+    out=allow.NONE | allow.PATH,
+    fresh=allow.BOOLEAN,
+    progress=allow.BOOLEAN,
+)
 def run(
     experiment: Experiment,
     data: Path | str | None = None,
@@ -168,10 +183,9 @@ def numbers_of_repeats(
     if repeats is not None:
         known = [limit for limit in limits.values() if limit is not None]
         most = max(known) if len(known) == len(limits) else None
-        if repeats < 1 or (most is not None and repeats > most):
-            between = "at least 1" if most is None else f"between 1 and {most}"
+        if most is not None and repeats > most:
             raise ValueError(
-                f"The number of repeats of '{experiment.name}' must be {between}, got {repeats}."
+                f"The number of repeats of '{experiment.name}' must be at most {most}, got {repeats}."
             )
         usual = repeats
     return {part: usual if limit is None else min(usual, limit) for part, limit in limits.items()}
@@ -180,6 +194,8 @@ def numbers_of_repeats(
 def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) -> ResultsFile | None:
     if out is None:
         return None
+    if Path(out).exists() and not Path(out).is_dir():
+        raise ValueError(f"out must be a folder, but {str(out)!r} is a file.")
     Path(out).mkdir(parents=True, exist_ok=True)
     return ResultsFile(Path(out) / RESULTS_FILE, settings, fresh)
 

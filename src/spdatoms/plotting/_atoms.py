@@ -12,7 +12,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute
+from spdatoms.plotting._display import AXES, INK, PALE, Display, fitted_attribute
 
 #: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
 _LINE_STYLES = ("-", "--", ":")
@@ -78,11 +78,12 @@ class AtomsDisplay(Display):
             raise TypeError("Complex atoms cannot be drawn: pass atoms.real, or abs(atoms).")
         if titles is not None and len(titles) != len(self.atoms):
             raise ValueError(f"There are {len(self.atoms)} atoms, but {len(titles)} titles.")
-        self.titles = titles
+        self.titles = None if titles is None else [str(title) for title in titles]
         self.common_scale = common_scale
         self.n_columns = n_columns
 
     @classmethod
+    @allow.checks(estimator=allow.estimator(), ax=AXES)
     def from_estimator(
         cls,
         estimator: Any,
@@ -171,7 +172,7 @@ class AtomsDisplay(Display):
         self.figure_.colorbar(image, ax=ax, label="entry / largest entry", shrink=0.8)
 
     def _write_titles(self, ax: Any, cells: Floats) -> None:
-        titles = self.titles or [str(index) for index in range(len(self.atoms))]
+        titles = self.titles or map(str, range(len(self.atoms)))
         for title, (x, y) in zip(titles, cells, strict=True):
             ax.text(x, y + 0.46, title, ha="center", va="top", fontsize=8, color="0.25")
 

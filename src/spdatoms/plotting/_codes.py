@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Indices
-from spdatoms.plotting._display import Display, dense_codes
+from spdatoms.plotting._display import AXES, Display, dense_codes
 
 #: The entry that is drawn black, as a quantile of the non-zero ones: with the largest one black, a few
 #: large entries would make the others invisible.
@@ -59,6 +59,7 @@ class CodesDisplay(Display):
         self.max_codes = max_codes
 
     @classmethod
+    @allow.checks(ax=AXES)
     def from_codes(
         cls,
         codes: Any,
@@ -90,6 +91,7 @@ class CodesDisplay(Display):
         return cls(codes, y=y, max_codes=max_codes).plot(ax, **kwargs)
 
     @classmethod
+    @allow.checks(estimator=allow.estimator("transform"), ax=AXES)
     def from_estimator(
         cls,
         estimator: Any,

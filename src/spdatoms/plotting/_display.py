@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
 
 #: The colours of lines and bars, and of those in the background.
 INK, PALE = "#1f3b57", "#9aa7b4"
+
+
+#: Where to draw.
+AXES = allow.NONE | allow.Allowed(
+    ("matplotlib Axes",),
+    lambda value: all(hasattr(value, name) for name in ("figure", "plot", "spines")),
+)
 
 
 class Display:
@@ -22,6 +30,7 @@ class Display:
 
     def _use_axes(self, ax: Any | None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
         """Return the axes to draw in, new ones if none are given."""
+        AXES.check("ax", ax)
         if ax is None:
             pyplot = import_extra("matplotlib.pyplot", extra="plot")
             _, ax = pyplot.subplots(figsize=size, layout="constrained")
@@ -55,4 +64,5 @@ def dense_codes(codes: Any) -> Array:
     dense = np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes)
     if dense.ndim != 2 or dense.size == 0:
         raise ValueError(f"codes must have the shape (m, N), got {dense.shape}.")
+    allow.NUMBERS.check("codes", dense)
     return dense

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
-from spdatoms.plotting._display import INK, PALE, Display, without_frame
+from spdatoms.classification.explanation import Explanation
+from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
 
 class ExplanationDisplay(Display):
@@ -49,7 +50,11 @@ class ExplanationDisplay(Display):
     '99 % explained by 2 atoms'
     """
 
-    @allow.checks(images=allow.NONE | allow.ARRAY, max_atoms=allow.integer(1))
+    @allow.checks(
+        explanation=allow.Allowed(("an Explanation",), lambda value: isinstance(value, Explanation)),
+        images=allow.NONE | allow.ARRAY,
+        max_atoms=allow.integer(1),
+    )
     def __init__(
         self,
         explanation: Any,
@@ -58,10 +63,16 @@ class ExplanationDisplay(Display):
         max_atoms: int = 8,
     ) -> None:
         self.explanation = explanation
+        if images is not None and len(images) <= max(explanation.atoms, default=-1):
+            raise ValueError(
+                f"images must hold a picture of every atom, got {len(images)}, but there is an atom "
+                f"{max(explanation.atoms)}."
+            )
         self.images = images
         self.max_atoms = max_atoms
 
     @classmethod
+    @allow.checks(estimator=allow.estimator("explain"), ax=AXES)
     def from_estimator(
         cls,
         estimator: Any,
@@ -93,7 +104,10 @@ class ExplanationDisplay(Display):
         -------
         ExplanationDisplay
         """
-        [explanation] = estimator.explain(np.asarray(x)[None])
+        query = np.asarray(x)
+        if query.ndim != 2:
+            raise ValueError(f"x must be a single matrix of shape (n, n), got {query.shape}.")
+        [explanation] = estimator.explain(query[None])
         return cls(explanation, images=images, max_atoms=max_atoms).plot(ax, **kwargs)
 
     def plot(self, ax: Any | None = None, **kwargs: Any) -> ExplanationDisplay:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms.plotting._display import INK, Display, fitted_attribute, with_grid
+from spdatoms.plotting._display import AXES, INK, Display, fitted_attribute, with_grid
 
 
 class LearningCurveDisplay(Display):
@@ -43,7 +43,7 @@ class LearningCurveDisplay(Display):
     @allow.checks(
         objective=allow.NUMBERS,
         steps_per_iteration=allow.integer(1),
-        label=allow.Allowed(("a text",), lambda value: isinstance(value, str)),
+        label=allow.TEXT,
     )
     def __init__(
         self, objective: ArrayLike, *, steps_per_iteration: int = 2, label: str = "objective"
@@ -57,6 +57,7 @@ class LearningCurveDisplay(Display):
         self.label = label
 
     @classmethod
+    @allow.checks(estimator=allow.estimator(), ax=AXES)
     def from_estimator(
         cls, estimator: Any, *, ax: Any | None = None, **kwargs: Any
     ) -> LearningCurveDisplay:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
-from spdatoms.plotting._display import INK, PALE, Display, fitted_attribute, without_frame
+from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
 #: Line styles of the labelled atoms, or classes, in turn.
 _LINE_STYLES = ("-", "--", ":", "-.")
@@ -94,6 +95,12 @@ class RegularisationPathDisplay(Display):
         self.n_labelled = n_labelled
 
     @classmethod
+    @allow.checks(
+        estimator=allow.estimator(),
+        alphas=allow.NONE | allow.reals(above=0),
+        n_labelled=allow.integer(0),
+        ax=AXES,
+    )
     def from_estimator(
         cls,
         estimator: Any,
@@ -138,8 +145,13 @@ class RegularisationPathDisplay(Display):
                 "This classifier averages over several kernels, each with a path of its own: fit one with a "
                 "single kernel, such as SPDSparseClassifier('stein')."
             )
-        gram = fitted_attribute(estimator.kernel_, "gram_")
-        cross = estimator.kernel_.cross(query)
+        check_is_fitted(estimator)
+        kernel = getattr(estimator, "kernel_", None)
+        if not hasattr(kernel, "gram_"):
+            raise TypeError(
+                f"The estimator must have atoms with a kernel, which {type(estimator).__name__} has not."
+            )
+        gram, cross = np.asarray(kernel.gram_), kernel.cross(query)
         values = _default_alphas(cross) if alphas is None else np.asarray(alphas, np.float64)
         path = sparse_code_path(
             gram, cross, values, positive=getattr(estimator, "positive", False), check_gram=False

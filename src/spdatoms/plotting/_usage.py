@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms.plotting._display import INK, PALE, Display, dense_codes, without_frame
+from spdatoms.plotting._display import AXES, INK, PALE, Display, dense_codes, without_frame
 
 
 class AtomUsageDisplay(Display):
@@ -49,6 +49,7 @@ class AtomUsageDisplay(Display):
             raise ValueError(f"usage must have the shape (N,), got {self.usage.shape}.")
 
     @classmethod
+    @allow.checks(ax=AXES)
     def from_codes(cls, codes: Any, *, ax: Any | None = None, **kwargs: Any) -> AtomUsageDisplay:
         """Draw how often codes use each atom.
 
@@ -68,6 +69,7 @@ class AtomUsageDisplay(Display):
         return cls((dense_codes(codes) != 0).mean(axis=0)).plot(ax, **kwargs)
 
     @classmethod
+    @allow.checks(estimator=allow.estimator("transform"), ax=AXES)
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, *, ax: Any | None = None, **kwargs: Any
     ) -> AtomUsageDisplay:

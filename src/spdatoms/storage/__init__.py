@@ -16,6 +16,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.container import Metadata, StorageError, read_container, write_container
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
@@ -28,6 +29,7 @@ _FORMAT = "spdatoms model"
 _VERSION = 1
 
 
+@allow.checks(path=allow.PATH)
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write an estimator, fitted or not, to a file that `load` reads.
 
@@ -67,7 +69,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(estimator, BaseEstimator) or stored_class(type(estimator)) is None:
         raise StorageError(
-            f"save stores estimators of spdatoms and pipelines of them, not {type(estimator).__name__}."
+            "estimator must be an estimator of spdatoms or a pipeline of them, got "
+            f"{type(estimator).__name__}."
         )
     encoder = Encoder()
     content = encoder.encode(estimator, "")
@@ -82,6 +85,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     write_container(path, metadata, encoder.arrays, part=f".{secrets.token_hex(4)}.part")
 
 
+@allow.checks(path=allow.PATH)
 def load(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save` wrote to a file.
 

@@ -188,7 +188,9 @@ def test_wrong_names_and_numbers():
         run(Toy(), methods=["guessing"])
     with pytest.raises(ValueError, match=r"no part 'z' in these data; there are ''"):
         run(Toy(), parts=["z"])
-    with pytest.raises(ValueError, match=r"repeats must be None or an integer from 1 to 1000000, got 0"):
+    with pytest.raises(
+        ValueError, match=r"repeats must be None or an integer from 1 to 1000000, got 0"
+    ):
         run(Toy(), repeats=0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -14,7 +15,7 @@ import pytest
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
 from spdatoms.exceptions import ClusterError
-from spdatoms.scale import worker_timeout
+from spdatoms.scale import waiting, worker_timeout
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -80,6 +81,31 @@ def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
     # The checkpoint holds all iterations that were finished, and goes on here.
     path.rename(tmp_path / "later")
     learner(3).fit(X)
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """Return a scheduler in a process of its own, and its file."""
+    file = tmp_path / "scheduler.json"
+    options = ["--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+    with subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", *map(str, options)],
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        yield process, file
+        process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_a_scheduler_that_is_frozen_does_not_answer(scheduler, monkeypatch):
+    process, file = scheduler
+    monkeypatch.setattr(waiting, "_ANSWER", 0.5)
+    with distributed.Client(scheduler_file=str(file), timeout=600):
+        process.send_signal(signal.SIGSTOP)
+        stream = da.from_array(random_spd(2000, 3), chunks=(500, 3, 3))
+        with pytest.raises(ClusterError, match="does not answer: look at its process"):
+            SPDDictionaryLearning(4, init="random").fit(stream)
+        process.kill()
 
 
 def test_the_time_to_wait_is_positive():

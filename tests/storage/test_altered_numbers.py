@@ -89,3 +89,25 @@ def test_parameters_of_a_fitted_model_are_checked(name, value, tmp_path):
     metadata, arrays = unpack(saved(SPDSparseClassifier().fit(X, LABELS), tmp_path))
     metadata["estimator"]["object"]["parameters"][name] = value
     refused(pack(metadata, arrays), tmp_path, f"{name} must be")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("metric", "nonsense"), ("beta", -1.0), ("correction", "none at all"), ("n_jobs", "many")],
+)
+def test_parameters_of_the_kernel_of_a_model_are_checked(name, value, tmp_path):
+    metadata, arrays = unpack(saved(SPDSparseCoder().fit(X), tmp_path))
+    kernel = metadata["estimator"]["object"]["attributes"]["kernel_"]["object"]
+    assert name in kernel["parameters"]
+    kernel["parameters"][name] = value
+    refused(pack(metadata, arrays), tmp_path, f"{name} must be")
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 10**30])
+@pytest.mark.parametrize("name", ["alpha_", "n_features_in_"])
+def test_integers_beyond_64_bits_are_refused(name, number, tmp_path):
+    metadata, arrays = unpack(saved(SPDSparseCoder().fit(X), tmp_path))
+    attributes = metadata["estimator"]["object"]["attributes"]
+    assert name in attributes
+    attributes[name] = number
+    refused(pack(metadata, arrays), tmp_path, f"{name} must be|for 3×3 matrices, not")

@@ -165,7 +165,7 @@ class OwnCoder(SPDSparseCoder):
     "thing", [5, None, X, Jeffrey(), OwnCoder(), GridSearchCV(SPDSparseCoder(), {}), GroupKFold()]
 )
 def test_what_is_not_an_estimator_of_ours_is_refused(thing, tmp_path) -> None:
-    with pytest.raises(StorageError, match=f"estimators of spdatoms .* not {type(thing).__name__}"):
+    with pytest.raises(StorageError, match=f"estimator of spdatoms .* got {type(thing).__name__}"):
         save(thing, tmp_path / "model")
 
 

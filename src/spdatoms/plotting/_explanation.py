@@ -51,7 +51,9 @@ class ExplanationDisplay(Display):
     """
 
     @allow.checks(
-        explanation=allow.Allowed(("an Explanation",), lambda value: isinstance(value, Explanation)),
+        explanation=allow.Allowed(
+            ("an Explanation",), lambda value: isinstance(value, Explanation)
+        ),
         images=allow.NONE | allow.ARRAY,
         max_atoms=allow.integer(1),
     )

@@ -146,7 +146,7 @@ class RegularisationPathDisplay(Display):
                 "single kernel, such as SPDSparseClassifier('stein')."
             )
         check_is_fitted(estimator)
-        kernel = getattr(estimator, "kernel_", None)
+        kernel: Any = getattr(estimator, "kernel_", None)
         if not hasattr(kernel, "gram_"):
             raise TypeError(
                 f"The estimator must have atoms with a kernel, which {type(estimator).__name__} has not."

@@ -80,6 +80,15 @@ def test_class_means_are_the_nearest_means_of_whitened_coordinates(labelled) -> 
     assert np.mean(model.predict(test) == predicted) > 0.9
 
 
+@pytest.mark.parametrize(
+    "cv",
+    [[], [([], [0])], [1, 2], [([0, 1], [24])], [([0.5], [1])], [("a", "b")], [([0], [1], [2])]],
+)
+def test_splits_that_are_none_are_refused(cv, labelled) -> None:
+    with pytest.raises(ValueError, match="cv as a list must hold"):
+        SPDSparseClassifierCV(cv=cv).fit(*labelled)
+
+
 def test_left_out_matrices_have_no_part_in_the_whitening(labelled) -> None:
     """The median d_w from those left out to the others, of re-centred logarithms, by its definition."""
     X, y = labelled

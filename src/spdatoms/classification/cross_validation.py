@@ -282,12 +282,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     ) -> Iterator[Fold]:
         """Yield folds of these rows alone."""
         if not (hasattr(self.cv, "split") or isinstance(self.cv, str | int | np.integer)):
-            position = np.full(len(labels), -1)  # given splits name rows of all matrices
-            position[rows] = np.arange(len(position[rows]))
-            for sides in self.cv:
-                train, test = (own[own >= 0] for own in (position[side] for side in sides))
-                if len(train) and len(test):
-                    yield Fold(train, test)
+            yield from _given_folds(self.cv, len(labels), rows)
             return
         labels = labels[rows]
         groups = None if groups is None else np.asarray(groups)[rows]
@@ -437,3 +432,23 @@ def _column(values: list[Any]) -> Array:
     column = np.empty(len(values), dtype=object)
     column[:] = values
     return column
+
+
+def _given_folds(splits: Any, count: int, rows: Indices | slice) -> list[Fold]:
+    """Return splits of all matrices as folds of these rows."""
+    position = np.full(count, -1)
+    position[rows] = np.arange(len(position[rows]))
+    folds = []
+    for sides in splits:
+        try:
+            train, test = (own[own >= 0] for own in (position[side] for side in sides))
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                "cv as a list must hold pairs of arrays, the indices of training matrices and of left-out "
+                f"ones, each from 0 to {count - 1}."
+            ) from error
+        if len(train) and len(test):
+            folds.append(Fold(train, test))
+    if not folds:
+        raise ValueError("cv as a list must hold a split with matrices on both sides.")
+    return folds

@@ -224,5 +224,5 @@ def test_check_labels():
     assert indices.tolist() == [1, 0, 1]
     with pytest.raises(ValueError, match="X holds 4 matrices, but y 3 labels"):
         check_labels(["b", "a", "b"], 4)
-    with pytest.raises(ValueError, match="y is missing"):
+    with pytest.raises(ValueError, match="requires y to be passed"):
         check_labels(None, 4)

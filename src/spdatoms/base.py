@@ -112,7 +112,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
 
     def _refuse_complex(self, X: FloatArray) -> FloatArray:
         if is_complex(X) and not self.hermitian:
-            raise TypeError(
+            raise ValueError(
                 f"Complex data not supported: {type(self).__name__} takes real matrices only. Pass X.real "
                 "if the imaginary part is rounding."
             )
@@ -194,7 +194,9 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
         For each label the index of its class.
     """
     if y is None:
-        raise ValueError("y is missing: a classifier needs a label for every matrix of X.")
+        raise ValueError(
+            "A classifier requires y to be passed, but the target y is None: give a label for every matrix of X."
+        )
     try:
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
@@ -228,7 +230,9 @@ def check_targets(y: ArrayLike, count: int) -> Floats:
         The targets.
     """
     if y is None:
-        raise ValueError("y is missing: a regressor needs a number for every matrix of X.")
+        raise ValueError(
+            "A regressor requires y to be passed, but the target y is None: give a number for every matrix of X."
+        )
     targets = np.asarray(y)
     if targets.dtype.kind == "O":
         with suppress(OverflowError, TypeError, ValueError):

@@ -129,5 +129,7 @@ def test_a_boolean_is_no_number_of_atoms() -> None:
         SPDDictionaryLearning(n_atoms=True).fit(X)
     with pytest.raises(ValueError, match=r"^n_atoms_per_class must be an integer ≥ 1, got True"):
         class_dictionary(X, y, True)
-    with pytest.raises(ValueError, match="between 1 and the number of matrices 20, got 21"):
+    with pytest.raises(
+        ValueError, match="between 1 and the number of matrices, got 21 for n_samples=20"
+    ):
         SPDKNeighborsClassifier(21).fit(X, y)

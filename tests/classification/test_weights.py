@@ -98,7 +98,9 @@ def test_neighbours_vote_with_their_weights() -> None:
     assert model.predict([[[1.5]]]) == 1
     tied = SPDKNeighborsClassifier(3).fit(X, [0, 0, 1, 1], sample_weight=[0.1, 0.2, 0.3, 9.0])
     assert tied.predict([[[1.5]]]) == 0
-    with pytest.raises(ValueError, match=r"n_neighbors must be between 1 and .* 2, got 3"):
+    with pytest.raises(
+        ValueError, match=r"n_neighbors must be between 1 and .*, got 3 for n_samples=2"
+    ):
         SPDKNeighborsClassifier(3).fit(X, [0, 0, 1, 1], sample_weight=[0, 1, 0, 1])
 
 

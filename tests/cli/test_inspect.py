@@ -62,7 +62,7 @@ def test_inspect_not_finite(tmp_path):
     X = two_classes()[0]
     X[7, 0, 0] = np.nan
     np.save(tmp_path / "X.npy", X)
-    assert "7 is not finite: its entry (0, 0) is nan" in run("inspect", tmp_path / "X.npy", code=1)
+    assert "7 is not finite: its entry (0, 0) is NaN" in run("inspect", tmp_path / "X.npy", code=1)
     said = run("inspect", tmp_path / "X.npy", "--repaired", tmp_path / "R.npy", code=1)
     assert "error: X.npy[7] is not finite" in said
     assert "cannot be repaired: --drop-bad leaves it out" in said

@@ -31,7 +31,7 @@ def test_complex_matrices_are_handled_or_refused(estimator):
     X, y = two_hermitian_classes()
     if not estimator.hermitian:
         with pytest.raises(
-            TypeError, match=r"Complex data not supported: .* takes real matrices only"
+            ValueError, match=r"Complex data not supported: .* takes real matrices only"
         ):
             clone(estimator).fit(X, y)
         return

@@ -53,7 +53,7 @@ def test_vech_keeps_float32_and_refuses_nonsense():
 def test_what_is_not_finite_is_refused():
     X = random_spd(3, 4)
     X[1, 0, 2] = np.nan
-    with pytest.raises(ValueError, match=r"^X\[1\] is not finite: its entry \(0, 2\) is nan"):
+    with pytest.raises(ValueError, match=r"^X\[1\] is not finite: its entry \(0, 2\) is NaN"):
         vech(X)
     v = vech(random_spd(3, 4))
     v[2, 5] = np.inf

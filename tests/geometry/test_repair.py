@@ -75,7 +75,7 @@ def test_nearest_spd_leaves_spd_alone():
 def test_nearest_spd_refusals():
     X = random_spd(4, 3)
     X[2, 0, 1] = np.nan
-    with pytest.raises(ValueError, match=r"^X\[2\] is not finite: its entry \(0, 1\) is nan"):
+    with pytest.raises(ValueError, match=r"^X\[2\] is not finite: its entry \(0, 1\) is NaN"):
         nearest_spd(X)
     skew = np.array([[0.0, 1.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match=r"^X\[1\] has a zero symmetric part.*is_spd"):

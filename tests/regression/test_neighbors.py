@@ -53,5 +53,7 @@ def test_a_matrix_of_the_training_set_keeps_its_target_at_any_scale() -> None:
 
 def test_bad_number_of_neighbours() -> None:
     X = random_spd(4, 3)
-    with pytest.raises(ValueError, match=r"n_neighbors must be between 1 and .* 4, got 5"):
+    with pytest.raises(
+        ValueError, match=r"n_neighbors must be between 1 and .*, got 5 for n_samples=4"
+    ):
         SPDKNeighborsRegressor().fit(X, np.arange(4.0))

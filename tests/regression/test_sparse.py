@@ -107,7 +107,7 @@ def test_far_away_the_mean_is_predicted() -> None:
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        (None, "y is missing: a regressor needs a number"),
+        (None, "A regressor requires y to be passed, but the target y is None: give a number"),
         (np.ones(29), "X holds 30 matrices, but y 29 targets"),
         (np.ones((30, 2, 2)), r"y must have the shape \(m,\) or \(m, q\), got \(30, 2, 2\)"),
         (["a"] * 30, "y must hold real numbers, got the dtype <U1: for labels take a classifier"),

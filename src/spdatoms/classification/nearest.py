@@ -36,8 +36,8 @@ class NearestMatrices(SPDEstimator):
         """Keep checked matrices, and their weights."""
         if self.n_neighbors > len(X):
             raise ValueError(
-                f"n_neighbors must be between 1 and the number of matrices {len(X)}, got "
-                f"{self.n_neighbors}."
+                f"n_neighbors must be between 1 and the number of matrices, got {self.n_neighbors} for "
+                f"n_samples={len(X)}."
             )
         self._matrices, self._weights = X, weights
         self._prepared = over(get_divergence(self.metric), X).prepare(X)

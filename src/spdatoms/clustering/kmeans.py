@@ -260,7 +260,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         if count < self.n_clusters:
             which = "matrices" if count == of else "matrices with a positive weight"
             raise ValueError(
-                f"X holds {count} {which}, fewer than n_clusters={self.n_clusters}: ask for at "
+                f"X holds {count} {which} (n_samples={count}), fewer than n_clusters={self.n_clusters}: ask for at "
                 "most as many clusters as there are matrices."
             )
 

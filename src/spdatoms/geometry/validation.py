@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
@@ -88,13 +89,31 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 def as_float(X: ArrayLike, name: str) -> FloatArray:
     """Return X as a native array of a type that `float_type` gives, without a copy where it is one already."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
+        )
     try:
         array = np.asarray(X)
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
         raise ValueError(
             f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
         ) from error
+    if array.dtype == object:
+        array = _numbers_of(array, name)
     return np.asarray(array, dtype=float_type(array.dtype, name))
+
+
+def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return an array of objects as one of numbers."""
+    is_complex = any(isinstance(entry, complex | np.complexfloating) for entry in objects.flat)
+    try:
+        return objects.astype(np.complex128 if is_complex else np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"{name} must hold numbers, got objects ({error}): convert it to a float or complex array first "
+            "(np.stack makes one of a sequence of matrices)."
+        ) from error
 
 
 def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
@@ -269,7 +288,7 @@ def raise_unless_finite(X: FloatArray, name: str, batch: tuple[int, ...]) -> Non
             index, i, j = np.argwhere(~finite)[0]
             raise ValueError(
                 f"{matrix_name(name, part.start + index, batch)} is not finite: its entry "
-                f"({i}, {j}) is {X[part.start + index, i, j]}."
+                f"({i}, {j}) is {_shown(X[part.start + index, i, j])}."
             )
 
 
@@ -300,6 +319,11 @@ def raise_unless_symmetric(
                 f"{matrix_name(name, first, batch)} is not {kind}: it differs from its {other} by "
                 f"{difference:.3g}."
             )
+
+
+def _shown(entry: Any) -> str:
+    """Return an entry that is not finite as it is written in texts: NaN, inf."""
+    return "NaN" if np.isnan(entry) else str(entry)
 
 
 def matrix_name(name: str, index: int, batch: tuple[int, ...]) -> str:
@@ -340,9 +364,7 @@ def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
     n = len(A)
     if not np.isfinite(A).all():
         i, j = np.argwhere(~np.isfinite(A))[0]
-        return (
-            f"is not finite: its entry ({i}, {j}) is {A[i, j]}; {_LEAVE_OUT}, or estimate it anew"
-        )
+        return f"is not finite: its entry ({i}, {j}) is {_shown(A[i, j])}; {_LEAVE_OUT}, or estimate it anew"
     if not A.any():
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal().real))

@@ -31,18 +31,21 @@ from spdatoms.geometry import expm
 def matrices(rows: Any) -> Any:
     """Return SPD matrices exp(S) with the rows in the symmetric S.
 
-    What cannot be a row, scikit-learn refuses itself. Objects, NaN and sparse arrays are left to the estimator.
+    Objects, NaN, sparse arrays and those without rows are left to the estimator. scikit-learn itself refuses
+    complex rows, which are no Hermitian matrices, and rows without a number.
     """
     if scipy.sparse.issparse(rows):
         return rows
     rows = np.asarray(rows)
+    if rows.ndim == 1:
+        return rows
     if rows.ndim != 2 or not rows.size or rows.dtype.kind == "c":
         rows = check_array(rows)
     if rows.dtype == object:
         with suppress(TypeError, ValueError):
             return matrices(rows.astype(np.float64)).astype(object)
     n = int(np.ceil(np.sqrt(2 * rows.shape[1] + 0.25) - 0.5))
-    S = np.zeros((len(rows), n, n), rows.dtype if rows.dtype.kind in "fO" else np.float64)
+    S = np.zeros((len(rows), n, n), rows.dtype if rows.dtype.kind in ("f", "O") else np.float64)
     i, j = (index[: rows.shape[1]] for index in np.tril_indices(n))
     S[:, i, j] = S[:, j, i] = rows
     if S.dtype == object or not np.isfinite(S).all():
@@ -81,7 +84,8 @@ class OnRows(BaseEstimator):
         if not reset:
             check_is_fitted(self)
         found = matrices(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        if found.ndim == 3:
+            validate_data(self, X, reset=reset, skip_check_array=True)
         return found
 
     @_has("transform")

@@ -269,7 +269,9 @@ def test_bad_parameters(parameters, message) -> None:
 def test_constant_data_and_duplicates(init) -> None:
     X = random_spd(40, 3, seed=0)
     constant = np.repeat(X[:1], 40, axis=0)
-    with pytest.raises(ValueError, match="1 different matrices, too few for 4 atoms"):
+    with pytest.raises(
+        ValueError, match=r"n_samples=\d+\) holds 1 different matrices, too few for 4 atoms"
+    ):
         SPDDictionaryLearning(4, init=init).fit(constant)
     one = SPDDictionaryLearning(1, init=init, alpha=0.1).fit(constant)
     np.testing.assert_allclose(one.atoms_[0], X[0], rtol=1e-6)

@@ -45,7 +45,13 @@ def first_samples(X: FloatArray, order: ArrayLike, n_atoms: int) -> list[int]:
     """Return ``n_atoms`` different samples to begin a dictionary with, or refuse if there are fewer."""
     chosen = distinct_samples(X, order, n_atoms)
     if len(chosen) < n_atoms:
-        raise ValueError(
-            f"X holds {len(chosen)} different matrices, too few for {n_atoms} atoms: lower n_atoms."
-        )
+        raise too_few(len(X), len(chosen), n_atoms)
     return chosen
+
+
+def too_few(n_samples: int, different: int, n_atoms: int) -> ValueError:
+    """Return what is raised if no dictionary can begin with so few different samples."""
+    return ValueError(
+        f"X (n_samples={n_samples}) holds {different} different matrices, too few for {n_atoms} atoms: "
+        "lower n_atoms."
+    )

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.sampling import distinct_samples, evenly_spaced
+from spdatoms._utils.sampling import distinct_samples, evenly_spaced, too_few
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
@@ -48,6 +48,8 @@ def first_atoms(
         return as_double(atoms)
     order = rng.permutation(len(X)) if init == "random" else range(len(X))
     different = distinct_samples(X, order, n_atoms)
+    if len(different) == 1 < n_atoms:
+        raise too_few(len(X), 1, n_atoms)
     if len(different) < n_atoms:
         return _with_midpoints(as_double(X[different]), n_atoms, rng)
     if init == "random":
@@ -73,10 +75,6 @@ def first_atoms(
 def _with_midpoints(samples: Floats, n_atoms: int, rng: np.random.Generator) -> Floats:
     """Return the samples, and points on the geodesics between random pairs of them."""
     missing = n_atoms - len(samples)
-    if len(samples) == 1:
-        raise ValueError(
-            f"X holds 1 different matrices, too few for {n_atoms} atoms: lower n_atoms."
-        )
     first = rng.integers(len(samples), size=missing)
     second = (first + rng.integers(1, len(samples), size=missing)) % len(samples)
     # Not all in the middle: there may be more atoms than pairs.

@@ -17,6 +17,10 @@ def shape_advice(shape: tuple[int, ...], name: str) -> str:
     """
     if 0 in shape:
         return ""
+    if len(shape) == 1:
+        return (
+            f". Reshape your data: a single matrix that was flattened needs {name}.reshape(1, n, n)"
+        )
     if len(shape) == 2:
         return _of_table(shape[0], shape[1], name)
     if len(shape) == 3:

@@ -197,6 +197,8 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
         raise ValueError(
             "A classifier requires y to be passed, but the target y is None: give a label for every matrix of X."
         )
+    if hasattr(y, "to_numpy"):  # of pandas: scikit-learn would make floats of nullable integers
+        y = y.to_numpy()
     try:
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)

@@ -60,6 +60,18 @@ ESTIMATORS = [
     baselines.RiemannianDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
 ]
 
+#: One estimator of each class, with parameters for which it is quick. Shares of votes cannot tell how ties
+#: are broken, so there is one neighbour only.
+ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)} | {
+    SPDKNeighborsClassifier: SPDKNeighborsClassifier(),
+    SPDSparseClassifier: SPDSparseClassifier(beta=1.0, alpha=0.1),
+    SPDSparseClassifierCV: SPDSparseClassifierCV("stein", alphas=[0.1], betas=[1.0], cv=2),
+    baselines.RiemannianDictionaryLearning: baselines.RiemannianDictionaryLearning(
+        2, max_iter=1, random_state=0
+    ),
+    baselines.RiemannianSparseClassifier: baselines.RiemannianSparseClassifier(alpha=10.0),
+}
+
 TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
 
@@ -70,6 +82,7 @@ def one_line(estimator: BaseEstimator) -> str:
 
 
 every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
+every_class = pytest.mark.parametrize("estimator", ONE_OF_EACH.values(), ids=one_line)
 every_transformer = pytest.mark.parametrize("estimator", TRANSFORMERS, ids=one_line)
 every_classifier = pytest.mark.parametrize("estimator", CLASSIFIERS, ids=one_line)
 

@@ -8,21 +8,8 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from conformance.estimators import ESTIMATORS, one_line
+from conformance.estimators import every_class
 from conformance.rows import on_rows
-from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseClassifierCV
-from spdatoms.baselines import RiemannianDictionaryLearning, RiemannianSparseClassifier
-
-#: One estimator of each class, with parameters for which it is quick. Shares of votes cannot tell how ties
-#: are broken, so there is one neighbour only.
-ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)} | {
-    SPDKNeighborsClassifier: SPDKNeighborsClassifier(),
-    SPDSparseClassifier: SPDSparseClassifier(beta=1.0, alpha=0.1),
-    SPDSparseClassifierCV: SPDSparseClassifierCV("stein", alphas=[0.1], betas=[1.0], cv=2),
-    RiemannianDictionaryLearning: RiemannianDictionaryLearning(2, max_iter=1, random_state=0),
-    RiemannianSparseClassifier: RiemannianSparseClassifier(alpha=10.0),
-}
-every_class = pytest.mark.parametrize("estimator", ONE_OF_EACH.values(), ids=one_line)
 
 
 @pytest.mark.filterwarnings("ignore")

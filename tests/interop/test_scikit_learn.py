@@ -89,11 +89,27 @@ def test_groups_reach_the_splitter(classes):
     assert np.mean(predicted == y) > 0.6
 
 
-def test_labels_as_a_pandas_series(classes):
+@pytest.mark.parametrize(
+    ("dtype", "kept"),
+    [
+        ("int8", "int8"),
+        ("Int64", "int64"),
+        ("boolean", "bool"),
+        ("float", "float"),
+        ("str", "O"),
+        ("category", "O"),
+    ],
+)
+def test_labels_as_a_pandas_series(classes, dtype, kept):
     X, y = classes
-    series = pd.Series(y, index=np.arange(len(y))[::-1])
-    classifier = SPDSparseClassifier().fit(X, series)
-    np.testing.assert_array_equal(classifier.predict(X), SPDSparseClassifier().fit(X, y).predict(X))
+    numeric = dtype not in ("str", "category")
+    labels = np.unique(y, return_inverse=True)[1] % 2 if numeric else y
+    series = pd.Series(labels, index=np.arange(len(y))[::-1], dtype=dtype)
+    classifier = SPDSparseClassifier("stein").fit(X, series)
+    predicted = classifier.predict(X)
+    assert classifier.classes_.dtype == predicted.dtype == kept
+    plain = SPDSparseClassifier("stein").fit(X, labels)
+    np.testing.assert_array_equal(predicted, plain.predict(X))
 
 
 def test_meta_estimators(classes):

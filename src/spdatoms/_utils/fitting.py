@@ -7,14 +7,18 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ClassVar
 
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.parameters import Parameters, declare
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.warning import warnings_of
 
 #: What a fitted estimator is asked.
 _ANSWERS = (
-    "transform", "transform_regions", "predict", "predict_proba", "decision_function", "explain", "score",
+    "transform", "transform_regions", "transform_certified", "inverse_transform", "predict", "predict_proba",
+    "decision_function", "kneighbors", "cross", "explain", "score",
 )  # fmt: skip
+#: What mixins of scikit-learn define with the help of those.
+_MIXED_IN = ("score", "fit_predict")
 
 
 class CheckedFit:
@@ -36,6 +40,10 @@ class CheckedFit:
         for name in _ANSWERS:
             if name in vars(cls):
                 setattr(cls, name, _within_call(vars(cls)[name]))
+        for name in _MIXED_IN:
+            home = next((base for base in cls.__mro__ if name in vars(base)), CheckedFit)
+            if not issubclass(home, CheckedFit):
+                setattr(cls, name, same_kind(vars(home)[name]))
 
     def check_parameters(self) -> None:
         """Refuse parameters that are not what the class declares.
@@ -55,6 +63,7 @@ def call_of(estimator: Any, method: str) -> Iterator[None]:
 
 
 def _within_call(method: Callable[..., Any]) -> Callable[..., Any]:
+    @same_kind
     @wraps(method)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         with call_of(self, method.__name__):
@@ -64,6 +73,7 @@ def _within_call(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    @same_kind
     @wraps(fit)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         if getattr(type(self), "fit", None) is not guarded:
@@ -81,6 +91,7 @@ def _guarded_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _guarded_partial_fit(partial_fit: Callable[..., Any]) -> Callable[..., Any]:
+    @same_kind
     @wraps(partial_fit)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))

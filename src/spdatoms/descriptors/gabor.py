@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
@@ -89,6 +90,7 @@ def gabor_bank(
     return tuple(bank)
 
 
+@same_kind
 @allow.checks(**_BANK)
 def gabor_magnitudes(
     image: ArrayLike,
@@ -165,6 +167,7 @@ def _spectra(
     return spectra
 
 
+@same_kind
 @allow.checks(sigma=WIDTHS)
 def face_features(image: ArrayLike, *, sigma: float = SIGMA) -> FloatArray:
     """Return the 43 features of every pixel of a face.

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import correlate1d
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
@@ -20,6 +21,7 @@ from spdatoms.descriptors.pixels import as_bytes
 _LEAST_SIDE = 12
 
 
+@same_kind
 def kinematic_features(video: ArrayLike) -> FloatArray:
     """Return the twelve kinematic features of every pixel of a video.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
@@ -23,6 +24,7 @@ _SPACING, _PATCH = allow.integer(2, 10_000), allow.integer(1, 10_000)
 _PATCH_OF_SIZE_ONE = 6.0
 
 
+@same_kind
 @allow.checks(spacing=_SPACING, patch=_PATCH)
 def material_features(
     image: ArrayLike, mask: ArrayLike | None = None, *, spacing: int = SPACING, patch: int = PATCH

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import correlate1d
 
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 
@@ -14,6 +15,7 @@ from spdatoms.descriptors import inputs as check
 _FIRST, _SECOND = (-1, 0, 1), (-1, 2, -1)
 
 
+@same_kind
 def texture_features(image: ArrayLike) -> FloatArray:
     """Return the five texture features of every pixel of a grey image.
 
@@ -42,6 +44,7 @@ def texture(image: FloatArray) -> FloatArray:
     return np.stack([image, *absolute_derivatives(image)], axis=-1)
 
 
+@same_kind
 def person_features(image: ArrayLike) -> FloatArray:
     """Return the 17 features of every pixel of a colour image of a person.
 

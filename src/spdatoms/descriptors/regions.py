@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.regions import add_moments, box_covariances
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.descriptors import inputs as check
@@ -29,6 +30,7 @@ _LARGEST_TABLE = 2**27
 _REGIONS_AT_A_TIME = 2**16
 
 
+@same_kind
 @allow.checks(mean=allow.BOOLEAN, ridge=allow.real(0))
 def region_covariances(
     features: ArrayLike,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import distinct_samples, generator
 from spdatoms._utils.typing import Array, FloatArray
@@ -23,6 +24,7 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 
 
+@same_kind
 @allow.checks(
     n_atoms_per_class=allow.integer(1),
     metric=SYMMETRIC_METRIC,

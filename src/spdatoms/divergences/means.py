@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
@@ -29,6 +30,7 @@ from spdatoms.geometry.validation import check_semidefinite, check_spd
 AXIS = allow.integer(-64, 64)
 
 
+@same_kind
 @allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1), axis=allow.NONE | AXIS)
 def mean(
     X: ArrayLike,

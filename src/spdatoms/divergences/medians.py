@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
@@ -24,6 +25,7 @@ _SMOOTHING = 1e-7
 _ROUNDING = 1e-12
 
 
+@same_kind
 @allow.checks(metric=METRIC, tol=allow.TOLERANCE, max_iter=allow.integer(1), axis=allow.NONE | AXIS)
 def median(
     X: ArrayLike,

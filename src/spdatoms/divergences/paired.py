@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
@@ -17,6 +18,7 @@ from spdatoms.geometry.validation import common_shape
 _BLOCK = 8
 
 
+@same_kind
 def divergence(
     A: ArrayLike, B: ArrayLike, metric: str | Divergence = "stein"
 ) -> FloatArray | np.floating:

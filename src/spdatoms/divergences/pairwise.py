@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
@@ -15,6 +16,7 @@ from spdatoms.geometry.spectral import as_matrices
 from spdatoms.geometry.validation import check_semidefinite, check_spd, is_spd
 
 
+@same_kind
 @allow.checks(metric=METRIC, n_jobs=allow.N_JOBS, on_error=allow.choice("raise", "nan"))
 def pairwise_divergence(
     X: ArrayLike,

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.frames import CommonFrame, gram_in_units
 from spdatoms.geometry.graded import in_units, unit_exponents
@@ -39,6 +40,7 @@ from spdatoms.geometry.validation import (
 )
 
 
+@same_kind
 def logm(X: ArrayLike) -> FloatArray:
     """Return the logarithms of SPD matrices.
 
@@ -62,6 +64,7 @@ def logm(X: ArrayLike) -> FloatArray:
     return map_blocks(log_block, as_spd(X, "X"))
 
 
+@same_kind
 def expm(X: ArrayLike) -> FloatArray:
     """Return the exponentials of symmetric matrices.
 
@@ -86,6 +89,7 @@ def expm(X: ArrayLike) -> FloatArray:
     return map_blocks(exp_block, as_tangents(X, "X", base=np.eye(X.shape[-1])))
 
 
+@same_kind
 def sqrtm(X: ArrayLike) -> FloatArray:
     """Return the square roots of SPD matrices.
 
@@ -104,6 +108,7 @@ def sqrtm(X: ArrayLike) -> FloatArray:
     return powm(X, 0.5)
 
 
+@same_kind
 def invsqrtm(X: ArrayLike) -> FloatArray:
     """Return the inverse square roots of SPD matrices.
 
@@ -122,6 +127,7 @@ def invsqrtm(X: ArrayLike) -> FloatArray:
     return powm(X, -0.5)
 
 
+@same_kind
 @allow.checks(exponent=allow.real())
 def powm(X: ArrayLike, exponent: float) -> FloatArray:
     """Return powers of SPD matrices.
@@ -157,6 +163,7 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
     return map_blocks(power_block, as_spd(X, "X"))
 
 
+@same_kind
 def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
     """Return the tangent vector at P that points to X.
 
@@ -181,6 +188,7 @@ def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
     return map_blocks(log_block, as_spd(base, "base"), as_spd(X, "X"))
 
 
+@same_kind
 def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
     """Return where the geodesic from P with velocity V is at time 1.
 
@@ -214,6 +222,7 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
     return map_blocks(exp_block, P, as_tangents(V, "V", base=P))
 
 
+@same_kind
 @allow.checks(t=allow.NUMBERS)
 def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     """Return points of the affine-invariant geodesic from A to B.
@@ -252,6 +261,7 @@ def _points(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
     return map_blocks(lambda A, B: CommonFrame.of(A, B).point(t), A, B)
 
 
+@same_kind
 def geometric_mean(A: ArrayLike, B: ArrayLike) -> FloatArray:
     """Return the geometric mean of two SPD matrices.
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._compiled.interleave import tile_order
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
 
@@ -23,6 +24,7 @@ _OPTIONS = allow.declare(
 )
 
 
+@same_kind
 @allow.checks(**_OPTIONS)
 def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
     """Return half-vectors: the entries of one triangle of symmetric matrices.
@@ -65,6 +67,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     return v * entry_weights(rows, columns).astype(v.dtype) if weighted else v
 
 
+@same_kind
 @allow.checks(**_OPTIONS)
 def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> FloatArray:
     """Return the symmetric matrices of half-vectors.

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.spectral import as_matrices, compose, map_blocks, symmetric_part
 from spdatoms.geometry.validation import matrix_name, raise_unless_finite, raise_unless_symmetric
 
 
+@same_kind
 @allow.checks(floor=allow.NONE | allow.real(above=0, most=1))
 def nearest_spd(X: ArrayLike, *, floor: float | None = None) -> FloatArray:
     """Return the nearest symmetric positive definite matrices.
@@ -69,6 +71,7 @@ def _project(X: Floats, floor: float) -> Floats:
     return out
 
 
+@same_kind
 @allow.checks(ridge=allow.real(above=0))
 def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
     """Add a ridge relative to the trace.
@@ -92,6 +95,7 @@ def regularise(X: ArrayLike, ridge: float = 1e-4) -> FloatArray:
     return _towards_identity(X, keep=1.0, add=ridge)
 
 
+@same_kind
 @allow.checks(shrinkage=allow.real(0, 1))
 def shrink(X: ArrayLike, shrinkage: float = 0.1) -> FloatArray:
     """Shrink towards the identity, and keep the trace.

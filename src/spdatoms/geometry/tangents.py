@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.functions import as_spd, as_tangents
 from spdatoms.geometry.hermitian import is_complex, real_form, real_type
@@ -22,6 +23,7 @@ from spdatoms.geometry.spectral import (
 from spdatoms.geometry.validation import common_shape
 
 
+@same_kind
 def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
     """Return the affine-invariant inner products of tangent vectors.
 
@@ -48,6 +50,7 @@ def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
     return np.asarray(share * products, real_type(dtype))[()]
 
 
+@same_kind
 def norm(V: ArrayLike, base: ArrayLike) -> Any:
     """Return the affine-invariant lengths of tangent vectors.
 
@@ -67,6 +70,7 @@ def norm(V: ArrayLike, base: ArrayLike) -> Any:
     return np.sqrt(inner_product(V, V, base))
 
 
+@same_kind
 def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
     """Return tangent vectors at A, moved to B along the affine-invariant geodesic.
 

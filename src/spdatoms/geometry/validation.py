@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
+from spdatoms._utils.arrays import as_numpy, same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry._shape_advice import shape_advice
@@ -68,7 +69,8 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
     Notes
     -----
-    The extra memory is about a megabyte, also for a memory map that does not fit in memory.
+    The extra memory is about a megabyte, also for a memory map that does not fit in memory. The array is NumPy's,
+    whichever library X is of.
 
     Examples
     --------
@@ -94,7 +96,7 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
             f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
         )
     try:
-        array = np.asarray(X)
+        array = np.asarray(as_numpy(X))
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
         raise ValueError(
             f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
@@ -109,7 +111,7 @@ def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:
     is_complex = any(isinstance(entry, complex | np.complexfloating) for entry in objects.flat)
     try:
         return objects.astype(np.complex128 if is_complex else np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"{name} must hold numbers, got objects ({error}): convert it to a float or complex array first "
             "(np.stack makes one of a sequence of matrices)."
@@ -236,6 +238,7 @@ def find_unfit(X: FloatArray) -> Unfit:
     return Unfit(first, complaint, unfit)
 
 
+@same_kind
 def is_spd(X: ArrayLike) -> NDArray[np.bool_]:
     """Return which matrices are symmetric positive definite.
 

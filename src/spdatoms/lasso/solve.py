@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
@@ -58,6 +59,7 @@ _OPTIONS = allow.declare(
 )
 
 
+@same_kind
 @allow.checks(**_OPTIONS)
 def sparse_code(
     gram: ArrayLike,
@@ -164,6 +166,7 @@ def sparse_code(
     return (codes, certificate) if return_certificate else codes
 
 
+@same_kind
 @allow.checks(**_OPTIONS, alphas=allow.ITERABLE)
 def sparse_code_path(
     gram: ArrayLike,

@@ -41,6 +41,10 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
     ``fit`` begins by forgetting the last fit. If it fails or is interrupted, the estimator is not fitted;
     if ``partial_fit`` fails, the estimator stays as it was.
 
+    Matrices may be complex Hermitian if the class has ``hermitian = True``. Real queries after complex training
+    matrices, and complex ones after real ones, are taken for what they are: real matrices are Hermitian ones
+    with an imaginary part of zero. Other classes refuse matrices with an imaginary part.
+
     A parameter ``verbose`` that is set shows a progress bar for every method with one result per matrix.
 
     Attributes
@@ -90,7 +94,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         ndarray of shape (m, n, n)
             X in single or double precision, as `spdatoms.check_spd` returns it.
         """
-        X = self._refuse_complex(check_spd(X))
+        X = self._of_its_type(check_spd(X))
         self.n_features_in_ = X.shape[-1]
         return X
 
@@ -108,15 +112,18 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
             X in single or double precision, as `spdatoms.check_spd` returns it.
         """
         check_is_fitted(self)
-        return self._refuse_complex(check_size(check_spd(X), self.n_features_in_))
+        return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
 
-    def _refuse_complex(self, X: FloatArray) -> FloatArray:
-        if is_complex(X) and not self.hermitian:
+    def _of_its_type(self, X: FloatArray) -> FloatArray:
+        """Return X, or its real part if only real matrices are taken and the imaginary part is zero."""
+        if self.hermitian or not is_complex(X):
+            return X
+        if X.imag.any():
             raise ValueError(
                 f"Complex data not supported: {type(self).__name__} takes real matrices only. Pass X.real "
                 "if the imaginary part is rounding."
             )
-        return X
+        return np.ascontiguousarray(X.real)
 
 
 @allow.checks(method=allow.FUNCTION)

@@ -8,7 +8,14 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 from _hermitian import random_hpd, two_hermitian_classes
-from conformance.estimators import ESTIMATORS, one_line, outputs
+from conformance.estimators import (
+    ESTIMATORS,
+    ONE_OF_EACH,
+    assert_same,
+    one_line,
+    outputs,
+    targets,
+)
 from spdatoms import (
     DivergenceKernel,
     SPDDictionaryLearning,
@@ -106,9 +113,47 @@ def test_kernel_values_are_those_of_the_divergence():
     )
 
 
-def test_complex_queries_after_real_training_are_refused():
+#: A matrix counts for whitening with the n² dimensions of its space, which is half of them if it is real.
+WHITENED = [
+    SPDSparseClassifier(),
+    SPDSparseClassifier("stein", whitening=0.3),
+    SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
+]
+REAL_OR_COMPLEX = [*ONE_OF_EACH.values(), SPDSparseClassifier("stein", landmarks=8), *WHITENED]
+
+
+@pytest.mark.parametrize("estimator", REAL_OR_COMPLEX, ids=one_line)
+def test_a_real_matrix_is_a_hermitian_one_without_an_imaginary_part(estimator):
     X, y = two_hermitian_classes()
-    with pytest.raises(ValueError, match="X is complex, but the matrices seen in fit are real"):
-        SPDKNeighborsClassifier().fit(X.real, y).predict(X)
-    classifier = SPDSparseClassifier().fit(X, y)
-    assert classifier.predict(X.real).shape == y.shape
+    X, y = X[::2], targets(estimator, y[::2])
+    R, Z = np.ascontiguousarray(X.real), X[:9]
+    real = clone(estimator).fit(R, y)
+    expected = outputs(real, R[:9])
+    assert_same(outputs(real, R[:9].astype(complex)), expected, rtol=1e-9)
+    as_complex = clone(estimator).fit(R.astype(complex), y)
+    if not estimator.hermitian:
+        assert_same(outputs(as_complex, R[:9]), expected)
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            outputs(real, Z)
+        return
+    found = outputs(real, Z)
+    # Real matrices are as far from a matrix as from its conjugate, and nearly as far from one nearby.
+    assert_same(outputs(real, Z.conj()), found, rtol=1e-9)
+    assert_same(outputs(real, R[:9] + 1e-9j * Z.imag), expected, rtol=1e-6)
+    if estimator not in WHITENED:
+        assert_same(outputs(as_complex, Z), found, rtol=1e-7)
+        assert_same(outputs(as_complex, R[:9]), expected, rtol=1e-7)
+
+
+def test_neighbours_of_complex_queries_among_real_matrices():
+    X, y = two_hermitian_classes()
+    found, _ = SPDKNeighborsClassifier(40, "stein").fit(X.real, y).kneighbors(X[:4])
+    expected = pairwise_divergence(X[:4], X.real.astype(complex))
+    np.testing.assert_allclose(found, np.sort(expected, axis=1), rtol=1e-12)
+
+
+def test_complex_batches_after_real_ones_are_refused():
+    X, _ = two_hermitian_classes()
+    learner = SPDDictionaryLearning(4, random_state=0).partial_fit(X.real)
+    with pytest.raises(ValueError, match="X is complex, but the batches before it were real"):
+        learner.partial_fit(X)

@@ -11,7 +11,7 @@ from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
-from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.hermitian import as_double, dimension
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 from spdatoms.scale.faults import with_smaller_spans
@@ -52,7 +52,7 @@ def landmark_space(
     scatter = Scatter.within(
         scaling.place(to_landmarks)[0], labels[own[some]], part_of(weights, some)
     )
-    whitening = Whitening(scaling, scatter, Z.shape[-1] * (Z.shape[-1] + 1) // 2, shrinkage)
+    whitening = Whitening(scaling, scatter, dimension(Z), shrinkage)
     if isinstance(beta, str):
         beta = 1.0 / cross_fitted_median([whitening.to_references(to_landmarks)])
     return LandmarkSpace.of(divergence, Z, beta, SHARE, whitening)

@@ -28,6 +28,7 @@ from spdatoms.classification.cells import (
     mean_cells,
 )
 from spdatoms.classification.references import References
+from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 
@@ -158,7 +159,7 @@ def averaged(
     n_jobs: int | None = None,
 ) -> KernelAverage:
     """Return the average of cells that all count the same, each as sharp as it should be."""
-    problem = references.among(n_jobs), labels, weights, references.dimension, cells
+    problem = references.among(n_jobs), labels, weights, dimension(references.matrices), cells
     left_out = leave_out(*problem, class_folds(labels), n_jobs)
     t = sharpness(left_out.scores, labels[left_out.rows], left_out.weights)
     return average(*problem, left_out, t)

@@ -37,6 +37,7 @@ from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
+from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 
 #: The grid of codes: multiples of the automatic β, and shrinkages (1 does not whiten).
@@ -224,7 +225,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             self._references.among(self.n_jobs),
             labels,
             self.atom_weights_,
-            self._references.dimension,
+            dimension(self._references.matrices),
             cells,
         )
         with progress_bar(len(cells), "cross-validation") as advance:

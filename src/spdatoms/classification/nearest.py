@@ -12,8 +12,8 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator
 from spdatoms.divergences import Divergence, get_divergence
-from spdatoms.divergences.hermitian import over
-from spdatoms.geometry.hermitian import cast_like, real_type
+from spdatoms.divergences.hermitian import beside, over
+from spdatoms.geometry.hermitian import real_type
 
 #: What the parameter ``weights`` may be.
 VOTES = allow.choice("uniform", "distance")
@@ -71,12 +71,12 @@ class NearestMatrices(SPDEstimator):
 
     def _nearest(self, X: FloatArray, k: int) -> tuple[FloatArray, Indices]:
         """Return divergences and indices of the k nearest training matrices."""
-        divergence = over(get_divergence(self.metric), self._matrices)
+        divergence = get_divergence(self.metric)
         values = np.empty((len(X), k), real_type(self._matrices.dtype))
         indices = np.empty((len(X), k), np.intp)
         for part in block_slices(len(X), max(1, _BLOCK_ENTRIES // len(self._matrices))):
-            queries = divergence.prepare(cast_like(X[part], self._matrices))
-            every = divergence.pairwise(queries, self._prepared, n_jobs=self.n_jobs)
+            between, queries, own = beside(divergence, X[part], self._prepared)
+            every = between.pairwise(queries, own, n_jobs=self.n_jobs)
             indices[part] = np.argsort(every, axis=1, kind="stable")[:, :k]
             values[part] = np.take_along_axis(every, indices[part], axis=1)
         return values, indices

@@ -8,10 +8,10 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence, PreparedSet
-from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import symmetric_divergence
-from spdatoms.geometry.hermitian import as_double, cast_like, is_complex
+from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.spectral import inverse_lower
 
 
@@ -44,12 +44,6 @@ class References:
         prepared = tuple((d, d.prepare(self.matrices)) for d in divergences)
         object.__setattr__(self, "_prepared", prepared)
 
-    @property
-    def dimension(self) -> int:
-        """The n(n+1)/2 dimensions of real matrices, the n² of Hermitian ones."""
-        n = int(self.matrices.shape[-1])
-        return n * n if is_complex(self.matrices) else n * (n + 1) // 2
-
     @classmethod
     def of(
         cls,
@@ -68,10 +62,12 @@ class References:
 
     def divergences(self, X: FloatArray, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence of matrices X to the training matrices, shape (m, N)."""
-        X = recentred(np.ascontiguousarray(cast_like(X, self.matrices)), self.factor)
-        return tuple(
-            np.asarray(d.pairwise(d.prepare(X), own, n_jobs=n_jobs)) for d, own in self._prepared
-        )
+        X = recentred(np.ascontiguousarray(as_double(X)), self.factor)
+        found = []
+        for divergence, own in self._prepared:
+            between, queries, references = beside(divergence, X, own)
+            found.append(np.asarray(between.pairwise(queries, references, n_jobs=n_jobs)))
+        return tuple(found)
 
 
 def recentred(X: Floats, factor: Floats) -> Floats:

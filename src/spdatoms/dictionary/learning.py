@@ -29,7 +29,7 @@ from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.geometry.hermitian import as_double, cast_like, real_type
+from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.preimages import preimages
 
@@ -415,7 +415,11 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         memory = None
         if hasattr(self, "atoms_"):
             check_size(X, self.n_features_in_)
-            cast_like(X, self.atoms_)  # refuses complex matrices after real ones
+            if is_complex(X) and not is_complex(self.atoms_):
+                raise ValueError(
+                    "X is complex, but the batches before it were real: begin anew with complex matrices, "
+                    "or pass X.real if the imaginary part is rounding."
+                )
             atoms, problem = as_double(self.atoms_).copy(), self._problem
             memory = self._memory
         else:

@@ -13,7 +13,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import Geodesics
-from spdatoms.geometry.hermitian import complex_form, real_form
+from spdatoms.geometry.hermitian import complex_form, is_complex, real_form
 
 
 @dataclass
@@ -110,6 +110,20 @@ def over(divergence: Divergence, X: Any) -> Divergence:
     if dtype.kind != "c" or divergence.native_complex or isinstance(divergence, Hermitian):
         return divergence
     return Hermitian(divergence)
+
+
+def beside(
+    divergence: Divergence, X: Array, own: PreparedSet
+) -> tuple[Divergence, PreparedSet, PreparedSet]:
+    """Return the divergence between matrices X and prepared ones, and both prepared for it.
+
+    If only one side is complex, the imaginary part of the other is zero. X takes the precision of the other side.
+    """
+    divergence = over(divergence, own.matrices)
+    if is_complex(X) and not is_complex(own.matrices):
+        divergence = over(divergence, X)
+        own = divergence.prepare(own.matrices.astype(np.result_type(own.matrices, np.complex64)))
+    return divergence, divergence.prepare(X.astype(own.matrices.dtype, copy=False)), own
 
 
 class HermitianSums(AtomSums):

@@ -24,14 +24,10 @@ def as_double(X: Array) -> Array:
     return np.asarray(X, np.result_type(X.dtype, np.float64))
 
 
-def cast_like(X: Array, other: Array) -> Array:
-    """Return X in the type of others; complex matrices next to real ones are refused, not cut to their real part."""
-    if is_complex(X) and not is_complex(other):
-        raise ValueError(
-            "X is complex, but the matrices seen in fit are real: fit to complex matrices, "
-            "or pass X.real if the imaginary part is rounding."
-        )
-    return X.astype(other.dtype, copy=False)
+def dimension(X: Array) -> int:
+    """Return the n(n+1)/2 dimensions of the space of symmetric matrices, or the n² of Hermitian ones."""
+    n = int(X.shape[-1])
+    return n * n if is_complex(X) else n * (n + 1) // 2
 
 
 def real_type(*types: Any) -> np.dtype[Any]:

@@ -10,7 +10,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
-from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
@@ -47,14 +47,12 @@ class ExponentialKernel(Kernel):
 
     def _divergences_to(self, X: FloatArray) -> FloatArray:
         """Return d(X_i, D_j)."""
-        dtype, atoms = np.result_type(X, self._dictionary, np.float64), self._atoms
-        divergence = over(get_divergence(self.metric), dtype)
-        if (
-            self._dictionary.dtype != dtype
-        ):  # real, or saved before kernels were in double precision
-            atoms = divergence.prepare(self._dictionary.astype(dtype))
-        prepared = divergence.prepare(X.astype(dtype, copy=False))
-        return np.asarray(divergence.pairwise(prepared, atoms, n_jobs=self.n_jobs), np.float64)
+        divergence, atoms = get_divergence(self.metric), self._atoms
+        D = as_double(self._dictionary)
+        if D is not self._dictionary:  # saved before kernels were in double precision
+            atoms = over(divergence, D).prepare(D)
+        divergence, queries, atoms = beside(divergence, X, atoms)
+        return np.asarray(divergence.pairwise(queries, atoms, n_jobs=self.n_jobs), np.float64)
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""

@@ -23,7 +23,7 @@ from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.divergences import Divergence, PreparedSet
-from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.hermitian import as_double, real_type
@@ -139,8 +139,8 @@ class LandmarkSpace:
 
     def kernel(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return κ(X_i) for matrices X (m, n, n), shape (m, L)."""
-        prepared = self.divergence.prepare(as_double(X))
-        divergences = self.divergence.pairwise(prepared, self.prepared, n_jobs=n_jobs)
+        divergence, queries, own = beside(self.divergence, X, self.prepared)
+        divergences = divergence.pairwise(queries, own, n_jobs=n_jobs)
         if self.whitening is not None:
             divergences = self.whitening.to_references(divergences)
         return kernel_values(divergences, self.beta)

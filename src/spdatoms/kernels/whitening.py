@@ -24,6 +24,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.kernel import ExponentialKernel
 from spdatoms.kernels.values import kernel_values
 
@@ -257,16 +258,16 @@ class WhitenedKernel(ExponentialKernel):
         The matrices X may be the atoms themselves. They may have weights.
         """
         d = np.asarray(self._divergences_within(D), np.float64)
-        dimension = D.shape[-1] * (D.shape[-1] + 1) // 2
+        size = dimension(D)
         if X is D:
-            self._whitening = Whitening.of_references(d, labels, weights, dimension, self.shrinkage)
+            self._whitening = Whitening.of_references(d, labels, weights, size, self.shrinkage)
             folds = class_folds(labels) if isinstance(self.beta, str) else []
             left_out = [
                 Whitening.of_references(
                     d[np.ix_(fold.train, fold.train)],
                     labels[fold.train],
                     part_of(weights, fold.train),
-                    dimension,
+                    size,
                     self.shrinkage,
                 ).to_references(d[np.ix_(fold.test, fold.train)])
                 for fold in folds
@@ -274,7 +275,7 @@ class WhitenedKernel(ExponentialKernel):
         else:
             scaling, to_atoms = ClassicalScaling(d), self._divergences_to(X)
             scatter = Scatter.within(scaling.place(to_atoms)[0], labels, weights)
-            self._whitening = Whitening(scaling, scatter, dimension, self.shrinkage)
+            self._whitening = Whitening(scaling, scatter, size, self.shrinkage)
             left_out = [self._whitening.to_references(to_atoms)]
         automatic = isinstance(self.beta, str)
         self.beta_ = 1.0 / cross_fitted_median(left_out) if automatic else float(self.beta)

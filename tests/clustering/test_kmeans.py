@@ -302,7 +302,7 @@ def test_progress_bar(capsys):
     [
         ({"n_clusters": 0}, "n_clusters must be an integer ≥ 1"),
         ({"n_clusters": 2.5}, "n_clusters must be an integer ≥ 1"),
-        ({"n_clusters": 31}, "30 matrices \\(n_samples=30\\), fewer than n_clusters=31"),
+        ({"n_clusters": 31}, "30 matrices (n_samples=30), fewer than n_clusters=31"),
         ({"max_iter": 0}, "max_iter must be"),
         ({"n_init": "many"}, "n_init must be 'auto' or an integer ≥ 1"),
         ({"tol": -1.0}, "tol must be"),

@@ -80,6 +80,8 @@ class AtomLengths:
 
     def lengthened_gram(self, gram: FloatArray) -> FloatArray:
         """Return √w_i K_ij √w_j."""
+        if self.weights is None:
+            return gram
         return np.asarray(self.lengthened(self.lengthened(gram).T))
 
 

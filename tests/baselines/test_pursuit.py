@@ -44,6 +44,22 @@ def test_residuals_written_out() -> None:
             assert scores[c] == pytest.approx(2 * part @ cross - part @ K @ part, abs=1e-10)
 
 
+def test_weights_are_lengths_of_atoms() -> None:
+    X = random_spd(24, 3, seed=2)
+    y, w = np.arange(16) % 3, np.linspace(0.1, 4.0, 16)
+    model = KernelPursuitClassifier(n_nonzero=3).fit(X[:16], y, sample_weight=w)
+    K, k = model.kernel_.gram_, model.kernel_.cross(X[16:])
+    lengths = np.sqrt(w / w.mean())
+    codes = (
+        lengths
+        * orthogonal_mp_gram(np.outer(lengths, lengths) * K, (lengths * k).T, n_nonzero_coefs=3).T
+    )
+    for scores, code, cross in zip(model.decision_function(X[16:]), codes, k, strict=True):
+        for c in range(3):
+            part = np.where(y == c, code, 0.0)
+            assert scores[c] == pytest.approx(2 * part @ cross - part @ K @ part, abs=1e-7)
+
+
 def test_wrong_numbers() -> None:
     X = random_spd(4, 2, seed=3)
     for model in (KernelPursuitCoder(n_nonzero=0), KernelPursuitClassifier(n_nonzero=0)):

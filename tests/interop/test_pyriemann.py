@@ -30,6 +30,7 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
+    baselines,
     mean,
     pairwise_divergence,
 )
@@ -184,8 +185,13 @@ def test_transformers_take_what_covariances_gives():
     [
         SPDSparseClassifier(),
         SPDSparseClassifier("stein"),
-        SPDSparseClassifierCV(),
+        SPDSparseClassifierCV("stein", alphas=[0.1], betas=[1.0], cv=2),
         SPDKNeighborsClassifier(3),
+        baselines.KernelPursuitClassifier(),
+        baselines.LogEuclideanSparseClassifier(),
+        baselines.MinimumDistanceToMean(),
+        baselines.RiemannianSparseClassifier(),
+        baselines.TensorSparseClassifier(),
     ],
     ids=repr,
 )

@@ -14,6 +14,7 @@ from spdatoms.baselines.coders import Coder
 from spdatoms.baselines.inputs import given_dictionary
 from spdatoms.baselines.scores import LabelledAtomsClassifier
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
+from spdatoms.coding import AtomLengths
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
@@ -213,7 +214,9 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     atoms_ : ndarray of shape (N, n, n)
-        The labelled atoms.
+        The training matrices, but those of weight zero.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to the mean; None if they are all the same.
     kernel_ : DivergenceKernel
         The kernel, fitted to the atoms.
     n_features_in_ : int
@@ -255,7 +258,9 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelPursuitClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> KernelPursuitClassifier:
         """Take the training matrices as labelled atoms.
 
         Parameters
@@ -264,19 +269,22 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
             SPD matrices.
         y : array-like of shape (m,)
             Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out, as if
+            it were not there. Of the others the one with the greatest √w_j times correlation joins a code.
 
         Returns
         -------
         self : object
             The estimator itself.
         """
-        super().fit(X, y)
+        super().fit(X, y, sample_weight)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(self.atoms_)
         return self
 
     def _scores(self, X: FloatArray) -> Floats:
-        codes, cross = _kernel_codes(self.kernel_, X, self.n_nonzero)
+        codes, cross = _kernel_codes(self.kernel_, X, self.n_nonzero, self.atom_weights_)
 
         def to_atoms(some: NDArray[np.bool_]) -> Any:
             return pairwise_divergence(X[some], self.atoms_, metric=self.metric, n_jobs=self.n_jobs)
@@ -289,7 +297,11 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         return scores
 
 
-def _kernel_codes(kernel: DivergenceKernel, X: FloatArray, n_nonzero: int) -> tuple[Floats, Floats]:
-    """Return greedy codes of matrices, and their kernel values with the atoms."""
+def _kernel_codes(
+    kernel: DivergenceKernel, X: FloatArray, n_nonzero: int, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return greedy codes of matrices over atoms that may have weights, and kernel values with them."""
+    atoms = AtomLengths(weights)
+    gram = atoms.lengthened_gram(np.asarray(kernel.gram_, np.float64))
     cross = np.asarray(kernel.cross_checked(X), np.float64)
-    return pursue(np.asarray(kernel.gram_, np.float64), cross, n_nonzero), cross
+    return atoms.lengthened(pursue(gram, atoms.lengthened(cross), n_nonzero)), cross

@@ -11,12 +11,18 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.weights import labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 
 
 def decision_values(scores: Floats) -> Floats:
     """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def penalties(alpha: float, weights: Floats | None) -> float | Floats:
+    """Return the penalty α of all atoms or, if they have weights w, α/√w_j of each."""
+    return float(alpha) if weights is None else np.asarray(alpha / np.sqrt(weights))
 
 
 class ScoredClassifier(ClassifierMixin, SPDEstimator):
@@ -80,9 +86,10 @@ class LabelledAtomsClassifier(ScoredClassifier):
     """A classifier whose training matrices are labelled atoms."""
 
     atoms_: FloatArray
+    atom_weights_: Floats | None = None  # for models of earlier versions
     _atom_classes: Indices
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take the training matrices as labelled atoms.
 
         Parameters
@@ -91,6 +98,9 @@ class LabelledAtomsClassifier(ScoredClassifier):
             SPD matrices.
         y : array-like of shape (m,)
             Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out, as if
+            it were not there. The greater the weight of another, the more it is used as an atom, see the class.
 
         Returns
         -------
@@ -98,6 +108,7 @@ class LabelledAtomsClassifier(ScoredClassifier):
             The estimator itself.
         """
         X = self.check_training_matrices(X)
-        self.classes_, self._atom_classes = check_labels(y, len(X))
-        self.atoms_ = X
+        self.classes_, labels = check_labels(y, len(X))
+        rows, self.atom_weights_ = labelled_weights(labels, self.classes_, sample_weight)
+        self.atoms_, self._atom_classes = X[rows], labels[rows]
         return self

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms.baselines import RiemannianSparseClassifier, RiemannianSparseCoder
+from spdatoms.baselines.tangent._affine_lasso import affine_code
 from spdatoms.baselines.tangent._tangents import Tangents
 from spdatoms.baselines.tangent.coding import tangent_codes
 from spdatoms.geometry import log_map
@@ -33,6 +34,18 @@ def test_objective_is_that_of_cvxpy(n, N, alpha) -> None:
         assert objective[i] == pytest.approx(expected, rel=1e-6, abs=1e-8)
         by_hand = np.sum((codes[i] @ B) ** 2) + alpha * np.abs(codes[i]).sum()
         assert objective[i] == pytest.approx(by_hand, rel=1e-9, abs=1e-12)
+
+
+def test_weights_are_penalties_of_atoms() -> None:
+    cp = pytest.importorskip("cvxpy")
+    B, w = np.random.default_rng(0).standard_normal((9, 6)), np.linspace(0.1, 3.0, 9)
+    code, objective, residual = affine_code(B, 2.0, 1e-9, w)
+    assert code.sum() == pytest.approx(1.0)
+    assert residual < 1e-9
+    y = cp.Variable(9)
+    loss = cp.sum_squares(B.T @ y) + 2.0 * cp.norm1(cp.multiply(1.0 / np.sqrt(w), y))
+    assert objective == pytest.approx(cp.Problem(cp.Minimize(loss), [cp.sum(y) == 1]).solve())
+    np.testing.assert_allclose(code, y.value, atol=1e-4)
 
 
 def test_a_query_that_is_an_atom_has_its_indicator() -> None:

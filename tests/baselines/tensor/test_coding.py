@@ -45,6 +45,18 @@ def test_objective_is_that_of_cvxpy(n, N, bounded) -> None:
         assert coded.certificate.objective[i] == pytest.approx(by_hand, rel=1e-9, abs=1e-9)
 
 
+def test_weights_are_penalties_of_atoms() -> None:
+    """With the penalties α/√w_j they are codes over the atoms √w_j D_j, in their units."""
+    D, X, w = random_spd(12, 3, seed=1), random_spd(5, 3, seed=2), np.linspace(0.2, 3.0, 12)
+    y = np.arange(12) % 2
+    model = TensorSparseClassifier(alpha=2.0).fit(D, y, sample_weight=w)
+    lengths = np.sqrt(w / w.mean())
+    scaled = TensorSparseCoder(lengths[:, None, None] * D, alpha=2.0).fit(D).transform(X)
+    np.testing.assert_allclose(model._codes(X), lengths * scaled, atol=1e-6)
+    plain = TensorSparseCoder(D, alpha=2.0).fit(D).transform(X)
+    assert np.abs(plain - lengths * scaled).max() > 0.01
+
+
 @both_forms
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0])
 @pytest.mark.parametrize(("n", "N"), [(4, 12), (3, 60), (6, 100)])

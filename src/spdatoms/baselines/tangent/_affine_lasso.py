@@ -11,6 +11,8 @@ import numpy as np
 
 from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils.typing import Floats
+from spdatoms.baselines.scores import penalties
+from spdatoms.coding import AtomLengths
 from spdatoms.lasso.units import atom_scales
 
 #: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about this.
@@ -18,39 +20,45 @@ _RHO = 100.0
 _ROUNDS = 60
 
 
-def affine_code(B: Floats, alpha: float, tol: float) -> tuple[Floats, float, float]:
+def affine_code(
+    B: Floats, alpha: float, tol: float, weights: Floats | None = None
+) -> tuple[Floats, float, float]:
     """Return the code over the rows of B (N, p), its objective and its relative KKT residual.
 
     The residual is the largest violation of 2(Qy)_j + α sign(y_j) = ν, or |2(Qy)_j − ν| ≤ α where
-    y_j = 0, over the larger of max_j Q_jj and α.
+    y_j = 0, over the larger of max_j Q_jj and α. With weights w of the atoms, α is α/√w_j for each of them.
     """
     Q = B @ B.T
     scale = max(float(Q.diagonal().max()), alpha, np.finfo(np.float64).tiny)
     rho = _RHO * scale
-    gram = Q + rho
+    atoms = AtomLengths(weights)
+    gram = atoms.lengthened_gram(Q + rho)
     scales = atom_scales(np.full(len(B), float(gram.diagonal().max())), surely_definite=True)
     codes, report = np.zeros((1, len(B))), np.zeros((1, REPORT))
     nobody, half = np.full(1, -1), np.full(1, 0.5 * alpha)
     allowed = np.full(1, 0.01 * tol * scale * scales.inverse[0])
     target = 1.0
     for _ in range(_ROUNDS):
-        cross = np.full((1, len(B)), rho * target)
+        cross = atoms.lengthened(np.full((1, len(B)), rho * target))
         if (
             code_block(gram, cross, half, allowed, False, 500, scales, nobody, True, codes, report)
             != SOLVED
         ):
             break
-        error = 1.0 - codes.sum()
-        if abs(error) <= 1e-14 * np.abs(codes).sum():
+        y = atoms.lengthened(codes)[0]
+        error = 1.0 - y.sum()
+        if abs(error) <= 1e-14 * np.abs(y).sum():
             break
         target += error
-    y = codes[0] / codes.sum()
+    y = atoms.lengthened(codes)[0]
+    y = y / y.sum()
     gradient = 2.0 * (Q @ y)
-    objective = float(y @ Q @ y + alpha * np.abs(y).sum())
-    return y, objective, _violation(gradient, y, alpha) / scale
+    alphas = penalties(alpha, weights)
+    objective = float(y @ Q @ y + (alphas * np.abs(y)).sum())
+    return y, objective, _violation(gradient, y, alphas) / scale
 
 
-def _violation(gradient: Floats, y: Floats, alpha: float) -> float:
+def _violation(gradient: Floats, y: Floats, alpha: float | Floats) -> float:
     """Return the least over ν of the largest violation: half the gap between the bounds of ν."""
     lower = np.where(y > 0, gradient + alpha, gradient - alpha)
     upper = np.where(y < 0, gradient - alpha, gradient + alpha)

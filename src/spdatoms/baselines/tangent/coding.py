@@ -69,13 +69,13 @@ def tangent_codes(
 
 
 def _coded(
-    X: FloatArray, D: Floats, alpha: float, part: slice
+    X: FloatArray, D: Floats, alpha: float, part: slice, weights: Floats | None = None
 ) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
     """Yield i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
     queries = np.asarray(X[part], np.float64)[:, None]
     vectors = vech(Tangents.at(queries, D).matrices, weighted=True)
     for i, B in enumerate(vectors, part.start):
-        yield i, B, affine_code(B, alpha, _TOL)
+        yield i, B, affine_code(B, alpha, _TOL, weights)
 
 
 def _block(D: Floats) -> int:
@@ -154,9 +154,9 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
 
     The class c with the least ‖Σ_{j∈c} y_j log_X(D_j) / Σ_{j∈c} y_j‖_X, y the code of X.
 
-    The training matrices are the labelled atoms. The part of a class is divided by its sum, so that it
-    satisfies the affine constraint. Classes without a positive share of the code come after the others,
-    in the order of the distance of their nearest atom.
+    The training matrices are the labelled atoms; if they have weights w, their penalties are α|y_j|/√w_j. The part of
+    a class is divided by its sum, so that it satisfies the affine constraint. Classes without a positive share of
+    the code come after the others, in the order of the distance of their nearest atom.
 
     Parameters
     ----------
@@ -172,7 +172,9 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     atoms_ : ndarray of shape (N, n, n)
-        The training matrices.
+        The training matrices, but those of weight zero.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to the mean; None if they are all the same.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -199,7 +201,8 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
         scores = np.empty((len(X), len(self.classes_)))
 
         def score_queries(part: slice) -> None:
-            for i, B, (y, _, _) in _coded(X, D, float(self.alpha), part):
+            coded = _coded(X, D, float(self.alpha), part, self.atom_weights_)
+            for i, B, (y, _, _) in coded:
                 scores[i] = -_class_residuals(B, y, members)
 
         run_blocks(score_queries, len(X), _block(D), self.n_jobs)

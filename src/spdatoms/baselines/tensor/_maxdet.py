@@ -74,14 +74,14 @@ class MaxdetDictionary:
     def code(
         self,
         X: FloatArray,
-        alpha: float,
+        alpha: float | Floats,
         *,
         bounded: bool,
         tol: float = 1e-9,
         max_rounds: int = 200,
         n_jobs: int | None = None,
     ) -> TensorCodes:
-        """Return the codes of X (m, n, n), which were checked.
+        """Return the codes of X (m, n, n), which were checked; an atom may have an α of its own.
 
         With ``bounded``, Σ_j y_j D_j ⪯ X holds as well. ``tol`` is the greatest duality gap, divided
         by n.

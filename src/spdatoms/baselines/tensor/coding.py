@@ -15,7 +15,7 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines.coders import DictionaryCoder
-from spdatoms.baselines.scores import LabelledAtomsClassifier
+from spdatoms.baselines.scores import LabelledAtomsClassifier, penalties
 from spdatoms.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.baselines.tensor._updates import combine
 from spdatoms.geometry.batched import inverse, log_determinant
@@ -39,7 +39,12 @@ class TensorCoding(SPDEstimator):
             return self._code_over(MaxdetDictionary(self.atoms_), X)
 
     def _code_over(self, dictionary: MaxdetDictionary, X: FloatArray) -> TensorCodes:
-        return dictionary.code(X, float(self.alpha), bounded=bool(self.bounded), n_jobs=self.n_jobs)
+        alpha = self._penalties()
+        return dictionary.code(X, alpha, bounded=bool(self.bounded), n_jobs=self.n_jobs)
+
+    def _penalties(self) -> float | Floats:
+        """Return the α of all atoms, or one for each of them."""
+        return float(self.alpha)
 
 
 class TensorSparseCoder(TensorCoding, DictionaryCoder):
@@ -127,8 +132,8 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
 
     The class c with the least Burg divergence B(Σ_{j∈c} y_j D_j, X), y the tensor sparse code of X.
 
-    The training matrices are the labelled atoms. Classes that the code does not use come after those
-    that it uses, in the order of the divergence of their best atom.
+    The training matrices are the labelled atoms; if they have weights w, their penalties are αy_j/√w_j. Classes that
+    the code does not use come after those that it uses, in the order of the divergence of their best atom.
 
     Parameters
     ----------
@@ -146,7 +151,9 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     classes_ : ndarray of shape (n_classes,)
         The labels.
     atoms_ : ndarray of shape (N, n, n)
-        The training matrices.
+        The training matrices, but those of weight zero.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to the mean; None if they are all the same.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -177,6 +184,9 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
         self.bounded = bounded
         self.verbose = verbose
         self.n_jobs = n_jobs
+
+    def _penalties(self) -> float | Floats:
+        return penalties(self.alpha, self.atom_weights_)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the divergences of the classes' parts."""

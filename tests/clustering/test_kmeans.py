@@ -323,7 +323,9 @@ def test_bad_data():
     X = random_spd(30, 3)
     with pytest.raises(ValueError, match="sample_weight must have the shape"):
         SPDKMeans(3).fit(X, sample_weight=np.ones(29))
-    with pytest.raises(ValueError, match="2 matrices with a positive weight, fewer than"):
+    with pytest.raises(
+        ValueError, match=r"2 matrices with a positive weight \(n_samples=2\), fewer than"
+    ):
         SPDKMeans(3).fit(X, sample_weight=np.arange(30) < 2)
     with pytest.raises(NotFittedError):
         SPDKMeans(3).predict(X)

@@ -200,12 +200,23 @@ def test_advice_gives_a_stack_of_matrices(shape, advice):
 
 
 def test_refuses_types():
-    refusal(np.eye(2)[None].astype(object), error=TypeError)
     refusal(np.eye(2)[None].astype(str), error=TypeError)
+    refusal(np.full((1, 2, 2), "one", dtype=object), error=TypeError)
     refusal(None, error=TypeError)
     mixed = np.empty(2, dtype=object)
     mixed[:] = [np.eye(2), np.eye(3)]
     assert "np.stack" in refusal(mixed, error=TypeError)
+
+
+def test_objects_that_are_numbers_are_converted():
+    X = random_spd(3, 2)
+    np.testing.assert_array_equal(check_spd(X.astype(object)), X)
+    H = X + 1j * np.array([[0.0, 0.1], [-0.1, 0.0]])
+    np.testing.assert_array_equal(check_spd(H.astype(object)), H)
+    assert check_spd(H.astype(object)).dtype == np.complex128
+    X = X.astype(object)
+    X[1, 0, 0] = None
+    assert "its entry (0, 0) is NaN" in refusal(X)
 
 
 def test_message_uses_the_name():
@@ -227,7 +238,7 @@ def test_refuses_not_finite(n, value, dtype):
                 X[4, j, i] = value
             message = refusal(X)
             assert message.startswith("X[4] is not finite: its entry (")
-            assert f"is {value}" in message
+            assert f"is {'NaN' if np.isnan(value) else value}" in message
 
 
 @pytest.mark.parametrize("scale", SCALES)

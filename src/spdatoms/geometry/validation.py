@@ -101,7 +101,7 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
         raise ValueError(
             f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
         ) from error
-    if array.dtype == object:
+    if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
         array = _numbers_of(array, name)
     return np.asarray(array, dtype=float_type(array.dtype, name))
 

@@ -226,3 +226,6 @@ def test_check_labels():
         check_labels(["b", "a", "b"], 4)
     with pytest.raises(ValueError, match="requires y to be passed"):
         check_labels(None, 4)
+    for missing in (None, np.nan):
+        with pytest.raises(ValueError, match=rf"y\[2\] is missing \({missing!s}\), leave its"):
+            check_labels(np.array(["b", "a", missing], dtype=object), 3)

@@ -208,6 +208,7 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
         y = y.to_numpy()
     try:
         labels = column_or_1d(y, warn=True)
+        _refuse_missing(labels)
         check_classification_targets(labels)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must hold the label of a class for every matrix: {error}") from error
@@ -220,6 +221,14 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
             "nothing else. Check y.",
         )
     return classes, indices
+
+
+def _refuse_missing(labels: Array) -> None:
+    """Refuse objects that are None or NaN: they cannot be sorted with others."""
+    if labels.dtype == object:
+        for i, label in enumerate(labels):
+            if label is None or (isinstance(label, float) and np.isnan(label)):
+                raise ValueError(f"y[{i}] is missing ({label}), leave its matrix out.")
 
 
 @allow.checks(count=allow.integer(0))

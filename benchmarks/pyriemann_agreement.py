@@ -17,10 +17,22 @@ import pyriemann.geometry.base as functions
 import pyriemann.geometry.distance as distances
 import pyriemann.geometry.geodesic as geodesics
 import pyriemann.geometry.mean as means
+import pyriemann.geometry.median as medians
 import pyriemann.geometry.tangentspace as tangents
 
-from spdatoms import divergence, geometry, mean, pairwise_divergence
+from spdatoms import divergence, geometry, mean, median, pairwise_divergence
 from spdatoms.divergences import PowerEuclidean
+
+
+def same(value: Any) -> Any:
+    """Return the value as it is."""
+    return value
+
+
+def twice(value: Any) -> Any:
+    """Return two times the value."""
+    return 2.0 * value
+
 
 #: Our name of a metric, and our value as a function of pyRiemann's distance.
 DISTANCES: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -28,8 +40,8 @@ DISTANCES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "logeuclid": ("logeuclid", np.square),
     "euclid": ("euclid", np.square),
     "logdet": ("stein", np.square),
-    "kullback_sym": ("jeffrey", lambda d: d),
-    "kullback": ("burg", lambda d: 2.0 * d),
+    "kullback_sym": ("jeffrey", same),
+    "kullback": ("burg", twice),
     "logchol": ("logchol", np.square),
     "chol": ("chol", np.square),
     "wasserstein": ("wasserstein", np.square),
@@ -55,11 +67,6 @@ def matrices(m: int, n: int, complex_: bool, seed: int) -> Any:
     return 0.5 * (X + X.conj().swapaxes(1, 2))
 
 
-def same(value: Any) -> Any:
-    """Return the value as it is."""
-    return value
-
-
 def each(function: Callable[..., Any], X: Any, Y: Any, *args: Any) -> Any:
     """Return the function of every pair of matrices that belong together."""
     return np.array([function(a, b, *args) for a, b in zip(X, Y, strict=True)])
@@ -79,13 +86,37 @@ def cases(m: int, n: int, complex_: bool) -> Iterator[Case]:
         options: dict[str, Any] = {"tol": 1e-12, "maxiter": 1000} if name in ITERATIVE else {}
         theirs = partial(means.gmean, X, metric=name, sample_weight=weights, **options)
         yield f"mean {name}", theirs, partial(mean, X, DISTANCES[name][0], weights), same
-    for name in FUNCTIONS:
-        yield name, partial(getattr(functions, name), X), partial(getattr(geometry, name), X), same
+    for weights in (None, np.linspace(0.5, 2.0, m)):
+        theirs = partial(means.mean_poweuclid, X, 0.3, sample_weight=weights)
+        yield "mean poweuclid", theirs, partial(mean, X, PowerEuclidean(0.3), weights), same
+    grid = np.stack([X, Y])
+    for name, Z in product(FUNCTIONS, (X, grid)):
+        yield name, partial(getattr(functions, name), Z), partial(getattr(geometry, name), Z), same
     yield "powm", partial(functions.powm, X, 0.3), partial(geometry.powm, X, 0.3), same
+    backwards = partial(each, distances.distance_kullback_right, X, Y)
+    yield "distance kullback_right", backwards, partial(divergence, Y, X, "burg"), twice
+    yield (
+        "leading dimensions",
+        partial(distances.distance_riemann, grid, Y),
+        partial(divergence, grid, Y, "riemann"),
+        np.square,
+    )
     for t in (0.0, 0.3, 1.0):
         theirs = partial(geodesics.geodesic_riemann, X, Y, t)
         yield "geodesic", theirs, partial(geometry.geodesic, X, Y, t), same
+    yield from median_cases(X)
     yield from tangent_cases(X[0], Y[0], Y)
+
+
+def median_cases(X: Any) -> Iterator[Case]:
+    """Yield medians, where they are unique: of more than two matrices."""
+    if len(X) < 3:
+        return
+    for name, weights in product(("riemann", "euclid"), (None, np.linspace(0.5, 2.0, len(X)))):
+        theirs = partial(
+            getattr(medians, f"median_{name}"), X, weights=weights, tol=1e-12, maxiter=2000
+        )
+        yield f"median {name}", theirs, partial(median, X, name, weights), same
 
 
 def tangent_cases(P: Any, Q: Any, Y: Any) -> Iterator[Case]:

@@ -63,8 +63,9 @@ numpydoc_class_members_toctree = False
 
 
 def _skip(app: Sphinx, what: str, name: str, obj: object, skip: bool, options: object) -> bool:
-    """Leave out the methods of metadata routing, which scikit-learn adds to every estimator."""
-    return skip or (name.startswith("set_") and name.endswith("_request"))
+    """Leave out what scikit-learn adds to every estimator: methods of metadata routing and of its mixins."""
+    routing = name.startswith("set_") and name.endswith("_request")
+    return skip or routing or (getattr(obj, "__module__", None) == "sklearn.base")
 
 
 def _whole_numbers(app: Sphinx, docname: str, source: list[str]) -> None:

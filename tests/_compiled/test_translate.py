@@ -13,7 +13,7 @@ from numba import types
 
 from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
 from spdatoms._compiled.scan import greatest, indices_above
-from spdatoms._compiled.translate import reordered, translated
+from spdatoms._compiled.translate import address, reordered, translated
 
 WEIGHT = 0.5
 
@@ -85,6 +85,24 @@ def test_the_same_as_python(values, rows, limit, flag):
     assert compiled_mixture(*ours, limit, flag) == mixture(*theirs, limit, flag)
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12)
     np.testing.assert_array_equal(ours[2], theirs[2])
+
+
+def strided_sums(tag, values, step, out):
+    for i in range(0, values.shape[0], step):
+        out[i] = 0.1 * values[i] + tag[1]
+        out[i] *= 3.0
+    return address(values[step:]) - address(values)
+
+
+def test_single_precision_is_computed_in_double_and_steps_may_be_variables():
+    values, out = np.random.default_rng(0).standard_normal((2, 7)).astype(np.float32)
+    expected = out.copy()
+    for i in range(0, 7, 2):
+        expected[i] = np.float32(0.1 * float(values[i]) + 3)
+        expected[i] = np.float32(float(expected[i]) * 3.0)
+    offset = translated(types.int64)(strided_sums)((1, 3), values, 2, out)
+    assert offset == 8
+    np.testing.assert_array_equal(out, expected)
 
 
 def becomes_a_float(count):

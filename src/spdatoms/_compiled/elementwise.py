@@ -1,47 +1,55 @@
 """Last steps of pairwise divergences, in place and in one pass."""
 
-from spdatoms._compiled.jit import kept
+from __future__ import annotations
+
+from numba import types
+
+from spdatoms._compiled.translate import reordered, translated
+
+_TILE = 32  # rows and columns that the first-level cache holds
 
 
-@kept
+@translated(types.boolean)
+@reordered
 def scale_and_shift(out, scale, shifts_x, shifts_y):
     """out[i, j] ← max(0, scale·out[i, j] + shifts_x[i] + shifts_y[j]); return whether all are finite."""
-    finite = True
+    total = 0.0
     for i in range(out.shape[0]):
-        total = out.dtype.type(0)
+        row = out[i]
         for j in range(out.shape[1]):
-            value = scale * out[i, j] + (shifts_x[i] + shifts_y[j])
-            total += value * 0  # NaN if the value is not finite
-            out[i, j] = 0 if value < 0 else value
-        finite = finite and total == 0
-    return finite
+            value = scale * row[j] + (shifts_x[i] + shifts_y[j])
+            row[j] = 0.0 if value < 0.0 else value
+            total += (
+                value * 0.0 + row[j] * 0.0
+            )  # NaN if one is not finite: the other may be rounded
+    return total == 0.0
 
 
-@kept
+@translated(types.boolean)
 def symmetrise(out, scale, shift):
     """out ← max(0, scale·(out + outᵀ) + shift) with a zero diagonal, in place, tile by tile."""
-    tile = 32
-    finite = True
-    for first in range(0, out.shape[0], tile):
-        for second in range(0, first + 1, tile):
-            for i in range(first, min(first + tile, out.shape[0])):
-                for j in range(second, min(second + tile, i)):
+    total = 0.0
+    for first in range(0, out.shape[0], _TILE):
+        for second in range(0, first + 1, _TILE):
+            for i in range(first, min(first + _TILE, out.shape[0])):
+                for j in range(second, min(second + _TILE, i)):
                     value = scale * (out[i, j] + out[j, i]) + shift
-                    finite = finite and value - value == 0
-                    out[i, j] = out[j, i] = 0 if value < 0 else value
+                    out[i, j] = 0.0 if value < 0.0 else value
+                    out[j, i] = out[i, j]
+                    total += value * 0.0 + out[i, j] * 0.0
     for i in range(out.shape[0]):
-        out[i, i] = 0
-    return finite
+        out[i, i] = 0.0
+    return total == 0.0
 
 
-@kept
+@translated(types.void)
 def mirror(out, start, stop):
     """Copy rows ``start … stop`` right of the diagonal to the columns below it."""
     for i in range(start, stop):
         for j in range(i + 1, stop):
             out[j, i] = out[i, j]
-    # In tiles that the first-level cache holds: whole rows would be read once per cache line.
-    for tile in range(stop, out.shape[0], 32):
+    # In tiles: whole rows would be read once per cache line.
+    for tile in range(stop, out.shape[0], _TILE):
         for i in range(start, stop):
-            for j in range(tile, min(tile + 32, out.shape[0])):
+            for j in range(tile, min(tile + _TILE, out.shape[0])):
                 out[j, i] = out[i, j]

@@ -8,9 +8,10 @@ from math import factorial
 
 import numpy as np
 from llvmlite import ir
+from numba import types
 
-from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import emitted, lane_count, size_tag
+from spdatoms._compiled.translate import address, translated
 
 #: Below this the exponential is no normal number. Computing with such numbers is slow: they become zero.
 _LEAST = -708.396
@@ -50,16 +51,16 @@ def _exp(v, x):
     return v.select(v.b.fcmp_unordered("uno", x, x), x, result)
 
 
-@kept
-def _scaled_exp(tag, values, last, scale):
+@translated(types.void)
+def _scaled_exp(tag, scalar, values, last, scale):
     """Replace the values by exp(scale·value); what does not fill a round is computed in `last`."""
     length = last.shape[0]
     rounds = values.shape[0] // length
-    _exp_rounds(tag, 0.0, rounds, values.ctypes.data, scale.ctypes.data)
+    _exp_rounds(tag, scalar, rounds, address(values), address(scale))
     done = rounds * length
     for i in range(done, values.shape[0]):
         last[i - done] = values[i]
-    _exp_rounds(tag, 0.0, 1, last.ctypes.data, scale.ctypes.data)
+    _exp_rounds(tag, scalar, 1, address(last), address(scale))
     for i in range(done, values.shape[0]):
         values[i] = last[i - done]
 
@@ -67,4 +68,4 @@ def _scaled_exp(tag, values, last, scale):
 def scaled_exp(values: np.ndarray, scale: float) -> None:
     """Replace numbers, an array in double precision without gaps, by exp(scale·number)."""
     last = np.zeros(_REGISTERS * lane_count(np.float64))
-    _scaled_exp(size_tag(1), values.ravel(order="K"), last, np.array([scale]))
+    _scaled_exp(size_tag(1), 0.0, values.ravel(order="K"), last, np.array([scale]))

@@ -12,9 +12,10 @@ inner product to wait for: the work it wastes is negligible.
 from functools import cache
 
 import numpy as np
+from numba import types
 
-from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, lane_count
+from spdatoms._compiled.translate import translated
 
 
 @cache
@@ -32,6 +33,13 @@ def tile_order(n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(rows), np.array(columns)
 
 
+@cache
+def flat_order(n: int) -> np.ndarray:
+    """Return the entry of every slot of the tile order, in an n×n matrix row by row."""
+    rows, columns = tile_order(n)
+    return rows * n + columns
+
+
 def row_block_start(block, odd: int):
     """Return the first slot of tile row number ``block`` (0 is the first one of full height)."""
     return odd * odd + block * (TILE * odd) + (block * (block + 1)).halved() * (TILE * TILE)
@@ -46,54 +54,70 @@ def aligned_empty(shape: tuple[int, ...], dtype) -> np.ndarray:
     return buffer[start : start + size].reshape(shape)
 
 
-@kept
-def _fill_slots(X, rows, columns, factor, out):
+def gather(X, chosen, entries, factor, lanes, out):
+    """Fill a batch with entries of ``factor·X[chosen[lane]]``, one matrix per lane. (For compiled code.)"""
+    for s in range(entries.shape[0]):
+        entry = entries[s]
+        for lane in range(lanes):
+            out[s * lanes + lane] = X[chosen[lane], entry] * factor
+
+
+@translated(types.void)
+def _fill_slots(X, entries, factor, out):
     for i in range(X.shape[0]):
-        for s in range(rows.shape[0]):
-            out[i, s] = X[i, rows[s], columns[s]] * factor
+        for s in range(entries.shape[0]):
+            out[i, s] = X[i, entries[s]] * factor
 
 
-@kept
-def _fill_lanes(X, first, rows, columns, factor, out):
+@translated(types.void)
+def _fill_lanes(X, chosen, entries, factor, out):
     lanes = out.shape[2]
-    for i in range(X.shape[0]):
-        block, lane = divmod(first + i, lanes)
-        for s in range(rows.shape[0]):
-            out[block, s, lane] = X[i, rows[s], columns[s]] * factor
+    for b in range(out.shape[0]):
+        gather(X, chosen[b * lanes :], entries, factor, lanes, out[b, 0])
 
 
-@kept
+@translated(types.void)
 def read_lanes(Y, slots, scale, out):
     """Write the entries at these slots, each times its scale, as row i of ``out`` for matrix i of the batches."""
     lanes = Y.shape[2]
     for i in range(out.shape[0]):
+        block, lane = i // lanes, i % lanes
         for p in range(slots.shape[0]):
-            out[i, p] = Y[i // lanes, slots[p], i % lanes] * scale[p]
+            out[i, p] = Y[block, slots[p], lane] * scale[p]
 
 
-def _plain_blocks(X: np.ndarray):
-    """Cut X into blocks of one array type, whatever its strides and flags, so that one compilation serves all."""
-    size = max(1, (1 << 20) // (X.itemsize * X.shape[1] * X.shape[2]))
+def flat(X: np.ndarray) -> np.ndarray:
+    """Return matrices as rows of one type of array, whatever their strides and flags: one compilation serves all."""
+    return np.require(X.reshape(len(X), -1), X.dtype, ["C", "A", "W"])
+
+
+def lanes_of(count: int, lanes: int) -> np.ndarray:
+    """Return the matrix in every lane: lanes past the last matrix repeat it, and are thrown away."""
+    return np.minimum(np.arange(-(-count // lanes) * lanes), count - 1)
+
+
+def _flat_blocks(X: np.ndarray, multiple: int = 1):
+    """Cut X into blocks of about a megabyte, all but the last a multiple of this many matrices."""
+    size = max(1, (1 << 20) // (X[0].nbytes * multiple)) * multiple
     for start in range(0, len(X), size):
-        yield start, np.require(X[start : start + size], X.dtype, ["C", "A", "W"])
+        yield start, flat(X[start : start + size])
 
 
-def pack_scalars(X: np.ndarray, order, factor: float) -> np.ndarray:
+def pack_scalars(X: np.ndarray, factor: float) -> np.ndarray:
     """Return ``factor·X`` in tile order, shape (m, slots), for matrices that are broadcast to all lanes."""
-    out = aligned_empty((len(X), len(order[0])), X.dtype)
-    for start, block in _plain_blocks(X):
-        _fill_slots(block, *order, X.dtype.type(factor), out[start : start + len(block)])
+    entries = flat_order(X.shape[-1])
+    out = aligned_empty((len(X), len(entries)), X.dtype)
+    for start, block in _flat_blocks(X):
+        _fill_slots(block, entries, float(factor), out[start : start + len(block)])
     return out
 
 
-def pack_lanes(X: np.ndarray, order, factor: float) -> np.ndarray:
+def pack_lanes(X: np.ndarray, factor: float) -> np.ndarray:
     """Return ``factor·X`` in tile order, shape (batches, slots, lanes): one matrix per lane."""
-    lanes = lane_count(X.dtype)
-    out = aligned_empty((-(-len(X) // lanes), len(order[0]), lanes), X.dtype)
-    for start, block in _plain_blocks(X):
-        _fill_lanes(block, start, *order, X.dtype.type(factor), out)
-    # Lanes past the last matrix repeat it: they are computed and thrown away.
-    used = len(X) % lanes
-    if used:
-        out[-1, :, used:] = out[-1, :, used - 1 : used]
+    lanes, entries = lane_count(X.dtype), flat_order(X.shape[-1])
+    out = aligned_empty((-(-len(X) // lanes), len(entries), lanes), X.dtype)
+    for start, block in _flat_blocks(X, lanes):
+        chosen = lanes_of(len(block), lanes)
+        batches = out[start // lanes :][: len(chosen) // lanes]
+        _fill_lanes(block, chosen, entries, float(factor), batches)
     return out

@@ -11,9 +11,11 @@ The products with A_KK⁻¹ go through its factors, A_KK = L D Lᵀ, as in a Cho
 the error of A_IJ would grow with the condition of A_KK, and that of the whole with the square of A's condition.
 """
 
-from spdatoms._compiled.interleave import row_block_start
-from spdatoms._compiled.jit import kept
+from numba import types
+
+from spdatoms._compiled.interleave import gather, row_block_start
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
+from spdatoms._compiled.translate import address, translated
 
 #: Up to this size the sweeps are straight-line code.
 SMALL_SIZE = 8
@@ -199,22 +201,31 @@ def panels_size(n: int, lanes: int) -> int:
     return 2 * n * TILE * lanes
 
 
-@kept
+@translated(types.void)
 def invert(tag, scalar, blocks, Y, panels):
     """Overwrite every batch of Y, in tile order, by the *negative* inverses of its matrices."""
     for b in range(Y.shape[0]):
-        work = Y.ctypes.data + b * Y.shape[1] * VECTOR_BYTES
-        _negative_inverse(tag, scalar, blocks, work, panels.ctypes.data)
+        _negative_inverse(tag, scalar, blocks, address(Y[b]), address(panels))
 
 
-@kept
-def add_weighted_inverses(tag, scalar, blocks, x, Y, weights, panels, work, total):
-    """Add Σ_j w_j (X + Y_j)⁻¹ to ``total``; X and the total are in tile order, Y in batches of lanes."""
-    slots, lanes = Y.shape[1], Y.shape[2]
-    for b in range(Y.shape[0]):
-        y = Y.ctypes.data + b * slots * VECTOR_BYTES
-        _add_broadcast(tag, scalar, slots, x.ctypes.data, y, work.ctypes.data)
-        _negative_inverse(tag, scalar, blocks, work.ctypes.data, panels.ctypes.data)
-        for s in range(slots):
-            for lane in range(lanes):
-                total[s] -= weights[b * lanes + lane] * work[s, lane]
+@translated(types.void)
+def add_weighted_inverses(
+    tag, scalar, blocks, X, factors, Y, chosen, entries, begins, ends, weights, panels, work, totals
+):  # fmt: skip
+    """Add Σ_j w_j (factors[i]·(X_i + Y_j))⁻¹ to ``totals[i]``, over the batches ``begins[i] … ends[i] − 1`` of Y.
+
+    Lane k of all batches holds the matrix Y[chosen[k]] and has the weight w_k. ``X`` holds factors[i]·X_i, in tile
+    order like the totals.
+    """
+    slots, lanes = work.shape
+    for i in range(X.shape[0]):
+        for b in range(begins[i], ends[i]):
+            gather(Y, chosen[b * lanes :], entries, factors[i], lanes, work[0])
+            space = address(work)
+            _add_broadcast(tag, scalar, slots, address(X[i]), space, space)
+            _negative_inverse(tag, scalar, blocks, space, address(panels))
+            for s in range(slots):
+                total = totals[i, s]
+                for lane in range(lanes):
+                    total -= weights[b * lanes + lane] * work[s, lane]
+                totals[i, s] = total

@@ -36,7 +36,7 @@ def kept(function=None, **options):
     """Compile a function that Python calls, and keep the code between runs: a decorator, with options of ``njit``."""
     if function is None:
         return partial(kept, **options)
-    dispatcher = njit(nogil=True, error_model="numpy", **options)(function)
+    dispatcher = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     if code_is_kept():
         dispatcher._cache = RoomCache(function)
     return dispatcher

@@ -231,9 +231,7 @@ class Vectors:
         following = self.b.add(index, INT(1))
         index.add_incoming(following, self.b.block)
         branch = self.b.cbranch(self.b.icmp_signed("<", following, count.value), body, after)
-        module = self.b.module
-        hint = module.add_metadata(["llvm.loop.unroll.disable"])
-        branch.set_metadata("llvm.loop", module.add_metadata([hint]))
+        keep_rolled(branch)
         self.b.position_at_end(after)
 
     def whilst(self, condition: Callable):
@@ -246,6 +244,16 @@ class Vectors:
         yield
         self.b.branch(head)
         self.b.position_at_end(after)
+
+
+def keep_rolled(branch):
+    """Tell LLVM not to unroll the loop that this branch, its last instruction, closes."""
+    module = branch.parent.module
+    hint = module.add_metadata(["llvm.loop.unroll.disable"])
+    # LLVM takes a node for the description of a loop only if it refers to itself.
+    loop = ir.MDValue(module, [], name=str(len(module.metadata)))
+    loop.operands = (loop, hint)
+    branch.set_metadata("llvm.loop", loop)
 
 
 class Integer:
@@ -275,7 +283,7 @@ class Integer:
         return self._combine(other, operator.mul, self.builder.mul)
 
     def halved(self):
-        """The integer, which is even, divided by two."""
+        """The integer divided by two, rounded down."""
         return self._combine(1, operator.rshift, self.builder.ashr)
 
     def parity(self):
@@ -298,7 +306,7 @@ ARTANH_SERIES = (
 
 
 def emitted(write: Callable) -> Callable:
-    """Make ``write(vectors, size, *arguments)`` callable from numba code as ``f(tag, scalar, *integers)``.
+    """Make ``write(vectors, size, *arguments)`` callable from compiled code as ``f(tag, scalar, *integers)``.
 
     ``size`` is the length of the tag and the precision that of ``scalar``, both known when code is emitted; the
     remaining arguments are 64-bit integers, most of them addresses.
@@ -319,4 +327,12 @@ def emitted(write: Callable) -> Callable:
     names = ["typingctx", "tag", "scalar", *list(signature(write).parameters)[2:]]
     typed.__signature__ = Signature([Parameter(p, Parameter.POSITIONAL_ONLY) for p in names])
     typed.__name__ = write.__name__
-    return intrinsic(typed)
+    callable_from_numba = intrinsic(typed)
+
+    def emit(translator, tag, scalar, *arguments):
+        builder = translator.b
+        precision = types.float32 if scalar.type == ir.FloatType() else types.float64
+        write(Vectors(builder, precision), len(tag), *(Integer(builder, a) for a in arguments))
+
+    callable_from_numba.emit = emit  # see `translate`
+    return callable_from_numba

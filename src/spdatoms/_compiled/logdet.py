@@ -14,10 +14,12 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from numba import types
 
-from spdatoms._compiled.interleave import row_block_start
+from spdatoms._compiled.interleave import gather, row_block_start
 from spdatoms._compiled.jit import kept
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
+from spdatoms._compiled.translate import address, translated
 
 #: Up to these sizes a factorisation is kept in registers, or is straight-line code.
 TINY_SIZE, SMALL_SIZE = 8, 16
@@ -320,7 +322,8 @@ def _shifted_logs(v, selected, count, results, shift_x, shift_y, floor, verdict,
     """Store max(floor, log det − shift_x − shift_y) of this many batches; NaN in one spoils the verdict."""
     x, least = v.broadcast(shift_x), v.broadcast(floor)
     all_numbers = v.variable(v.load(verdict))
-    for batch in v.steps(count):
+
+    def write_one(batch):
         det = Determinant(v)
         det.product = v.load(results + batch * (2 * VECTOR_BYTES))
         if selected > pivots_at_once(v.bits):
@@ -330,55 +333,69 @@ def _shifted_logs(v, selected, count, results, shift_x, shift_y, floor, verdict,
         value = v.sub(logarithm, v.add(x, v.load(shift_y + batch * VECTOR_BYTES)))
         v.set(all_numbers, v.fma(value, v.constant(0.0), v.get(all_numbers)))
         v.store(v.select(v.greater(least, value), least, value), out + batch * VECTOR_BYTES)
+
+    # Two at a time: the constants are loaded once for both.
+    for pair in v.steps(count.halved()):
+        write_one(pair * 2)
+        write_one(pair * 2 + 1)
+    for _ in v.steps(count.parity()):
+        write_one(count - 1)
     v.store(v.get(all_numbers), verdict)
 
 
 def scratch_size(n: int, slots: int, lanes: int) -> int:
-    """Return how many numbers of scratch the factorisation of one batch needs."""
-    return (slots + (2 * TILE + 1) * n + 3) * lanes
+    """Return how many numbers of scratch a batch and its factorisation need."""
+    return (2 * slots + (2 * TILE + 1) * n + 3) * lanes
 
 
-@kept
+@translated(types.void)
 def logdets(
-    tag, scalar, pairs, X, Y, shifts_x, shifts_y, floor, first, batches, chunk, scratch, out
-):
-    """out[i, j] = max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
+    tag, scalar, pairs, X, Y, chosen, entries, factor, shifts_x, shifts_y, floor, begins, ends, chunk, scratch,
+    results, last, verdict, row_bytes, out,
+):  # fmt: skip
+    """Write max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); a NaN spoils the verdict.
 
-    ``X`` holds scalars in tile order, ``Y`` and ``shifts_y`` batches of lanes, of which those numbered
-    ``batches[0] … batches[1] − 1`` are used, and of these for row i only those from column ``first + i`` on.
-    ``chunk`` batches serve all rows before the next come in, so that they stay in the cache.
+    ``X`` holds scalars in tile order, and row i takes the batches ``begins[i] … ends[i] − 1`` of Y. ``chunk`` batches
+    serve all rows before the next come in, so that they stay in the cache. ``Y`` holds the batches, one after the
+    other; or, if there are ``entries``, matrices from which the batches are gathered: Y[chosen[k]]·factor for lane k
+    of all of them. ``shifts_y`` has a number for every lane.
+
+    The results of row i lie ``row_bytes`` after those of row i − 1: ``out`` is a matrix if that is the length of its
+    rows.
     """
-    lanes = Y.shape[2]
-    x_bytes, y_bytes = X.shape[1] * X.itemsize, Y.shape[1] * VECTOR_BYTES
-    results = np.empty(2 * chunk * lanes, X.dtype)
-    verdict = np.zeros(lanes, X.dtype)
-    last = np.empty(lanes, X.dtype)
-    least, good = floor.ctypes.data, verdict.ctypes.data
-    full = (
-        out.shape[1] // lanes
-    )  # batches that the result has room for; one more may be needed in part
-    for chunk_start in range(batches[0], batches[1], chunk):
-        chunk_stop = min(chunk_start + chunk, batches[1])
+    lanes = verdict.shape[0]
+    batches, slots = shifts_y.shape[0] // lanes, X.shape[1]
+    item_bytes = VECTOR_BYTES // lanes
+    least, good = address(floor), address(verdict)
+    # Batches that a row of the result has room for; one more may be needed in part.
+    full = out.shape[1] // lanes
+    for chunk_start in range(0, batches, chunk):
         for i in range(X.shape[0]):
-            start = max(chunk_start, (first + i) // lanes)
-            result = results.ctypes.data
-            for b in range(start, chunk_stop):
-                x, y = X.ctypes.data + i * x_bytes, Y.ctypes.data + b * y_bytes
-                _factor(tag, scalar, pairs, x, y, scratch.ctypes.data, result)
+            start = max(chunk_start, begins[i])
+            stop = min(chunk_start + chunk, ends[i])
+            if start >= stop:
+                continue
+            result = address(results)
+            for b in range(start, stop):
+                x, y = address(X[i]), address(Y) + b * slots * VECTOR_BYTES
+                if entries.shape[0] > 0:
+                    gather(Y, chosen[b * lanes :], entries, factor, lanes, scratch)
+                    y = address(scratch)
+                space = address(scratch) + slots * VECTOR_BYTES
+                _factor(tag, scalar, pairs, x, y, space, result)
                 result += 2 * VECTOR_BYTES
-            result = results.ctypes.data
-            x = shifts_x.ctypes.data + i * X.itemsize
-            y = shifts_y.ctypes.data + start * VECTOR_BYTES
-            row = out.ctypes.data + i * out.shape[1] * X.itemsize + start * VECTOR_BYTES
-            count = max(0, min(chunk_stop, full) - start)
+            result = address(results)
+            x = address(shifts_x) + i * item_bytes
+            y = address(shifts_y) + start * VECTOR_BYTES
+            row = address(out) + i * row_bytes + start * VECTOR_BYTES
+            count = max(0, min(stop, full) - start)
             _shifted_logs(tag, scalar, count, result, x, y, least, good, row)
-            if chunk_stop > max(full, start):
+            if stop > full:
                 result += 2 * VECTOR_BYTES * count
                 y += VECTOR_BYTES * count
-                _shifted_logs(tag, scalar, 1, result, x, y, least, good, last.ctypes.data)
+                _shifted_logs(tag, scalar, 1, result, x, y, least, good, address(last))
                 for j in range(full * lanes, out.shape[1]):
                     out[i, j] = last[j - full * lanes]
-    return not np.isnan(verdict.sum())
 
 
 @kept

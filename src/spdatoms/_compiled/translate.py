@@ -7,7 +7,8 @@ machine code is the same.
 
 The functions are plain ones, and run as such if numba's ``DISABLE_JIT`` is set. They may use
 
-- integers, floats and truth values, C-contiguous arrays and their rows, tuples and named tuples;
+- integers, floats and truth values, C-contiguous arrays and their rows, tuples and named tuples (single
+  precision becomes double when it is read);
 - ``for … in range``, ``if``, ``break``, ``continue`` and ``return``;
 - arithmetic, where ``//`` and ``%`` are for numbers that are not negative, comparisons, ``and``, ``or``, ``not`` and
   ``x if c else y``;
@@ -33,8 +34,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from spdatoms._compiled.jit import REORDERED, kept
+from spdatoms._compiled.lanes import keep_rolled
 
-INT, FLOAT, BOOL = ir.IntType(64), ir.DoubleType(), ir.IntType(1)
+INT, FLOAT, SINGLE, BOOL = ir.IntType(64), ir.DoubleType(), ir.FloatType(), ir.IntType(1)
 
 _FOLDED = {
     ast.Add: operator.add,
@@ -78,10 +80,16 @@ def emitted_by(emit):
     return decorate
 
 
+@emitted_by(lambda t, array: t.b.ptrtoint(array.pointer, INT))
+def address(array):
+    """Return where an array begins."""
+    return array.ctypes.data
+
+
 def translated(returns):
     """Return a decorator: compile a function that Python calls, with this type of its result.
 
-    Arguments are numbers and C-contiguous arrays. (A named tuple would take numba a millisecond per call.)
+    Arguments are numbers, C-contiguous arrays and tuples. (A named tuple would take numba a millisecond per call.)
     """
 
     def decorate(function):
@@ -151,6 +159,8 @@ def _argument(context, builder, kind, value):
         assert kind.layout == "C", "arrays must be C-contiguous"
         array = context.make_array(kind)(context, builder, value)
         return _Array(array.data, tuple(cgutils.unpack_tuple(builder, array.shape, kind.ndim)))
+    if isinstance(kind, types.BaseTuple):
+        return tuple(cgutils.unpack_tuple(builder, value, len(kind)))
     return value
 
 
@@ -211,7 +221,14 @@ class _Translator(ast.NodeVisitor):
             value = self.b.zext(value, INT)
         if kind == INT and value.type == FLOAT:
             return self.b.fptosi(value, INT)
+        if kind == SINGLE:
+            return self.b.fptrunc(self.converted(value, FLOAT), SINGLE)
         return self.b.sitofp(value, FLOAT) if kind == FLOAT else value
+
+    def loaded(self, place):
+        """Return the number at an address."""
+        value = self.b.load(place)
+        return self.b.fpext(value, FLOAT) if value.type == SINGLE else value
 
     def alike(self, *things):
         """Return numbers as operands of one type: floats if one of them is, else integers."""
@@ -351,7 +368,7 @@ class _Translator(ast.NodeVisitor):
         if isinstance(array, tuple):
             return array[index]
         place = self.place(array, index)
-        return place if isinstance(place, _Array) else self.b.load(place, align=8)
+        return place if isinstance(place, _Array) else self.loaded(place)
 
     def place(self, array, index):
         """Return the address of an entry, or a row."""
@@ -391,7 +408,7 @@ class _Translator(ast.NodeVisitor):
             self.assign(target.id, value)
         else:
             place = self.place(self.visit(target.value), self.visit(target.slice))
-            self.b.store(self.converted(value, place.type.pointee), place, align=8)
+            self.b.store(self.converted(value, place.type.pointee), place)
 
     def assign(self, name, value):
         slot = self.frame.variables.get(name)
@@ -411,9 +428,8 @@ class _Translator(ast.NodeVisitor):
             self.assign(node.target.id, self.combined(type(node.op), old, self.visit(node.value)))
             return
         place = self.place(self.visit(node.target.value), self.visit(node.target.slice))
-        old = self.b.load(place, align=8)
-        new = self.combined(type(node.op), old, self.visit(node.value))
-        self.b.store(self.converted(new, place.type.pointee), place, align=8)
+        new = self.combined(type(node.op), self.loaded(place), self.visit(node.value))
+        self.b.store(self.converted(new, place.type.pointee), place)
 
     def visit_If(self, node):
         condition = self.is_true(self.visit(node.test))
@@ -450,7 +466,8 @@ class _Translator(ast.NodeVisitor):
         self.b.branch(head)
         self.b.position_at_end(head)
         index = self.b.load(counter)
-        goes_on = self.b.icmp_signed("<" if step > 0 else ">", index, stop)
+        down = isinstance(step, int) and step < 0  # one that is not known yet is positive
+        goes_on = self.b.icmp_signed(">" if down else "<", index, stop)
         self.b.cbranch(goes_on, body, after)
         self.b.position_at_end(body)
         self.assign(node.target.id, index)
@@ -460,8 +477,10 @@ class _Translator(ast.NodeVisitor):
         if not self.b.block.is_terminated:
             self.b.branch(following)
         self.b.position_at_end(following)
-        self.b.store(self.b.add(index, INT(step), flags=["nsw"]), counter)
-        self.b.branch(head)
+        self.b.store(self.b.add(index, self.value(step), flags=["nsw"]), counter)
+        branch = self.b.branch(head)
+        if not self.frame.flags:  # nothing to gain in a chain of operations
+            keep_rolled(branch)
         self.b.position_at_end(after)
 
     def visit_Break(self, node):

@@ -93,7 +93,7 @@ def symmetrised_products(
             np.matmul(A[rows], B.T, out=out[rows])
 
     run_blocks(compute, len(A), _rows_at_once(B.size), n_jobs)
-    if not symmetrise(out, A.dtype.type(scale), A.dtype.type(shift)):
+    if not symmetrise(out, float(scale), float(shift)):
         raise _overflow(A.dtype)
     return out
 
@@ -132,7 +132,7 @@ def _rows_at_once(multiplications: int) -> int:
 
 
 def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:
-    if not scale_and_shift(block, block.dtype.type(scale), shifts_x, shifts_y):
+    if not scale_and_shift(block, float(scale), shifts_x, shifts_y):
         raise _overflow(block.dtype)
 
 

@@ -1,21 +1,22 @@
 """Log-determinants and sums of inverses over the pairs that a sparse matrix uses: (i, r) with w_ir ≠ 0.
 
-The typed front of the lane kernels for some of the pairs. A code uses a few atoms of many, so most pairs
-of a sample and an atom do not matter for the update of the atom, and are never touched.
+A code uses a few atoms of many, so most pairs of a sample and an atom do not matter for the update of
+the atom, and are never touched. The matrices of the others are gathered into the lanes of one batch
+after another, so that a sparse code costs what its non-zeros cost.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._compiled import inverse as _inverse
-from spdatoms._compiled import logdet as _logdet
-from spdatoms._compiled import sparse_pairs as _sparse_pairs
-from spdatoms._compiled.interleave import aligned_empty, pack_scalars, tile_order
-from spdatoms._compiled.lanes import lane_count, size_tag
+from spdatoms._compiled.interleave import flat, flat_order, pack_scalars
+from spdatoms._compiled.lanes import lane_count
 from spdatoms._utils.typing import Floats, Indices
+from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import entry_weights, tile_entries
 
 
@@ -40,37 +41,56 @@ def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
     return np.asarray(sums, np.float64)
 
 
-def _pattern(matrix: scipy.sparse.csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the columns start and the rows they use, in the type that was compiled for."""
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+@dataclass(frozen=True)
+class PairBatches:
+    """The entries of a sparse matrix, column by column, a whole number of batches of lanes for each.
+
+    ``entries`` says which entry is in every lane, and ``used`` whether it is no copy that fills up the last batch of
+    a column. The batches ``begins[r] … ends[r] − 1`` belong to column r.
+    """
+
+    entries: Indices
+    used: NDArray[np.bool_]
+    begins: Indices
+    ends: Indices
+
+    @classmethod
+    def of(cls, matrix: scipy.sparse.csc_array) -> PairBatches:
+        """Arrange the entries of a matrix."""
+        lanes = lane_count(np.float64)
+        starts, counts = (
+            matrix.indptr[:-1].astype(np.int64),
+            np.diff(matrix.indptr).astype(np.int64),
+        )
+        batches = -(-counts // lanes)
+        ends = np.cumsum(batches)
+        begins = ends - batches
+        room = batches * lanes
+        place = np.arange(room.sum()) - np.repeat(begins * lanes, room)
+        last = np.repeat(counts - 1, room)
+        entries = np.repeat(starts, room) + np.minimum(place, last)
+        return cls(entries, place <= last, begins, ends)
 
 
 def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
     """Return Σ_i w_ir (X_i + D_r)⁻¹ as half-vectors with weights √2, shape (B, n(n+1)/2)."""
-    n = X.shape[-1]
-    selected, blocks = _inverse.program(n)
-    order = tile_order(n)
-    slots, lanes = len(order[0]), lane_count(np.float64)
     # A power of two for every atom brings it near one, where no reciprocal overflows.
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
-    totals = np.zeros((len(D), slots))
-    _sparse_pairs.add_weighted_inverses_of_pairs(
-        size_tag(selected),
-        np.float64(0),
-        blocks,
-        X.reshape(len(X), -1),
-        pack_scalars(D * factors[:, None, None], order, 1.0),
+    picked, rows, cols = tile_entries(X.shape[-1])
+    totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
+    pairs = PairBatches.of(weights)
+    batched.add_weighted_inverses(
+        D,
         factors,
-        *_pattern(weights),
-        weights.data,
-        order[0] * n + order[1],
-        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
-        aligned_empty((slots, lanes), np.float64),
+        flat(X),
+        weights.indices[pairs.entries].astype(np.int64),
+        pairs.begins,
+        pairs.ends,
+        np.where(pairs.used, weights.data[pairs.entries], 0.0),
         totals,
     )
     if np.isnan(totals).any():
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    picked, rows, cols = tile_entries(n)
     return np.asarray(totals[:, picked] * entry_weights(rows, cols) * factors[:, None])
 
 
@@ -87,26 +107,23 @@ def stein_divergences(
     The power of two 2^-exponent brings both sets to where products of pivots do not overflow.
     """
     n = X.shape[-1]
-    selected, pairs = _logdet.program(n)
-    order = tile_order(n)
-    slots, lanes = len(order[0]), lane_count(np.float64)
     half = float(np.ldexp(1.0, -exponent - 1))
-    out = np.empty(pattern.nnz)
-    if not _sparse_pairs.logdets_of_pairs(
-        size_tag(selected),
-        np.float64(0),
-        pairs,
-        X.reshape(len(X), -1),
-        pack_scalars(D, order, half),
-        half,
-        *_pattern(pattern),
-        order[0] * n + order[1],
-        0.5 * logdets_x - n * exponent * np.log(2.0),
+    pairs = PairBatches.of(pattern)
+    chosen = pattern.indices[pairs.entries].astype(np.int64)
+    values = np.empty((1, len(chosen)))
+    if not batched.write_logdets(
+        pack_scalars(D, half),
+        flat(X),
+        chosen,
         0.5 * logdets_d,
-        np.zeros(1),
-        aligned_empty((_logdet.scratch_size(n, slots, lanes),), np.float64),
-        aligned_empty((slots, lanes), np.float64),
-        out,
+        (0.5 * logdets_x - n * exponent * np.log(2.0))[chosen],
+        pairs.begins,
+        pairs.ends,
+        values,
+        n=n,
+        floor=0.0,
+        chunk=max(1, len(chosen) // lane_count(X.dtype)),
+        factor=half,
     ):
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    return out
+    return np.asarray(values[0, pairs.used])

@@ -9,14 +9,16 @@ from spdatoms._compiled import logdet as _logdet
 from spdatoms._compiled.elementwise import mirror
 from spdatoms._compiled.interleave import (
     aligned_empty,
+    flat,
+    flat_order,
+    lanes_of,
     pack_lanes,
     pack_scalars,
     read_lanes,
-    tile_order,
 )
-from spdatoms._compiled.lanes import size_tag
+from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import entry_weights, from_half_vectors, tile_entries
 
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
@@ -27,6 +29,7 @@ _CHUNK_BYTES = 128 << 10
 _BLOCK_FLOPS = 1e9
 #: Flops from which on it pays to start threads: below, ten milliseconds of work, one is faster.
 _LEAST_SHARED_FLOPS = 3e8
+_NONE = np.empty(0, np.int64)
 
 
 class Lanes:
@@ -34,7 +37,7 @@ class Lanes:
 
     def __init__(self, X: FloatArray, factor: float) -> None:
         self.count, self.n = len(X), X.shape[-1]
-        self.packed = pack_lanes(X, tile_order(self.n), factor)
+        self.packed = pack_lanes(X, factor)
 
 
 def log_determinants(
@@ -54,33 +57,29 @@ def log_determinants(
     positive definite is an error.
     """
     m, n, dtype = len(X), X.shape[-1], X.dtype
-    selected, pairs = _logdet.program(n)
     batches, slots, lanes = Y.packed.shape
     chunk = max(1, _CHUNK_BYTES // (slots * lanes * dtype.itemsize))
     padded = np.zeros(batches * lanes, dtype)
     padded[: Y.count] = shifts_y
     out = np.empty((m, Y.count), dtype)
-    least = np.array([floor], dtype)
     by_rows = m >= batches or triangle
 
     def compute(part: slice) -> None:
         rows = part if by_rows else slice(0, m)
-        columns = (0, batches) if by_rows else (part.start, part.stop)
-        scratch = aligned_empty((_logdet.scratch_size(n, slots, lanes),), dtype)
-        if not _logdet.logdets(
-            size_tag(selected),
-            dtype.type(0),
-            pairs,
-            pack_scalars(X[rows], tile_order(n), factor),
-            Y.packed,
+        numbers = np.arange(rows.start, rows.stop)
+        begins = np.full(len(numbers), 0 if by_rows else part.start)
+        if not write_logdets(
+            pack_scalars(X[rows], factor),
+            Y.packed.reshape(batches, -1),
+            None,
             np.ascontiguousarray(shifts_x[rows], dtype),
             padded,
-            least,
-            rows.start if triangle else -m,
-            columns,
-            min(chunk, batches),
-            scratch,
+            numbers // lanes if triangle else begins,
+            np.full(len(numbers), batches if by_rows else part.stop),
             out[rows],
+            n=n,
+            floor=floor,
+            chunk=min(chunk, batches),
         ):
             raise _not_definite(out, rows)
         if triangle:
@@ -90,6 +89,57 @@ def log_determinants(
     items, flops = (m, pair_flops * Y.count) if by_rows else (batches, pair_flops * m * lanes)
     run_blocks(compute, items, _block_size(items, flops, n_jobs), n_jobs, uses_blas=False)
     return out
+
+
+def write_logdets(
+    X: FloatArray,
+    Y: FloatArray,
+    chosen: Indices | None,
+    shifts_x: FloatArray,
+    shifts_y: FloatArray,
+    begins: Indices,
+    ends: Indices,
+    out: FloatArray,
+    *,
+    n: int,
+    floor: float,
+    chunk: int,
+    factor: float = 1.0,
+) -> bool:
+    """Write max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
+
+    X is packed, and row i takes the batches ``begins[i] … ends[i] − 1`` of Y, which is packed, too. Or, if matrices are
+    ``chosen``, lane k of all batches is factor·Y[chosen[k]] (see `flat`), no batch serves two rows, and ``out`` has one
+    row for all.
+    """
+    dtype, slots = X.dtype, X.shape[1]
+    lanes = lane_count(dtype)
+    selected, pairs = _logdet.program(n)
+    verdict = np.zeros(lanes, dtype)
+    gathers = chosen is not None
+    _logdet.logdets(
+        size_tag(selected),
+        dtype.type(0),
+        pairs,
+        X,
+        Y,
+        chosen if gathers else _NONE,
+        flat_order(n) if gathers else _NONE,
+        factor,
+        shifts_x,
+        shifts_y,
+        np.array([floor], dtype),
+        begins,
+        ends,
+        chunk,
+        aligned_empty((_logdet.scratch_size(n, slots, lanes),), dtype),
+        aligned_empty((2 * chunk * lanes,), dtype),
+        np.empty(lanes, dtype),
+        verdict,
+        0 if gathers else out.shape[1] * dtype.itemsize,
+        out,
+    )
+    return not np.isnan(verdict).any()
 
 
 def scaled_log_determinant(X: FloatArray, factor: float) -> FloatArray:
@@ -162,14 +212,16 @@ def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -
     """
     n = X.shape[-1]
     selected, blocks = _inverse.program(n)
-    packed = pack_lanes(np.asarray(X, np.float64), tile_order(n), 1.0)
+    packed = pack_lanes(np.asarray(X, np.float64), 1.0)
     panels = aligned_empty((_inverse.panels_size(n, packed.shape[2]),), np.float64)
     _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
     slots, rows, columns = tile_entries(n)
-    read_lanes(packed, slots, -entry_weights(rows, columns, weighted), out)
-    bad = np.flatnonzero(np.isnan(out).any(axis=1))
+    half = np.empty(out.shape)
+    read_lanes(packed, slots, -entry_weights(rows, columns, weighted), half)
+    bad = np.flatnonzero(np.isnan(half).any(axis=1))
     if len(bad):
         raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
+    out[...] = half
 
 
 def inverse(X: FloatArray) -> Floats:
@@ -182,30 +234,62 @@ def inverse(X: FloatArray) -> Floats:
 
 def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor: float) -> Floats:
     """Return Σ_i w_i (factor·(Z_i + current))⁻¹, shape (n, n)."""
-    n = Z.shape[-1]
-    selected, blocks = _inverse.program(n)
-    order = tile_order(n)
-    packed = pack_lanes(np.asarray(Z, np.float64), order, factor)
-    slots, lanes = packed.shape[1:]
-    padded = np.zeros(len(packed) * lanes)
+    n, lanes = Z.shape[-1], lane_count(np.float64)
+    chosen = lanes_of(len(Z), lanes)
+    padded = np.zeros(len(chosen))
     padded[: len(Z)] = weights
-    total = np.zeros(slots)
+    total = np.zeros((1, len(flat_order(n))))
+    add_weighted_inverses(
+        current[None],
+        np.array([factor]),
+        flat(np.asarray(Z, np.float64)),
+        chosen,
+        np.array([0]),
+        np.array([len(chosen) // lanes]),
+        padded,
+        total,
+    )
+    half = total[:, tile_entries(n)[0]]
+    if np.isnan(half).any():
+        raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
+    (P,) = from_half_vectors(half, n, weighted=False)
+    return np.asarray(P)
+
+
+def add_weighted_inverses(
+    X: Floats,
+    factors: Floats,
+    Y: Floats,
+    chosen: Indices,
+    begins: Indices,
+    ends: Indices,
+    weights: Floats,
+    totals: Floats,
+) -> None:
+    """Add Σ_j w_j (factors[i]·(X_i + Y_j))⁻¹ to totals[i], in tile order.
+
+    Lane k of all batches holds the matrix Y[chosen[k]] (see `flat`) and has the weight w_k; row i takes the batches
+    ``begins[i] … ends[i] − 1``.
+    """
+    n, lanes = X.shape[-1], lane_count(np.float64)
+    selected, blocks = _inverse.program(n)
+    entries = flat_order(n)
     _inverse.add_weighted_inverses(
         size_tag(selected),
         np.float64(0),
         blocks,
-        pack_scalars(current[None], order, factor)[0],
-        packed,
-        padded,
+        pack_scalars(X * factors[:, None, None], 1.0),
+        factors,
+        Y,
+        chosen,
+        entries,
+        begins,
+        ends,
+        weights,
         aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
-        aligned_empty((slots, lanes), np.float64),
-        total,
+        aligned_empty((len(entries), lanes), np.float64),
+        totals,
     )
-    half = total[tile_entries(n)[0]]
-    if np.isnan(half).any():
-        raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
-    (P,) = from_half_vectors(half[None], n, weighted=False)
-    return np.asarray(P)
 
 
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:

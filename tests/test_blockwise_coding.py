@@ -19,8 +19,8 @@ def X():  # noqa: N802
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    """Let a block hold 7 matrices of size 3."""
-    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 7 * 72 + 8)
+    """Let a block hold the codes of 7 matrices over 20 atoms."""
+    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 7 * 160 + 8)
 
 
 def fitted(X):
@@ -58,7 +58,7 @@ def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
     for model in fitted(X):
         whole = results(model, X)
         with monkeypatch.context() as patch:
-            for size in (1, 7 * 72, 30 * 72):
+            for size in (1, 7 * 160, 30 * 160):
                 patch.setattr("spdatoms.coding._BLOCK_BYTES", size)
                 for a, b in zip(whole, results(model, X), strict=True):
                     if a.dtype.kind == "f":

@@ -31,7 +31,7 @@ from spdatoms.lasso.working_sets import code_features
 
 __all__ = ["SPDSparseCoder"]
 
-#: Bytes of matrices that are coded at a time, so that what is computed on the way stays small and warm.
+#: Bytes of matrices, and of their codes, that are computed at a time, so that all on the way stays small and warm.
 _BLOCK_BYTES = 16 << 20
 #: The automatic α is found from this many matrices at most.
 _SUBSAMPLE = 500
@@ -79,7 +79,7 @@ class AtomLengths:
         return np.ascontiguousarray(columns * lengths)
 
     def lengthened_gram(self, gram: FloatArray) -> FloatArray:
-        """Return √w_i K_ij √w_j."""
+        """Return √w_i K_ij √w_j, K itself without weights."""
         if self.weights is None:
             return gram
         return np.asarray(self.lengthened(self.lengthened(gram).T))
@@ -101,7 +101,7 @@ def coded_blocks(
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
-    for rows in _query_blocks(X):
+    for rows in _query_blocks(X, len(gram)):
         cross, norms = kernel.cross_and_norms(X[rows])
         codes, certificate = sparse_code(
             gram,
@@ -134,7 +134,7 @@ def coded_feature_blocks(
     atoms = AtomLengths(weights)
     vectors = atoms.lengthened(kernel.features_.T).T
     gram = atoms.lengthened_gram(kernel.gram_) if hasattr(kernel, "gram_") else None
-    for rows in _query_blocks(X):
+    for rows in _query_blocks(X, len(vectors)):
         features = kernel.space.features(X[rows], n_jobs)
         if gram is None:
             codes, _ = code_features(vectors, features, alpha, ridge=ridge, n_jobs=n_jobs)
@@ -153,8 +153,9 @@ def coded_feature_blocks(
         yield rows, features, atoms.lengthened(codes)
 
 
-def _query_blocks(X: FloatArray) -> Iterator[slice]:
-    return block_slices(len(X), max(1, _BLOCK_BYTES // (X.itemsize * X.shape[-1] ** 2)))
+def _query_blocks(X: FloatArray, n_atoms: int) -> Iterator[slice]:
+    each = max(X.itemsize * X.shape[-1] ** 2, 8 * n_atoms)
+    return block_slices(len(X), max(1, _BLOCK_BYTES // each))
 
 
 def code_matrices(

@@ -9,6 +9,7 @@ import pytest
 
 import spdatoms
 from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseCoder
+from spdatoms.classification.scores import class_scores
 
 
 @pytest.mark.parametrize("rule", ["residual", "sum", "max"])
@@ -27,6 +28,26 @@ def test_class_scores_follow_their_formulas(labelled, rule) -> None:
                 "max": codes[i][model.atom_labels_ == label].max(),
             }[rule]
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-12)
+
+
+def test_residuals_of_sparse_and_of_dense_codes_among_each_other() -> None:
+    """Codes from no non-zeros to all, over atoms of classes in any order, one of them without atoms."""
+    rng = np.random.default_rng(0)
+    N, labels = 37, rng.permutation(np.arange(37) % 5 + 1)
+    gram = np.cov(rng.standard_normal((N, 50)))
+    cross = rng.standard_normal((40, N))
+    codes = rng.standard_normal((40, N)) * (rng.random((40, N)) < np.linspace(0, 1, 40)[:, None])
+    scores = class_scores(codes, gram, cross, labels, 6, "residual")
+    within = labels == np.arange(6)[:, None]
+    parts = codes[:, None] * within
+    expected = 2 * np.einsum("icj,ij->ic", parts, cross) - np.einsum(
+        "icj,jk,ick->ic", parts, gram, parts
+    )
+    np.testing.assert_allclose(scores[:, 1:], expected[:, 1:], rtol=1e-10, atol=1e-12)
+    assert (scores[:, 0] == -np.inf).all()
+    for i in (0, 5, 20, 39):
+        alone = class_scores(codes[i : i + 1], gram, cross[i : i + 1], labels, 6, "residual")
+        np.testing.assert_array_equal(alone[0], scores[i])
 
 
 def test_all_zero_codes_fall_back_to_the_nearest_atom(labelled) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from spdatoms._compiled.class_residuals import class_residuals
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -18,6 +19,8 @@ from spdatoms.kernels.whitening import squared_distances
 RULES = ("residual", "sum", "max")
 #: The rule of `class_means`, which needs no codes.
 MEAN = "mean"
+#: Up to this share of non-zeros, pairs of them are summed one by one.
+_FEW = 0.25
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
 
@@ -76,11 +79,31 @@ def class_scores(
     2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     """
     scores = np.zeros((len(codes), n_classes))
-    for c in range(n_classes):
+    many = np.ones(len(codes), np.bool_)
+    if rule == "residual":
+        codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
+        most = int(_FEW * codes.shape[1])
+        many = class_residuals(codes, gram, cross, atom_classes, most, scores)
+    if many.any():
+        scores[many] = _scores_of_many(
+            codes[many], gram, cross[many], atom_classes, n_classes, rule
+        )
+    scores[:, np.bincount(atom_classes, minlength=n_classes) == 0] = -np.inf
+    return scores
+
+
+def _scores_of_many(
+    codes: FloatArray,
+    gram: FloatArray,
+    cross: FloatArray,
+    atom_classes: Indices,
+    n_classes: int,
+    rule: str,
+) -> Floats:
+    """Return `class_scores` by matrix products."""
+    scores = np.zeros((len(codes), n_classes))
+    for c in np.unique(atom_classes):
         atoms = np.flatnonzero(atom_classes == c)
-        if not len(atoms):
-            scores[:, c] = -np.inf
-            continue
         # Row after row in memory: sums of columns taken from others may depend on the number of rows.
         y = np.ascontiguousarray(codes[:, atoms])
         if rule == "residual":

@@ -36,6 +36,12 @@ class SteinSet(PreparedSet):
         """The log-determinants, computed when they are first needed."""
         return batched.log_determinant(self.matrices)
 
+    def scaled_logdets(self, exponent: int) -> FloatArray:
+        """Return log det(2^-e·X_i), where e is one of `common_exponent`; those for e = 0 are kept."""
+        if exponent == 0 and self.matrices.dtype == np.float64:
+            return self.logdets
+        return batched.scaled_log_determinant(self.matrices, float(np.ldexp(1.0, -exponent)))
+
     def common_exponent(self, other: SteinSet) -> int | None:
         """Return an e such that 2^-e brings both sets to where products of pivots do not overflow."""
         joint = (
@@ -175,10 +181,8 @@ def _pairwise_by_lanes(
 ) -> FloatArray:
     """S of all pairs. S(X, X) is exactly 0: both logarithms are found by the same operations."""
     half = np.ldexp(1.0, -exponent - 1)
-    halves_x = 0.5 * batched.scaled_log_determinant(X.matrices, 2.0 * half)
-    halves_y = (
-        halves_x if Y is None else 0.5 * batched.scaled_log_determinant(Y.matrices, 2.0 * half)
-    )
+    halves_x = 0.5 * X.scaled_logdets(exponent)
+    halves_y = halves_x if Y is None else 0.5 * Y.scaled_logdets(exponent)
     return batched.log_determinants(
         X.matrices,
         batched.Lanes((X if Y is None else Y).matrices, half),

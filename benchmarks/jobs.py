@@ -1,0 +1,94 @@
+"""Two threads against one: all pairs, coding, prediction, learning and k-means.
+
+    python benchmarks/jobs.py --json jobs.json
+
+Wall clock, both in turns in one process, the best of several runs. Where other programs use the cores a
+second thread gains less than the library could give; the load of the machine is printed, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _timing import best_times, machine
+from threadpoolctl import threadpool_limits
+
+from classification import wishart_classes
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKMeans,
+    SPDSparseClassifier,
+    SPDSparseCoder,
+    pairwise_divergence,
+)
+
+CLASSES = 16
+
+
+def tasks(n: int, atoms: int, queries: int) -> dict[str, Callable[[int], Callable[[], Any]]]:
+    """Return what is timed, each a function of the number of threads."""
+    labels = np.arange(atoms + queries) % CLASSES
+    X = wishart_classes(np.random.default_rng(0), n, labels, 0.5)
+    D, y, Q = X[:atoms], labels[:atoms], X[atoms:]
+
+    def transform(jobs: int) -> Callable[[], Any]:
+        coder = SPDSparseCoder(D, n_jobs=jobs).fit(D)
+        return lambda: coder.transform(Q)
+
+    def predict(jobs: int) -> Callable[[], Any]:
+        classifier = SPDSparseClassifier("stein", n_jobs=jobs).fit(D, y)
+        return lambda: classifier.predict(Q[: len(Q) // 4])
+
+    def learn(jobs: int) -> Callable[[], Any]:
+        learner = SPDDictionaryLearning(
+            64, init="random", max_iter=3, tol=0.0, random_state=0, n_jobs=jobs
+        )
+        return lambda: learner.fit(Q)
+
+    def cluster(jobs: int) -> Callable[[], Any]:
+        means = SPDKMeans(16, metric="stein", n_init=1, max_iter=3, random_state=0, n_jobs=jobs)
+        return lambda: means.fit(Q)
+
+    def pairs(jobs: int) -> Callable[[], Any]:
+        return lambda: pairwise_divergence(Q, D, n_jobs=jobs)
+
+    return {
+        "all pairs": pairs,
+        "coding": transform,
+        "prediction": predict,
+        "learning": learn,
+        "k-means": cluster,
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--size", type=int, default=12, help="n")
+    parser.add_argument("--atoms", type=int, default=512)
+    parser.add_argument("--queries", type=int, default=4000)
+    parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
+    parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    with threadpool_limits(1):
+        for name, make in tasks(options.size, options.atoms, options.queries).items():
+            load = os.getloadavg()[0]
+            times = best_times({str(jobs): make(jobs) for jobs in (1, 2)}, options.repeats)
+            ratio = times["1"] / times["2"]
+            rows.append({"what": name, "measured": ratio, "unit": "×", "load": load})
+            print(f"{name:12} {times['1']:8.3f} s {times['2']:8.3f} s {ratio:6.2f} ×  load {load:.1f}")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -85,7 +85,9 @@ def main() -> None:
             times = best_times({str(jobs): make(jobs) for jobs in (1, 2)}, options.repeats)
             ratio = times["1"] / times["2"]
             rows.append({"what": name, "measured": ratio, "unit": "×", "load": load})
-            print(f"{name:12} {times['1']:8.3f} s {times['2']:8.3f} s {ratio:6.2f} ×  load {load:.1f}")
+            print(
+                f"{name:12} {times['1']:8.3f} s {times['2']:8.3f} s {ratio:6.2f} ×  load {load:.1f}"
+            )
     if options.json:
         options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
 

@@ -88,7 +88,7 @@ def read_lanes(Y, slots, scale, out):
 
 def flat(X: np.ndarray) -> np.ndarray:
     """Return matrices as rows of one type of array, whatever their strides and flags: one compilation serves all."""
-    return np.require(X.reshape(len(X), -1), X.dtype, ["C", "A", "W"])
+    return np.require(X.reshape(len(X), X.shape[1] ** 2), X.dtype, ["C", "A", "W"])
 
 
 def lanes_of(count: int, lanes: int) -> np.ndarray:
@@ -98,7 +98,7 @@ def lanes_of(count: int, lanes: int) -> np.ndarray:
 
 def _flat_blocks(X: np.ndarray, multiple: int = 1):
     """Cut X into blocks of about a megabyte, all but the last a multiple of this many matrices."""
-    size = max(1, (1 << 20) // (X[0].nbytes * multiple)) * multiple
+    size = max(1, (1 << 20) // (X.itemsize * X.shape[1] ** 2 * multiple)) * multiple
     for start in range(0, len(X), size):
         yield start, flat(X[start : start + size])
 

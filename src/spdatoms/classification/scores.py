@@ -84,33 +84,18 @@ def class_scores(
         codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
         most = int(_FEW * codes.shape[1])
         many = class_residuals(codes, gram, cross, atom_classes, most, scores)
-    if many.any():
-        scores[many] = _scores_of_many(
-            codes[many], gram, cross[many], atom_classes, n_classes, rule
-        )
-    scores[:, np.bincount(atom_classes, minlength=n_classes) == 0] = -np.inf
-    return scores
-
-
-def _scores_of_many(
-    codes: FloatArray,
-    gram: FloatArray,
-    cross: FloatArray,
-    atom_classes: Indices,
-    n_classes: int,
-    rule: str,
-) -> Floats:
-    """Return `class_scores` by matrix products."""
-    scores = np.zeros((len(codes), n_classes))
-    for c in np.unique(atom_classes):
+    rows = np.flatnonzero(many)
+    for c in np.unique(atom_classes) if len(rows) else ():
         atoms = np.flatnonzero(atom_classes == c)
         # Row after row in memory: sums of columns taken from others may depend on the number of rows.
-        y = np.ascontiguousarray(codes[:, atoms])
+        y = np.ascontiguousarray(codes[np.ix_(rows, atoms)])
         if rule == "residual":
-            residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
-            scores[:, c] = np.ascontiguousarray(y * residual).sum(axis=1)
+            k = cross[np.ix_(rows, atoms)]
+            residual = 2.0 * k - row_products(y, gram[np.ix_(atoms, atoms)])
+            scores[rows, c] = np.ascontiguousarray(y * residual).sum(axis=1)
         else:
-            scores[:, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
+            scores[rows, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
+    scores[:, np.bincount(atom_classes, minlength=n_classes) == 0] = -np.inf
     return scores
 
 

@@ -1,11 +1,14 @@
-"""The figures of the pages on performance and scaling, drawn from the record of the benchmarks.
+"""The figures of the pages on performance and scaling, drawn from what the benchmarks wrote.
 
-They are drawn when the site is built, from the tables in ``benchmarks/RESULTS.md``, so that pages and record
-agree.
+They are drawn when the site is built, from the JSON files in ``benchmarks/results`` and, for clusters, from the
+tables in ``benchmarks/RESULTS.md``, so that pages and record agree. To draw them alone:
+
+    python docs/_ext/benchmark_figures.py
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -15,7 +18,7 @@ from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
 _DOCS = Path(__file__).resolve().parents[1]
-_RECORD = _DOCS.parent / "benchmarks" / "RESULTS.md"
+_BENCHMARKS = _DOCS.parent / "benchmarks"
 _INK, _ORANGE, _PALE = "#1f3b57", "#c2571a", "#9aa7b4"
 
 
@@ -27,12 +30,28 @@ def numbers(record: str, pattern: str) -> np.ndarray:
     return np.array([[float(cell.replace(",", "")) for cell in row] for row in rows])
 
 
+def results(name: str) -> Any:
+    """Return what a benchmark wrote."""
+    return json.loads((_BENCHMARKS / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def measured(what: str, note: str = r"(?P<note>)") -> np.ndarray:
+    """Return n, the figure and what is looked for in its note, one row per size in the record of all pairs."""
+    found = []
+    for row in results("pairwise")["rows"]:
+        named, noted = re.fullmatch(what, row["what"]), re.search(note, row["note"])
+        if named and noted:
+            found.append((int(named["n"]), row["measured"], float(noted["note"] or 0)))
+    assert found, f"benchmarks/results/pairwise.json has nothing like {what}"
+    return np.array(found)
+
+
 def all_pairs(record: str) -> Any:
     """Draw the speed of all pairs against matrix multiplication and against pyRiemann."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-    stein = numbers(record, r"^\| Stein n=(\d+), \d+×\d+ \| ([\d.]+) % .* (\d+)× pyRiemann")
-    jeffrey = numbers(record, r"^\| Jeffrey n=(\d+), \d+×\d+ \| ([\d.]+) %")
-    airm = numbers(record, r"^\| AIRM n=(\d+), one thread \| ([\d.]+) ×")
+    stein = measured(r"Stein n=(?P<n>\d+), \d+×\d+", r"(?P<note>\d+)× pyRiemann")
+    jeffrey = measured(r"Jeffrey n=(?P<n>\d+), \d+×\d+")
+    airm = measured(r"AIRM n=(?P<n>\d+), one thread")
     left.plot(stein[:, 0], stein[:, 1], "o-", color=_INK, label="Stein")
     left.plot(jeffrey[:, 0], jeffrey[:, 1], "s--", color=_ORANGE, label="Jeffrey")
     left.set(ylim=(0, 100), title="speed, % of matrix multiplication")
@@ -49,20 +68,49 @@ def all_pairs(record: str) -> Any:
 
 
 def coding(record: str) -> Any:
-    """Draw queries per second of solvers of the kernel Lasso; "-" is one that was not measured."""
-    pattern = r"^ +(\d+) +([\d.]+) +(\d+) +([\d,]+)" + r" +([\d,.]+|nan)" * 5 + " "
-    rows = numbers(record.replace(" - ", " nan "), pattern)
+    """Draw queries per second of solvers of the kernel Lasso."""
+    cells = results("coding")["solver"]
     figure, ax = plt.subplots(figsize=(10, 3.4), layout="constrained")
-    place = np.arange(len(rows))
-    solvers = ("spdatoms", "SPAMS", "scikit-learn's LARS", "skglm", "OSQP", "Clarabel")
+    place = np.arange(len(cells))
+    names = {
+        "spdatoms": "spdatoms",
+        "spams": "SPAMS",
+        "lars": "scikit-learn's LARS",
+        "skglm": "skglm",
+        "osqp": "OSQP",
+        "clarabel": "Clarabel",
+    }
     inks = (_INK, _ORANGE, _PALE, "#5b8c6a", "#8a6d9e", "#c9b458")
-    for k, (name, ink) in enumerate(zip(solvers, inks, strict=True)):
-        ax.bar(place + 0.14 * (k - 2.5), rows[:, 3 + k], 0.13, color=ink, label=name)
+    for k, ((solver, name), ink) in enumerate(zip(names.items(), inks, strict=True)):
+        rates = [cell["rates"].get(solver, np.nan) for cell in cells]
+        ax.bar(place + 0.14 * (k - 2.5), rates, 0.13, color=ink, label=name)
     ax.set_yscale("log")
-    names = [f"{atoms:.0f} atoms\nα = {alpha:g}" for atoms, alpha in rows[:, :2]]
-    ax.set_xticks(place, names, fontsize=9)
-    ax.set(ylabel="queries per second", title="sparse coding, one thread")
-    ax.legend(frameon=False, ncols=2)
+    labels = [f"{cell['n_atoms']} atoms\nα = {cell['alpha']:g}" for cell in cells]
+    ax.set_xticks(place, labels, fontsize=9)
+    ax.set(ylabel="queries per second", title="sparse coding, one thread", ylim=(None, 5e6))
+    ax.legend(frameon=False, ncols=3, loc="upper right")
+    return figure
+
+
+def pipeline(record: str) -> Any:
+    """Draw the parts of the time of a query, from check to code or label, over 1000 atoms."""
+    cells = [cell for cell in results("pipeline")["cells"] if cell["N"] == 1000]
+    figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", sharey=True)
+    parts = ("divergences", "codes", "correction", "exponential", "scores", "checks", "rest")
+    inks = (_INK, "#5b7c99", _ORANGE, "#e0a577", "#5b8c6a", "#c9b458", _PALE)
+    for ax, method in zip(axes, ("transform", "predict"), strict=True):
+        names = [f"{cell['metric'].title()} {cell['n']}" for cell in cells]
+        left = np.zeros(len(cells))
+        for part, ink in zip(parts, inks, strict=True):
+            share = [
+                max(0.0, cell[method].get(part, 0.0)) / cell[method]["whole"] for cell in cells
+            ]
+            ax.barh(names, share, left=left, color=ink, label=part)
+            left += share
+        ax.set(title=f"{method}: shares of the time of a query", xlim=(0, 1))
+        ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+    axes[0].invert_yaxis()
+    axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
@@ -115,12 +163,12 @@ def _power(m: float) -> str:
     return str(round(np.log10(m))).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def draw(app: Sphinx) -> None:
+def draw(app: Sphinx | None = None) -> None:
     """Write all figures."""
     folder = _DOCS / "figures"
     folder.mkdir(exist_ok=True)
-    record = _RECORD.read_text(encoding="utf-8")
-    for make in (all_pairs, coding, workers, prediction):
+    record = (_BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
+    for make in (all_pairs, coding, pipeline, workers, prediction):
         figure = make(record)
         for ax in figure.axes:
             ax.spines[["top", "right"]].set_visible(False)
@@ -133,3 +181,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Draw before pages are read."""
     app.connect("builder-inited", draw)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    draw()

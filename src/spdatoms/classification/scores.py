@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -84,14 +85,14 @@ def class_scores(
         codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
         most = int(_FEW * codes.shape[1])
         many = class_residuals(codes, gram, cross, atom_classes, most, scores)
-    rows = np.flatnonzero(many)
-    for c in np.unique(atom_classes) if len(rows) else ():
+    rows: Any = slice(None) if many.all() else np.flatnonzero(many)
+    codes, cross = codes[rows], cross[rows]
+    for c in np.unique(atom_classes) if len(codes) else ():
         atoms = np.flatnonzero(atom_classes == c)
         # Row after row in memory: sums of columns taken from others may depend on the number of rows.
-        y = np.ascontiguousarray(codes[np.ix_(rows, atoms)])
+        y = np.ascontiguousarray(codes[:, atoms])
         if rule == "residual":
-            k = cross[np.ix_(rows, atoms)]
-            residual = 2.0 * k - row_products(y, gram[np.ix_(atoms, atoms)])
+            residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
             scores[rows, c] = np.ascontiguousarray(y * residual).sum(axis=1)
         else:
             scores[rows, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)

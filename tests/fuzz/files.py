@@ -33,6 +33,8 @@ def altered_bytes(rng: np.random.Generator, content: bytes) -> bytes:
     """Return the file with bytes changed, cut out, doubled or cut off."""
     data = bytearray(content)
     for _ in range(int(rng.integers(1, 5))):
+        if not data:
+            break
         at, length = int(rng.integers(len(data))), int(rng.integers(1, 40))
         kind = rng.integers(4)
         if kind == 0:

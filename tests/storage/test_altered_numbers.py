@@ -111,3 +111,20 @@ def test_integers_beyond_64_bits_are_refused(name, number, tmp_path):
     assert name in attributes
     attributes[name] = number
     refused(pack(metadata, arrays), tmp_path, f"{name} must be|for 3×3 matrices, not")
+
+
+def test_gram_matrices_far_from_those_of_kernels_are_refused(tmp_path):
+    metadata, arrays = unpack(saved(SPDSparseCoder().fit(X), tmp_path))
+    grams = [name for name in arrays if "gram" in name]
+    assert grams
+    for name in grams:
+        changed = {**arrays, name: 1e-300 * arrays[name]}
+        refused(pack(metadata, changed), tmp_path, "does not hold values of a kernel")
+
+
+def test_labels_that_are_no_characters_are_refused(tmp_path):
+    metadata, arrays = unpack(saved(SPDKNeighborsClassifier().fit(X, LABELS), tmp_path))
+    for number in (0xD800, 0x110000):
+        classes = arrays["classes_"].copy()
+        classes.view(np.uint32)[0] = number
+        refused(pack(metadata, {**arrays, "classes_": classes}), tmp_path, "no characters")

@@ -121,7 +121,7 @@ def spd_roots(X: Floats) -> tuple[Floats, Floats]:
 
 
 def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues λ > 0 of SPD matrices and their eigenvectors, small ones by `spd_roots`."""
+    """Return the eigenvalues λ > 0 of SPD matrices (..., n, n) and their eigenvectors, small ones by `spd_roots`."""
     eigenvalues, U = np.linalg.eigh(X)
     ill = _is_ill(eigenvalues)
     if ill.any():
@@ -147,7 +147,7 @@ def _roots(X: Floats, factors: Floats | None = None) -> tuple[Floats, Floats]:
 
 def _is_ill(eigenvalues: Floats) -> NDArray[np.bool_]:
     """Return for which matrices half the digits of the least eigenvalue are lost, or more."""
-    return np.asarray(~(eigenvalues[:, 0] > 1e-8 * eigenvalues[:, -1]))
+    return np.asarray(~(eigenvalues[..., 0] > 1e-8 * eigenvalues[..., -1]))
 
 
 def log_derivative(eigenvalues: Floats, U: Floats, V: Floats) -> Floats:

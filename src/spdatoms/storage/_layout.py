@@ -185,7 +185,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "whitening": Maybe(Part(Whitening)),
     },
     "ClassicalScaling": {"divergences": Numbers("L L"), "coordinates": Numbers("L q")},
-    "Scatter": {"squares": Gram("q"), "freedom": _COUNT},
+    "Scatter": {"squares": Gram("q", of_kernel=False), "freedom": _COUNT},
     "Whitening": {
         "scaling": Part(ClassicalScaling),
         "scatter": Part(Scatter),

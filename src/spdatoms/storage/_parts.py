@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spdatoms._utils.checks import check_characters
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms._utils.typing import Array
 from spdatoms.geometry.validation import find_unfit
@@ -120,15 +121,18 @@ class Matrices:
 
 @dataclass(frozen=True)
 class Gram:
-    """A symmetric and, up to rounding, positive semidefinite matrix."""
+    """A symmetric and, up to rounding, positive semidefinite matrix; that of a kernel is not far from one."""
 
     axis: str
+    of_kernel: bool = True
 
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
-        """Refuse a matrix that is not positive semidefinite."""
+        """Refuse a matrix that is not positive semidefinite, and what codes would be beyond all range of."""
         Numbers(f"{self.axis} {self.axis}").check(name, value, sizes, own)
         if own and not is_semidefinite(value):
             raise ValueError(f"{name} is not symmetric and positive semidefinite")
+        if own and self.of_kernel and not 1e-100 < np.max(np.diagonal(value), initial=0.0) < 1e100:
+            raise ValueError(f"{name} does not hold values of a kernel")
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ class Labels:
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
         """Refuse what is not an array of one dimension."""
         check_array(name, value, self.axis, "biufUSO")
+        check_characters(value, name)
         _agree(name, value, self.axis, sizes)
 
 

@@ -48,6 +48,16 @@ def test_weights_are_penalties_of_atoms() -> None:
     np.testing.assert_allclose(code, y.value, atol=1e-4)
 
 
+def test_tangents_have_the_lengths_of_distances_however_far_the_atoms() -> None:
+    D, X = (random_spd(m, 3, condition=1e6, seed=m) for m in (5, 4))
+    D *= 10.0 ** np.arange(-12, 3, 3)[:, None, None]
+    tangents = Tangents.at(X[:, None], D)
+    least, greatest = tangents.eigenvalues.min(axis=-1), tangents.eigenvalues.max(axis=-1)
+    assert (least < 1e-8 * greatest).any()
+    squares = (tangents.matrices**2).sum(axis=(-2, -1))
+    np.testing.assert_allclose(squares, pairwise_divergence(X, D, "riemann"), rtol=1e-5)
+
+
 def test_a_query_that_is_an_atom_has_its_indicator() -> None:
     D = random_spd(8, 3)
     codes, objective, _ = tangent_codes(D, D, 0.1)

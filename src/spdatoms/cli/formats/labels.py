@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.archives import read_npy
+from spdatoms._utils.checks import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
@@ -51,6 +52,7 @@ def _labels(path: Path, key: str | None, count: int) -> Array:
         raise ValueError(
             f"has the ending {suffix!r}; labels are read from {', '.join(LABEL_FILES)}"
         )
+    check_characters(array, "the array of labels")
     return np.array([_text(item) for item in array.ravel()], dtype=str)
 
 

@@ -7,12 +7,12 @@ good as the identity, while a covariance estimated from too few samples is refus
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
@@ -91,7 +91,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 def as_float(X: ArrayLike, name: str) -> FloatArray:
     """Return X as a native array of a type that `float_type` gives, without a copy where it is one already."""
-    if scipy.sparse.issparse(X):
+    if _is_sparse(X):
         raise TypeError(
             f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
         )
@@ -104,6 +104,12 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
     if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
         array = _numbers_of(array, name)
     return np.asarray(array, dtype=float_type(array.dtype, name))
+
+
+def _is_sparse(X: Any) -> bool:
+    """Return whether X is one of SciPy's sparse arrays; if it is, their module is there already."""
+    module = sys.modules.get("scipy.sparse")
+    return module is not None and bool(module.issparse(X))
 
 
 def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:

@@ -126,7 +126,11 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         return np.ascontiguousarray(X.real)
 
 
-@allow.checks(method=allow.FUNCTION)
+@allow.checks(
+    method=allow.Allowed(
+        ("a method",), lambda value: callable(value) and not isinstance(value, type)
+    )
+)
 def per_matrix(method: Method) -> Method:
     """Decorate a method with one result per matrix: it takes Dask arrays and long memory maps, too.
 

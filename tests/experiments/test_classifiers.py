@@ -135,7 +135,7 @@ def test_run_continues_and_reports(folder, tmp_path):
     assert {line.cells[3] for line in differences.lines[:-1]} <= {"MDM", "1-NN Stein"}
     assert len(seconds.lines) == 4
     assert "## Classifiers side by side" in section(experiment, results)
-    with pytest.raises(ValueError, match="between 1 and 25, got 26"):
+    with pytest.raises(ValueError, match="at most 25, got 26"):
         run(experiment, folder, methods=["MDM"], repeats=26)
 
 

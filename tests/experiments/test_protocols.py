@@ -37,7 +37,7 @@ def test_experiments_describe_themselves(name):
 
 
 def test_unknown_experiment():
-    with pytest.raises(ValueError, match=r"no experiment 'poker'; there are textures"):
+    with pytest.raises(ValueError, match=r"no experiment 'poker'; the names are textures"):
         get_experiment("poker")
 
 

@@ -55,7 +55,7 @@ def test_actions_by_subjects(tmp_path):
         seen = set(task.train.views["subjects"])
         assert len(seen) == 3
         assert seen.isdisjoint(task.tests["accuracy"].views["subjects"])
-    with pytest.raises(ValueError, match="between 1 and 4, got 5"):
+    with pytest.raises(ValueError, match="at most 4, got 5"):
         run(experiment, tmp_path, methods=["RSR-S"], repeats=5)
 
 

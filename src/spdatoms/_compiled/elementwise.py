@@ -19,9 +19,8 @@ def scale_and_shift(out, scale, shifts_x, shifts_y):
         for j in range(out.shape[1]):
             value = scale * row[j] + (shifts_x[i] + shifts_y[j])
             row[j] = 0.0 if value < 0.0 else value
-            total += (
-                value * 0.0 + row[j] * 0.0
-            )  # NaN if one is not finite: the other may be rounded
+            # NaN if one of the two is not finite: the entry may be rounded to single precision.
+            total += value * 0.0 + row[j] * 0.0
     return total == 0.0
 
 

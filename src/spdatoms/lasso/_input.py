@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -109,9 +110,14 @@ class CodingProblem:
         """
         finite_block("gram", self.gram, slice(0, len(self.gram)))
         _check_symmetric(self.gram, _ASYMMETRY * self.rounding)
-        if not _is_definite(self.gram, _uncertainty(self.gram, self.rounding)):
+        if not self._is_semidefinite:
             raise ValueError(indefinite_message(f", met at query {query}"))
         return atom_scales(self.gram.diagonal(), self.rounding, surely_definite=True)
+
+    @cached_property
+    def _is_semidefinite(self) -> bool:
+        # N³/3 operations: once, however many queries ask.
+        return _is_definite(self.gram, _uncertainty(self.gram, self.rounding))
 
 
 def real_array(name: str, values: ArrayLike, ndim: int) -> Array:

@@ -241,7 +241,8 @@ def test_record_says_what_is_not_reproduced():
     known = [Toy(), Second(), Absent()]
     text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
     assert (
-        "All of it takes 2.0 hours of one processor, without A toy, and half as long if two" in text
+        "All of it takes 2.0 hours of one processor, without A toy, and about half as long with two "
+        "processes." in text
     )
     assert "this counts the time that passed on a machine with other work" in text
     assert "Made by earlier code, and not renewed yet: A toy." in text
@@ -250,3 +251,13 @@ def test_record_says_what_is_not_reproduced():
     assert "| Another toy | a third kind | – | Data of it |" in table
     assert "| A toy of others | RSR-S | 91.2 | The data: a folder of theirs |" in table
     assert "| A toy |" not in table
+
+
+def test_record_says_how_long_it_took_where_all_runs_came_to_their_end():
+    known = [Toy(), Second()]
+    ended = "## A toy\n\n\nMade by `x`, 7200 s of processor time, 3600 s from beginning to end with 2 processes."
+    killed = "## Another toy\n\n\nMade by `x`, 7200 s of processor time."
+    whole = record({"A toy": ended}, known)
+    assert "takes 2.0 hours of one processor, and took 1.0 hours with the processes" in whole
+    partly = record({"A toy": ended, "Another toy": killed}, known)
+    assert "takes 4.0 hours of one processor, and about half as long with two processes." in partly

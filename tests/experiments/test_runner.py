@@ -28,6 +28,7 @@ from spdatoms.experiments import (
 )
 from spdatoms.experiments.experiment import predict_in_time
 from spdatoms.experiments.reporting import remarks, report_page, tables, to_markdown
+from spdatoms.experiments.reporting.origin import origin
 from spdatoms.experiments.results import ResultsFile
 from spdatoms.experiments.runner import fingerprint, seed_of
 
@@ -46,6 +47,46 @@ def test_a_run_goes_on_where_it_stopped(tmp_path):
     again = run(Toy(), repeats=3)
     scores = {row.key: row.scores for row in again.rows}
     assert scores == {row.key: row.scores for row in second.rows}
+
+
+def test_processes_change_nothing_but_the_time(tmp_path, monkeypatch):
+    Toy.evaluations = 0
+    several = run(Toy(), processes=2, out=tmp_path)
+    assert Toy.evaluations == 0  # they were in other processes
+    alone = run(Toy())
+    assert [(row.key, row.scores) for row in several.rows] == [
+        (row.key, row.scores) for row in alone.rows
+    ]
+    assert read_results(tmp_path / "results.jsonl").rows == several.rows
+    # Where time is the result, nothing else runs.
+    monkeypatch.setattr(Toy, "timed", True)
+    Toy.evaluations = 0
+    assert run(Toy(), processes=2).settings["processes"] == 1
+    assert Toy.evaluations == 6
+
+
+def test_rows_have_the_order_of_the_experiment_whichever_ran_first(tmp_path):
+    run(Toy(), methods=["RSR-J"], repeats=2, out=tmp_path)
+    later = run(Toy(), repeats=2, out=tmp_path)
+    expected = [row.key for row in run(Toy(), repeats=2).rows]
+    assert [row.key for row in later.rows] == expected
+    assert [row.key for row in read_results(tmp_path / "results.jsonl").rows] == expected
+
+
+def test_elapsed_time_is_known_if_all_runs_came_to_their_end(tmp_path):
+    first = run(Toy(), repeats=1, out=tmp_path)
+    second = run(Toy(), repeats=2, out=tmp_path)
+    assert 0 < first.settings["elapsed"] < second.settings["elapsed"]
+    file = tmp_path / "results.jsonl"
+    assert read_results(file).settings["elapsed"] == pytest.approx(
+        second.settings["elapsed"], abs=0.01
+    )
+    assert "from beginning to end with one process" in origin(second)
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+    assert read_results(file).settings["elapsed"] is None
+    third = run(Toy(), repeats=3, out=tmp_path)
+    assert third.settings["elapsed"] is None
+    assert "from beginning to end" not in origin(third)
 
 
 def test_a_method_that_takes_long_has_fewer_repeats(monkeypatch):
@@ -232,8 +273,8 @@ def test_problems_stay_until_a_later_run_solves_them(monkeypatch, tmp_path):
 
 
 def test_rows_say_which_commit_and_how_busy_the_machine_was(monkeypatch, tmp_path):
-    monkeypatch.setattr("spdatoms.experiments.ledger.commit", lambda: "abc")
-    monkeypatch.setattr("spdatoms.experiments.ledger.load", lambda: 1.5)
+    monkeypatch.setattr("spdatoms.experiments.cell.commit", lambda: "abc")
+    monkeypatch.setattr("spdatoms.experiments.cell.load", lambda: 1.5)
     run(Toy(), repeats=1, out=tmp_path)
     rows = read_results(tmp_path / "results.jsonl").rows
     assert {(row.commit, row.load) for row in rows} == {("abc", 1.5)}

@@ -53,6 +53,9 @@ def reproduce(
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
+    processes: Annotated[
+        int, _run("Methods and repeats that are computed at the same time.", min=1, max=1024)
+    ] = 1,
     time_limit: Annotated[
         float | None, _run("Seconds for a method in a part of the experiment.", min=0)
     ] = None,
@@ -99,6 +102,7 @@ def reproduce(
         "repeats": repeats,
         "seed": seed,
         "n_jobs": jobs,
+        "processes": processes,
         "time_limit": time_limit,
         "on_error": on_error.value,
         "fresh": fresh,

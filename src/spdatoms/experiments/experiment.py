@@ -207,6 +207,8 @@ class Experiment(ABC):
     repeats_embedded: ClassVar[int | None] = None
     #: The numbers of repeats of methods that take too long for all of them.
     few_repeats: ClassVar[Mapping[str, int]] = {}
+    #: Whether seconds are what is measured: nothing else may then run at the same time.
+    timed: ClassVar[bool] = False
     #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
     single_queries: ClassVar[bool] = False
     #: How the data that come with the package's dependencies differ; empty if there are none.

@@ -1,15 +1,11 @@
-"""The rows of a run: kept if they are there already, computed if not."""
+"""The rows of a run: which are there already, which are to be computed, and the methods that had to stop."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from spdatoms._utils.threads import one_thread
-from spdatoms.experiments.experiment import Experiment, Method, Setting, Task
-from spdatoms.experiments.provenance import commit, load
+from spdatoms.experiments.cell import Cell
 from spdatoms.experiments.results import ResultsFile, Row, SettingsError
 
 
@@ -44,39 +40,43 @@ class Ledger:
         if self.file:
             self.file.begin(environment)
 
-    def complete(
-        self,
-        experiment: Experiment,
-        method: Method,
-        part: str,
-        repeat: int,
-        setting: Setting,
-        task: Callable[[], Task],
-    ) -> None:
-        """Make sure that there is a row for this method in this repeat, unless the method had to stop."""
-        if (part, method.name) in self._stopped:
-            return
-        key = (part, method.name, repeat)
+    def end(self, elapsed: float) -> float | None:
+        """Write down how long the run took; return the sum of all runs, or None if one of them did not end."""
+        if self.file is None:
+            return elapsed
+        self.file.end(elapsed)
+        return self.file.elapsed
+
+    def lacks(self, cell: Cell) -> bool:
+        """Return whether the row of a cell is to be computed: it is not there, and the method need not stop."""
+        part, method, repeat = cell.key
+        if (part, method) in self._stopped:
+            return False
         try:
-            parameters = _parameters(method)
-            if key in self.rows:
-                _check_parameters(self.rows[key], parameters)
-                return
-            if self._spent(part, method.name):
-                total = self.totals[part]
-                self._stop(part, method.name, f"{repeat} of {total} repeats because time ran out")
-                return
-            if method.view not in task().train.views:
-                self._stop(part, method.name, f"these data have no {method.view} to work on")
-                return
-            row = _row(experiment, method, task(), setting, key, parameters)
+            parameters = cell.parameters
         except ImportError as error:
-            self._stop(part, method.name, str(error))
+            self._stop(part, method, str(error))
+            return False
+        if cell.key in self.rows:
+            _check_parameters(self.rows[cell.key], parameters)
+            return False
+        if self._spent(part, method):
+            self._stop(
+                part, method, f"{repeat} of {self.totals[part]} repeats because time ran out"
+            )
+            return False
+        return True
+
+    def enter(self, cell: Cell, found: Row | str) -> None:
+        """Write down the row of a cell, or why the method must stop there."""
+        part, method, _ = cell.key
+        if isinstance(found, str):
+            self._stop(part, method, found)
             return
-        self.rows[key] = row
-        self._problems.pop((part, method.name), None)
+        self.rows[cell.key] = found
+        self._problems.pop((part, method), None)
         if self.file:
-            self.file.append(row)
+            self.file.append(found)
 
     def _spent(self, part: str, method: str) -> bool:
         """Return whether a method has used up its time in a part."""
@@ -92,42 +92,9 @@ class Ledger:
             self.file.add_problem(part, method, problem)
 
 
-def _parameters(method: Method) -> str:
-    """Return the estimator in words, without what differs between repeats and machines."""
-    return " ".join(repr(method.make(Setting(seed=0))).split())
-
-
 def _check_parameters(row: Row, parameters: str) -> None:
     if row.parameters != parameters:
         raise SettingsError(
             f"The results hold {row.method} with other parameters ({row.parameters}) than now "
             f"({parameters}): give another --out, or begin anew with --fresh."
         )
-
-
-def _row(
-    experiment: Experiment,
-    method: Method,
-    task: Task,
-    setting: Setting,
-    key: tuple[str, str, int],
-    parameters: str,
-) -> Row:
-    # One thread: seconds of methods can then be compared, and threads do not wait for each other on a busy machine.
-    with warnings.catch_warnings(), one_thread():
-        # Indefinite kernels and all-zero codes are part of what is being compared.
-        warnings.simplefilter("ignore")
-        start = time.process_time()
-        outcome = experiment.evaluate(method, task, setting)
-        spent = time.process_time() - start
-    return Row(
-        *key,
-        setting.seed,
-        parameters,
-        **vars(outcome),
-        commit=commit(),
-        load=load(),
-        n_train=len(task.train),
-        n_test=sum(len(test) for test in task.tests.values()),
-        processor_seconds=round(spent, 3),
-    )

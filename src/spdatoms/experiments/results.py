@@ -1,9 +1,9 @@
 """Results of an experiment: rows in memory, and a file that grows by one line per row.
 
 The file is JSON Lines. The first line holds the settings. Then there are for every run a line about its
-methods and versions, one line per row, and one per problem. Each line is appended in one write and synced
-to the disk. A process that is killed loses at most the row that it was computing: a last line without its
-end is cut off when the file is opened again.
+methods and versions, one line per row, one per problem, and one about the time that it took. Each line is
+appended in one write and synced to the disk. A process that is killed loses at most the rows that it was
+computing: a last line without its end is cut off when the file is opened again.
 """
 
 from __future__ import annotations
@@ -241,6 +241,7 @@ class ResultsFile:
         self.path, self.settings = path, settings
         self.rows: list[Row] = []
         self.problems: Problems = {}
+        self._elapsed: list[float | None] = []
         if fresh or not self._continue():
             header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
             replace_file(path, memoryview(f"{header}\n".encode()))
@@ -248,6 +249,17 @@ class ResultsFile:
     def begin(self, environment: dict[str, Any]) -> None:
         """Write down the methods, repeats and versions that a run begins with."""
         self._write({"run": environment})
+        self._elapsed.append(None)
+
+    def end(self, elapsed: float) -> None:
+        """Write down how many seconds the run took."""
+        self._write({"elapsed": round(elapsed, 3)})
+        self._elapsed[-1] = elapsed
+
+    @property
+    def elapsed(self) -> float | None:
+        """The seconds of all runs, or None if one of them did not end."""
+        return _sum_of_all(self._elapsed)
 
     def append(self, row: Row) -> None:
         """Add a row; when this returns it is on the disk."""
@@ -277,6 +289,7 @@ class ResultsFile:
         self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
         self.rows = [Row(**line) for line in lines if "method" in line]
         self.problems = _open_problems(lines)
+        self._elapsed = _elapsed(lines)
         if torn:
             whole = self.path.read_bytes()
             replace_file(self.path, memoryview(whole[: whole.rfind(b"\n") + 1]))
@@ -316,6 +329,7 @@ def read_results(path: Path | str) -> Results:
     rows = [Row(**line) for line in lines if "method" in line]
     runs = [i for i, line in enumerate(lines) if "run" in line]
     environment = lines[runs[-1]]["run"] if runs else {}
+    environment["elapsed"] = _sum_of_all(_elapsed(lines))
     problems = list(_open_problems(lines).values())
     return gathered({**lines[0]["settings"], **environment}, rows, problems)
 
@@ -323,10 +337,19 @@ def read_results(path: Path | str) -> Results:
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
     """Return results that count the repeats, methods and seconds of all rows, not of the last run.
 
-    Parts come in the order of the data, whichever ran first.
+    Parts come in the order of the data, repeats by number and methods in the order of the experiment, whichever ran
+    first.
     """
-    places = {part: place for place, part in enumerate(settings.get("parts", ()))}
-    rows = sorted(rows, key=lambda row: places.get(row.part, len(places)))
+    places = [
+        {name: place for place, name in enumerate(settings.get(kind, ()))}
+        for kind in ("parts", "order")
+    ]
+
+    def place(row: Row) -> tuple[int, int, int]:
+        part, method = places
+        return part.get(row.part, len(part)), row.repeat, method.get(row.method, len(method))
+
+    rows = sorted(rows, key=place)
     counted = {
         "repeats": len({row.repeat for row in rows}),
         "methods": list(dict.fromkeys(row.method for row in rows)),
@@ -345,6 +368,22 @@ def _open_problems(lines: Sequence[dict[str, Any]]) -> Problems:
         elif "method" in line:
             found.pop((line["part"], line["method"]), None)
     return found
+
+
+def _elapsed(lines: Sequence[dict[str, Any]]) -> list[float | None]:
+    """Return the seconds of every run, None where it did not end."""
+    seconds: list[float | None] = []
+    for line in lines:
+        if "run" in line:
+            seconds.append(None)
+        elif "elapsed" in line and seconds:
+            seconds[-1] = line["elapsed"]
+    return seconds
+
+
+def _sum_of_all(seconds: Sequence[float | None]) -> float | None:
+    known = [value for value in seconds if value is not None]
+    return sum(known) if known and len(known) == len(seconds) else None
 
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:

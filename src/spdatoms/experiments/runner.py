@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from joblib import hash as digest_of
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
+from spdatoms.experiments.cell import Cell, rows
 from spdatoms.experiments.experiment import Experiment, Method, Setting, Task, UnknownNameError
 from spdatoms.experiments.ledger import Ledger
 from spdatoms.experiments.provenance import versions
@@ -35,6 +37,7 @@ RESULTS_FILE = "results.jsonl"
     out=allow.NONE | allow.PATH,
     fresh=allow.BOOLEAN,
     progress=allow.BOOLEAN,
+    processes=allow.integer(1, 1024),
 )
 def run(
     experiment: Experiment,
@@ -50,6 +53,7 @@ def run(
     out: Path | str | None = None,
     fresh: bool = False,
     progress: bool = False,
+    processes: int = 1,
 ) -> Results:
     """Return the results of an experiment, from earlier runs or computed now.
 
@@ -83,6 +87,9 @@ def run(
         Begin that file anew.
     progress : bool, default=False
         Show a progress bar.
+    processes : int, default=1
+        How many methods or repeats are computed at the same time, each in a process of its own. An experiment
+        whose result is time takes one.
 
     Returns
     -------
@@ -101,28 +108,53 @@ def run(
         "seed": seed,
         "version": __version__,
     }
+    processes = 1 if experiment.timed else processes
     environment = {
         "asked": {"methods": methods, "parts": parts, "repeats": repeats},
         "parts": list(sources),
+        "order": list(experiment.methods()),
         "time_limit": time_limit,
         "n_jobs": n_jobs,
+        "processes": processes,
         **versions(),
     }
     ledger = Ledger(_open_file(out, settings, fresh), totals, time_limit)
     ledger.begin(environment)
-    steps = [(part, repeat) for part, total in totals.items() for repeat in range(total)]
-    with progress_bar(len(steps) * len(chosen), experiment.name, progress) as advance:
-        for part, repeat in steps:
-            setting = Setting(seed_of(seed, repeat), n_jobs, time_limit)
-            task = cache(partial(_task, experiment, sources[part], repeat, setting.seed))
-            for method in chosen:
-                advance(0, running=f"{part} {method.name}".strip())
-                if repeats is not None or repeat < experiment.few_repeats.get(
-                    method.name, repeat + 1
-                ):
-                    ledger.complete(experiment, method, part, repeat, setting, task)
-                advance()
+    cells = [
+        Cell(experiment, part, repeat, method, Setting(seed_of(seed, repeat), n_jobs, time_limit))
+        for part, total in totals.items()
+        for repeat in range(total)
+        for method in chosen
+        if repeats is not None or repeat < experiment.few_repeats.get(method.name, total)
+    ]
+    start = time.perf_counter()
+    with progress_bar(len(cells), experiment.name, progress) as advance:
+        missing = _missing(cells, ledger, sources, advance)
+        for cell, found in rows(missing, processes):
+            ledger.enter(cell, found)
+            advance()
+    environment["elapsed"] = ledger.end(time.perf_counter() - start)
     return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
+
+
+def _missing(
+    cells: Iterable[Cell],
+    ledger: Ledger,
+    sources: Mapping[str, Any],
+    advance: Callable[..., None],
+) -> Iterator[tuple[Cell, Task]]:
+    """Yield the cells that have no row yet, with what is to be done there."""
+
+    @lru_cache(maxsize=1)  # the methods of a repeat share it
+    def task(part: str, repeat: int, seed: int, experiment: Experiment) -> Task:
+        return experiment.task(sources[part], repeat, np.random.default_rng(seed))
+
+    for cell in cells:
+        advance(0, running=f"{cell.part} {cell.method.name}".strip())
+        if ledger.lacks(cell):
+            yield cell, task(cell.part, cell.repeat, cell.setting.seed, cell.experiment)
+        else:
+            advance()
 
 
 def fingerprint(sources: Mapping[str, Any]) -> str:
@@ -198,7 +230,3 @@ def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) ->
         raise ValueError(f"out must be a folder, but {str(out)!r} is a file.")
     Path(out).mkdir(parents=True, exist_ok=True)
     return ResultsFile(Path(out) / RESULTS_FILE, settings, fresh)
-
-
-def _task(experiment: Experiment, source: Any, repeat: int, seed: int) -> Task:
-    return experiment.task(source, repeat, np.random.default_rng(seed))

@@ -40,11 +40,13 @@ class ChosenCodes(BaseEstimator, ABC):
 
     Every choice of parameters makes a dictionary of one half of the training matrices and codes the
     other half, each half in turn. The choice with the most nearest neighbours of the same class among these codes wins;
-    with it the dictionary is made of all the training matrices.
+    with it the dictionary is made of all the training matrices. Choices are compared after ``choice_iter`` iterations
+    of learning, which tell them apart nearly as well as ``max_iter``.
     """
 
     random_state: int
     max_iter: int
+    choice_iter: int
 
     def fit(self, X: FloatArray, y: Array) -> ChosenCodes:
         """Choose the parameters and make the dictionary.
@@ -65,11 +67,11 @@ class ChosenCodes(BaseEstimator, ABC):
         choices = self._choices()
         hits = np.zeros(len(choices))
         for made_of, coded in ((first, second), (second, first)):
-            coders = self._coders(X[made_of], choices)
+            coders = self._coders(X[made_of], choices, self.choice_iter)
             codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
             hits += [matches(Y, y[coded]) for Y in codes]
         self.chosen_ = choices[int(np.argmax(hits))]
-        (self.coder_,) = self._coders(X, [self.chosen_])
+        (self.coder_,) = self._coders(X, [self.chosen_], self.max_iter)
         return self
 
     def transform(self, X: FloatArray) -> Codes:
@@ -92,8 +94,8 @@ class ChosenCodes(BaseEstimator, ABC):
         """Return the parameters to choose from."""
 
     @abstractmethod
-    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
-        """Return a coder over a dictionary of X for each of the choices."""
+    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+        """Return a coder over a dictionary of X for each of the choices, learned in so many iterations at most."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ class KernelDictionaryCodes(ChosenCodes):
         The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
+    choice_iter : int, default=4
+        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -143,6 +147,7 @@ class KernelDictionaryCodes(ChosenCodes):
         beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
         alphas: tuple[float, ...] = (0.0001, 0.001, 0.003),
         max_iter: int = 15,
+        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -152,6 +157,7 @@ class KernelDictionaryCodes(ChosenCodes):
         self.beta_factors = beta_factors
         self.alphas = alphas
         self.max_iter = max_iter
+        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -162,14 +168,14 @@ class KernelDictionaryCodes(ChosenCodes):
             {"start": start, "beta_factor": factor, "alpha": alpha} for start, factor, alpha in grid
         ]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
         automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
         starts = dict.fromkeys(choice["start"] for choice in choices)
         first = {start: self._first_atoms(X, start) for start in starts}
         coders = []
         for choice in choices:
             beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
-            kernel = self._kernel(X, first[choice["start"]], beta, alpha)
+            kernel = self._kernel(X, first[choice["start"]], beta, alpha, max_iter)
             coders.append(KernelCodes(kernel, alpha, self.n_jobs))
         return coders
 
@@ -182,7 +188,9 @@ class KernelDictionaryCodes(ChosenCodes):
         kmeans = SPDKMeans(self.n_atoms, metric, random_state=self.random_state, n_jobs=self.n_jobs)
         return kmeans.fit(X).cluster_centers_
 
-    def _kernel(self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float) -> Kernel:
+    def _kernel(
+        self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float, max_iter: int
+    ) -> Kernel:
         """Return the kernel over the atoms, after learning if they are to be learned."""
         landmarks = LANDMARKS[self.metric]
         if self.atoms == LEARNED:
@@ -192,7 +200,7 @@ class KernelDictionaryCodes(ChosenCodes):
                 beta,
                 alpha,
                 init=atoms,
-                max_iter=self.max_iter,
+                max_iter=max_iter,
                 landmarks=landmarks,
                 n_jobs=self.n_jobs,
             )
@@ -218,6 +226,8 @@ class KSVDCodes(ChosenCodes):
         The α of the Lasso to try in coding; None stands for the pursuit.
     max_iter : int, default=15
         The greatest number of iterations of learning.
+    choice_iter : int, default=4
+        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -230,6 +240,7 @@ class KSVDCodes(ChosenCodes):
         nonzeros: tuple[int, ...] = (2, 4, 8, 12),
         alphas: tuple[float | None, ...] = (None, 0.003, 0.01, 0.03, 0.1),
         max_iter: int = 15,
+        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -237,6 +248,7 @@ class KSVDCodes(ChosenCodes):
         self.nonzeros = nonzeros
         self.alphas = alphas
         self.max_iter = max_iter
+        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -244,18 +256,18 @@ class KSVDCodes(ChosenCodes):
         counts = [count for count in self.nonzeros if count <= self.n_atoms]
         return [{"n_nonzero": n, "alpha": alpha} for n, alpha in product(counts, self.alphas)]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
         counts = dict.fromkeys(choice["n_nonzero"] for choice in choices)
-        learned = {count: self._learned(X, count) for count in counts}
+        learned = {count: self._learned(X, count, max_iter) for count in counts}
         return [copy(learned[c["n_nonzero"]]).set_params(alpha=c["alpha"]) for c in choices]
 
-    def _learned(self, X: FloatArray, n_nonzero: int) -> Any:
+    def _learned(self, X: FloatArray, n_nonzero: int, max_iter: int) -> Any:
         from spdatoms.baselines import LogEuclideanKSVD
 
         learner = LogEuclideanKSVD(
             self.n_atoms,
             n_nonzero,
-            max_iter=self.max_iter,
+            max_iter=max_iter,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
@@ -275,6 +287,8 @@ class PeerCodes(ChosenCodes):
         The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
+    choice_iter : int, default=4
+        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -287,6 +301,7 @@ class PeerCodes(ChosenCodes):
         n_atoms: int = 24,
         alphas: tuple[float, ...] = (0.001, 0.01, 0.1),
         max_iter: int = 15,
+        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -294,17 +309,18 @@ class PeerCodes(ChosenCodes):
         self.n_atoms = n_atoms
         self.alphas = alphas
         self.max_iter = max_iter
+        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def _choices(self) -> list[Choice]:
         return [{"alpha": alpha} for alpha in self.alphas]
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice]) -> list[Any]:
+    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
         from spdatoms import baselines
 
         kind = getattr(baselines, f"{self.learner.capitalize()}DictionaryLearning")
-        common = {"max_iter": self.max_iter, "random_state": self.random_state}
+        common = {"max_iter": max_iter, "random_state": self.random_state}
         return [
             kind(self.n_atoms, **choice, **common, n_jobs=self.n_jobs).fit(X) for choice in choices
         ]

@@ -42,6 +42,7 @@ class Time(Experiment):
         "than 10 s for Jeffrey, less than 7 s for Stein, more than 75 s for AIRM."
     )
     repeats = 5
+    timed = True
     figure = "seconds"
     table = "seconds"
     reference = "1-NN AIRM"

@@ -9,7 +9,7 @@ from pathlib import Path
 from spdatoms._utils.files import replace_file
 from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
-from spdatoms.experiments.reporting.origin import ELAPSED, PROCESSOR, origin
+from spdatoms.experiments.reporting.origin import ELAPSED, PASSED, PROCESSOR, origin
 from spdatoms.experiments.reporting.table import MEASURED, Line, Table, to_markdown
 from spdatoms.experiments.reporting.tables import remarks, tables
 from spdatoms.experiments.results import Results
@@ -18,8 +18,8 @@ Entry = tuple[Experiment, Results]
 
 _HEAD = """# Results
 
-Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE`; the same command with the name of an
-experiment in place of `all` renews its section.{time}{older}
+Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE --processes 2`; the same command with the
+name of an experiment in place of `all` renews its section.{time}{older}
 
 Rows in italics are the values published by Harandi et al. (2016). The best measured value of each column is bold.
 Accuracies are means ± standard deviations over the repeats, unless a table says otherwise. What the names in the first
@@ -92,18 +92,22 @@ def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:
     old = [title for title in there if _ORIGIN not in sections[title]]
     older = f" Made by earlier code, and not renewed yet: {', '.join(old)}." if old else ""
     partly = any(_PARTLY.search(text) for text in ordered)
-    time = _time(seconds, elapsed, old, partly) if seconds else ""
+    time = _time(seconds, _passed(ordered), elapsed, old, partly) if seconds else ""
     absent = [e for e in known if not _has_the_data(e, sections.get(e.title, ""))]
     missing = f"## {_MISSING}\n\n{to_markdown(_not_reproduced(known, absent))}"
     head = _HEAD.format(time=time, older=older)
     return "\n\n".join([head, *ordered, *_glossary(sections, known), missing]) + "\n"
 
 
-def _time(seconds: int, elapsed: bool, old: Sequence[str], partly: bool) -> str:
+def _time(seconds: int, passed: int | None, elapsed: bool, old: Sequence[str], partly: bool) -> str:
     """Return how long everything takes, and what that leaves out."""
     without = f", without {', '.join(old)}" if old else ""
     words = [f" All of it takes {seconds / 3600:.1f} hours of one processor{without}"]
-    words.append("and half as long if two experiments run at a time")
+    words.append(
+        "and about half as long with two processes"
+        if passed is None
+        else f"and took {passed / 3600:.1f} hours with the processes named below each table"
+    )
     tails = []
     if elapsed:
         tails.append(
@@ -113,6 +117,13 @@ def _time(seconds: int, elapsed: bool, old: Sequence[str], partly: bool) -> str:
     if partly:
         tails.append("Where a title says that some of the repeats were made, all take longer.")
     return " ".join([f"{', '.join(words)}.", *tails])
+
+
+def _passed(sections: Sequence[str]) -> int | None:
+    """Return the seconds from beginning to end of all sections, or None if one does not say it."""
+    found = [re.search(rf"(\d+) {PASSED}", text) for text in sections]
+    known = [int(match[1]) for match in found if match]
+    return sum(known) if len(known) == len(sections) else None
 
 
 def _glossary(sections: dict[str, str], known: Sequence[Experiment]) -> list[str]:

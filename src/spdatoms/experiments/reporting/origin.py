@@ -10,6 +10,8 @@ from spdatoms.experiments.results import Results
 
 #: What seconds are of: all rows know their processor time, or some do not.
 PROCESSOR, ELAPSED = "s of processor time", "s of fits and predictions"
+#: Between the seconds from beginning to end, and the number of processes.
+PASSED = "s from beginning to end with"
 
 
 def origin(results: Results) -> str:
@@ -40,6 +42,7 @@ def origin(results: Results) -> str:
     clauses.append(f"at most {limit:g} s per method and part" if limit else "no time limit")
     kind = ELAPSED if any(row.processor_seconds is None for row in rows) else PROCESSOR
     clauses.append(f"{settings['seconds']:.0f} {kind}, {_threads(settings.get('n_jobs'))}")
+    clauses.append(_elapsed(settings))
     loads = [row.load for row in rows if row.load is not None]
     if loads:
         clauses.append(f"load of the machine {min(loads):.1f} to {max(loads):.1f}")
@@ -84,6 +87,13 @@ def from_to(counts: Sequence[int]) -> str:
 
 def _threads(jobs: int | None) -> str:
     return "one thread" if jobs in (None, 1) else f"{jobs} threads"
+
+
+def _elapsed(settings: dict[str, Any]) -> str:
+    """Return how long it took, where all runs came to their end."""
+    seconds, processes = settings.get("elapsed"), settings.get("processes", 1)
+    by = "one process" if processes == 1 else f"{processes} processes"
+    return "" if seconds is None else f"{seconds:.0f} {PASSED} {by}"
 
 
 def _versions(settings: dict[str, Any]) -> str:

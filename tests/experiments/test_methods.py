@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,9 @@ from spdatoms.divergences import get_divergence
 from spdatoms.experiments import get_experiment
 from spdatoms.experiments.division import halves
 from spdatoms.experiments.methods.dictionary_codes import (
+    FIRST_LOOK,
     LANDMARKS,
+    ChosenCodes,
     KernelDictionaryCodes,
     KSVDCodes,
     PeerCodes,
@@ -100,6 +104,42 @@ def test_random_atoms_are_training_matrices_and_coded_like_learned_ones(metric):
     # The same kernel, so its values for other matrices over the same atoms agree.
     np.testing.assert_allclose(given.gram_, learned.fit_checked(atoms).gram_, rtol=1e-9)
     np.testing.assert_allclose(given.cross_checked(X), learned.cross_checked(X), rtol=1e-9)
+
+
+class Tuned(ChosenCodes):
+    """Codes that are the labels, mixed with noise that a choice has more or less of, early or late in learning."""
+
+    random_state, max_iter = 0, 15
+
+    def __init__(self, early, late, y):
+        self.noise = {FIRST_LOOK: early, 15: late}
+        self.y, self.asked = y, []
+
+    def _choices(self):
+        return [{"which": i} for i in range(len(self.noise[15]))]
+
+    def _coders(self, X, choices, max_iter):
+        self.asked.append((max_iter, len(choices)))
+        return [self._coder(self.noise[max_iter][choice["which"]]) for choice in choices]
+
+    def _coder(self, noise):
+        def transform(X):
+            return np.eye(2)[X] + noise * np.random.default_rng(0).standard_normal((len(X), 2))
+
+        return SimpleNamespace(transform=transform)
+
+
+def test_few_iterations_tell_which_choices_are_worth_all():
+    y = np.repeat([0, 1], 60)
+    early = [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    late = [0.0, 0.9, 0.9, 0.9, 0.2, 0.9, 0.9, 0.9]
+    coder = Tuned(early, late, y).fit(y, y)
+    # The best in the end is not seen, because it was bad at first; of the others the best wins.
+    assert coder.chosen_ == {"which": 4}
+    assert coder.asked == [(FIRST_LOOK, 8)] * 2 + [(15, 6)] * 2 + [(15, 1)]
+    few = Tuned(early[:6], late[:6], y).fit(y, y)
+    assert few.chosen_ == {"which": 0}
+    assert few.asked == [(15, 6)] * 2 + [(15, 1)]
 
 
 def test_codes_of_norm_one_keep_zeros():

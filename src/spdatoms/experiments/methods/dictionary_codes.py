@@ -33,6 +33,8 @@ LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
 #: landmarks, where it is positive definite; Stein's itself, which codes these textures better than its
 #: approximation does.
 LANDMARKS: dict[str, str | None] = {"stein": None, "jeffrey": "auto"}
+#: Iterations after which the best choices of parameters are picked out, and how many of them learn to the end.
+FIRST_LOOK, FINALISTS = 2, 6
 
 
 class ChosenCodes(BaseEstimator, ABC):
@@ -40,13 +42,14 @@ class ChosenCodes(BaseEstimator, ABC):
 
     Every choice of parameters makes a dictionary of one half of the training matrices and codes the
     other half, each half in turn. The choice with the most nearest neighbours of the same class among these codes wins;
-    with it the dictionary is made of all the training matrices. Choices are compared after ``choice_iter`` iterations
-    of learning, which tell them apart nearly as well as ``max_iter``.
+    with it the dictionary is made of all the training matrices. Where atoms are learned and choices are many, a few
+    iterations of learning tell which of them are worth all.
     """
 
     random_state: int
     max_iter: int
-    choice_iter: int
+    #: Whether atoms are learned in iterations.
+    learns = True
 
     def fit(self, X: FloatArray, y: Array) -> ChosenCodes:
         """Choose the parameters and make the dictionary.
@@ -63,16 +66,25 @@ class ChosenCodes(BaseEstimator, ABC):
         ChosenCodes
             The estimator itself.
         """
-        first, second = halves(y, np.random.default_rng(self.random_state))
         choices = self._choices()
-        hits = np.zeros(len(choices))
-        for made_of, coded in ((first, second), (second, first)):
-            coders = self._coders(X[made_of], choices, self.choice_iter)
-            codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
-            hits += [matches(Y, y[coded]) for Y in codes]
-        self.chosen_ = choices[int(np.argmax(hits))]
+        if self.learns and len(choices) > FINALISTS:
+            order = np.argsort(-self._hits(X, y, choices, FIRST_LOOK), kind="stable")
+            choices = [choices[i] for i in order[:FINALISTS]]
+        self.chosen_ = choices[int(np.argmax(self._hits(X, y, choices, self.max_iter)))]
         (self.coder_,) = self._coders(X, [self.chosen_], self.max_iter)
         return self
+
+    def _hits(
+        self, X: FloatArray, y: Array, choices: Sequence[Choice], max_iter: int
+    ) -> FloatArray:
+        """Return how often, with each of the choices, the nearest code of the same half is of the same class."""
+        first, second = halves(y, np.random.default_rng(self.random_state))
+        hits = np.zeros(len(choices))
+        for made_of, coded in ((first, second), (second, first)):
+            coders = self._coders(X[made_of], choices, max_iter)
+            codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
+            hits += [matches(Y, y[coded]) for Y in codes]
+        return hits
 
     def transform(self, X: FloatArray) -> Codes:
         """Return codes of norm one, so that near codes are those at a small angle.
@@ -95,7 +107,7 @@ class ChosenCodes(BaseEstimator, ABC):
 
     @abstractmethod
     def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
-        """Return a coder over a dictionary of X for each of the choices, learned in so many iterations at most."""
+        """Return a coder over a dictionary of X for each of the choices, learned in at most ``max_iter`` iterations."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +143,6 @@ class KernelDictionaryCodes(ChosenCodes):
         The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
-    choice_iter : int, default=4
-        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -147,7 +157,6 @@ class KernelDictionaryCodes(ChosenCodes):
         beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
         alphas: tuple[float, ...] = (0.0001, 0.001, 0.003),
         max_iter: int = 15,
-        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -157,9 +166,13 @@ class KernelDictionaryCodes(ChosenCodes):
         self.beta_factors = beta_factors
         self.alphas = alphas
         self.max_iter = max_iter
-        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def learns(self) -> bool:  # type: ignore[override]
+        """Whether atoms are learned in iterations."""
+        return self.atoms == LEARNED
 
     def _choices(self) -> list[Choice]:
         starts = (RANDOM, KMEANS) if self.atoms == LEARNED else (self.atoms,)
@@ -226,8 +239,6 @@ class KSVDCodes(ChosenCodes):
         The α of the Lasso to try in coding; None stands for the pursuit.
     max_iter : int, default=15
         The greatest number of iterations of learning.
-    choice_iter : int, default=4
-        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -240,7 +251,6 @@ class KSVDCodes(ChosenCodes):
         nonzeros: tuple[int, ...] = (2, 4, 8, 12),
         alphas: tuple[float | None, ...] = (None, 0.003, 0.01, 0.03, 0.1),
         max_iter: int = 15,
-        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -248,7 +258,6 @@ class KSVDCodes(ChosenCodes):
         self.nonzeros = nonzeros
         self.alphas = alphas
         self.max_iter = max_iter
-        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -287,8 +296,6 @@ class PeerCodes(ChosenCodes):
         The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
-    choice_iter : int, default=4
-        The same while parameters are chosen.
     random_state : int, default=0
         The seed of the halves and of the first atoms.
     n_jobs : int, default=None
@@ -301,7 +308,6 @@ class PeerCodes(ChosenCodes):
         n_atoms: int = 24,
         alphas: tuple[float, ...] = (0.001, 0.01, 0.1),
         max_iter: int = 15,
-        choice_iter: int = 4,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -309,7 +315,6 @@ class PeerCodes(ChosenCodes):
         self.n_atoms = n_atoms
         self.alphas = alphas
         self.max_iter = max_iter
-        self.choice_iter = choice_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
 

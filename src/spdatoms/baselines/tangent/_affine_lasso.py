@@ -37,7 +37,7 @@ def affine_code(
     codes, report = np.zeros((1, len(B))), np.zeros((1, REPORT))
     nobody, half = np.full(1, -1), np.full(1, 0.5 * alpha)
     allowed = np.full(1, 0.01 * tol * scale * scales.inverse[0])
-    target = 1.0
+    target, before = 1.0, np.inf
     for _ in range(_ROUNDS):
         cross = atoms.lengthened(np.full((1, len(B)), rho * target))
         if (
@@ -47,9 +47,10 @@ def affine_code(
             break
         y = atoms.lengthened(codes)[0]
         error = 1.0 - y.sum()
-        if abs(error) <= 1e-14 * np.abs(y).sum():
+        # An error that does not shrink any more is one of rounding.
+        if abs(error) <= 1e-14 * np.abs(y).sum() or abs(error) > 0.5 * before:
             break
-        target += error
+        target, before = target + error, abs(error)
     y = atoms.lengthened(codes)[0]
     y = y / y.sum()
     gradient = 2.0 * (Q @ y)

@@ -115,6 +115,15 @@ def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
     }
 
 
+def test_rows_that_two_runs_computed_at_the_same_time_count_once(tmp_path):
+    whole = run(Toy(), out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines) + "".join(line for line in lines if "fit_seconds" in line))
+    assert read_results(file).rows == whole.rows
+    assert run(Toy(), out=tmp_path).rows == whole.rows
+
+
 def test_a_damaged_line_stops_the_run_and_stays(tmp_path):
     run(Toy(), out=tmp_path)
     file = tmp_path / "results.jsonl"

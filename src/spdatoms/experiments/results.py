@@ -287,7 +287,7 @@ class ResultsFile:
         if not lines:
             return False
         self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
-        self.rows = [Row(**line) for line in lines if "method" in line]
+        self.rows = _rows(lines)
         self.problems = _open_problems(lines)
         self._elapsed = _elapsed(lines)
         if torn:
@@ -326,12 +326,11 @@ def read_results(path: Path | str) -> Results:
     lines, _ = _entries(Path(path))
     if not lines or lines[0].get("format") != FORMAT:
         raise SettingsError(f"{path} is not a file of results.")
-    rows = [Row(**line) for line in lines if "method" in line]
     runs = [i for i, line in enumerate(lines) if "run" in line]
     environment = lines[runs[-1]]["run"] if runs else {}
     environment["elapsed"] = _sum_of_all(_elapsed(lines))
     problems = list(_open_problems(lines).values())
-    return gathered({**lines[0]["settings"], **environment}, rows, problems)
+    return gathered({**lines[0]["settings"], **environment}, _rows(lines), problems)
 
 
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
@@ -356,6 +355,12 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
         "seconds": sum(row.seconds for row in rows),
     }
     return Results(settings | counted, rows, problems)
+
+
+def _rows(lines: Sequence[dict[str, Any]]) -> list[Row]:
+    """Return the rows, each once: two runs at the same time may have computed the same."""
+    rows = (Row(**line) for line in lines if "method" in line)
+    return list({row.key: row for row in rows}.values())
 
 
 def _open_problems(lines: Sequence[dict[str, Any]]) -> Problems:

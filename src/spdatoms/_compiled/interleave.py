@@ -10,6 +10,7 @@ inner product to wait for: the work it wastes is negligible.
 """
 
 from functools import cache
+from math import prod
 
 import numpy as np
 from numba import types
@@ -47,10 +48,9 @@ def row_block_start(block, odd: int):
 
 def aligned_empty(shape: tuple[int, ...], dtype) -> np.ndarray:
     """Return an uninitialised array that begins at a vector boundary."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape))
+    dtype, size = np.dtype(dtype), prod(shape)
     buffer = np.empty(size + VECTOR_BYTES // dtype.itemsize, dtype)
-    start = (-buffer.ctypes.data % VECTOR_BYTES) // dtype.itemsize
+    start = (-buffer.__array_interface__["data"][0] % VECTOR_BYTES) // dtype.itemsize
     return buffer[start : start + size].reshape(shape)
 
 

@@ -66,6 +66,14 @@ class Vectors:
         """Store a vector at this address."""
         self.b.store(value, self._at(address, self.vector), align=self.itemsize)
 
+    def fetch_for_writing(self, address):
+        """Ask for the cache line at this address: a store there will not have to wait for it."""
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        prefetch = self.b.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        write, keep, data = number(1), number(3), number(1)
+        self.b.call(prefetch, [self._at(address, ir.IntType(8)), write, keep, data])
+
     def broadcast(self, address):
         """Load the scalar at this address into every lane."""
         return self.fill(self.b.load(self._at(address, self.scalar), align=self.itemsize))

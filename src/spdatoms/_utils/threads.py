@@ -78,6 +78,9 @@ def run_blocks(
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))
     shown = progress or (len(slices) > 1 and progress_is_due())
+    if len(slices) == 1 and not (shown or uses_blas):
+        task(slices[0])
+        return
     with (
         one_blas_thread() if uses_blas else nullcontext(),
         progress_bar(n_items, description, shown, delay=0.0 if progress else _DELAY) as advance,

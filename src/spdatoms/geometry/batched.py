@@ -14,12 +14,18 @@ from spdatoms._compiled.interleave import (
     lanes_of,
     pack_lanes,
     pack_scalars,
+    places_of,
     read_lanes,
 )
 from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.half_vectors import entry_weights, from_half_vectors, tile_entries
+from spdatoms.geometry.half_vectors import (
+    entry_weights,
+    from_half_vectors,
+    half_vectors,
+    tile_entries,
+)
 
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
 #: of the second-level cache.
@@ -31,6 +37,8 @@ _FIRST_LEVEL_BYTES = 20 << 10
 _BLOCK_FLOPS = 1e9
 #: Flops from which on it pays to start threads: below, ten milliseconds of work, one is faster.
 _LEAST_SHARED_FLOPS = 3e8
+#: Matrices whose half-vectors are found at a time, in bytes of input.
+_PREPARE_BYTES = 4 << 20
 _NONE = np.empty(0, np.int64)
 
 
@@ -221,11 +229,59 @@ def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -
     _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
     slots, rows, columns = tile_entries(n)
     half = np.empty(out.shape)
-    read_lanes(packed, slots, -entry_weights(rows, columns, weighted), half)
+    weights = -entry_weights(rows, columns, weighted)
+    read_lanes((), np.float64(0), packed, slots, weights, half)
     bad = np.flatnonzero(np.isnan(half).any(axis=1))
     if len(bad):
-        raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
+        raise _no_inverse(bad[0])
     out[...] = half
+
+
+def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
+    """Return the half-vectors of X_i and of X_i⁻¹ side by side, shape (m, n(n+1)), in the precision of X."""
+    n, lanes = X.shape[-1], lane_count(np.float64)
+    size = n * (n + 1) // 2
+    # Whole batches are written: rows past the last matrix are cut off.
+    stacked = np.empty((-(-len(X) // lanes) * lanes, 2 * size), X.dtype)
+    matrices_at_once = max(1, _PREPARE_BYTES // (8 * n * n * lanes)) * lanes
+    for part in block_slices(len(X), matrices_at_once):
+        if X.dtype == np.float64 and size >= lanes:
+            _stack_batches(X[part], stacked[part.start :])
+        else:
+            half_vectors(X[part], stacked[part, :size])
+            inverse_half_vectors(X[part], stacked[part, size:])
+    # A pivot that is not positive makes the whole inverse NaN.
+    bad = np.flatnonzero(np.isnan(stacked[: len(X), size]))
+    if len(bad):
+        raise _no_inverse(bad[0])
+    return stacked[: len(X)]
+
+
+def _stack_batches(X: Floats, out: Floats) -> None:
+    """Write half-vectors of X_i and X_i⁻¹ to rows of ``out``, a batch at a time."""
+    n, lanes = X.shape[-1], lane_count(np.float64)
+    selected, blocks = _inverse.program(n)
+    slots, rows, columns = tile_entries(n)
+    weights = entry_weights(rows, columns)
+    _inverse.stack_with_inverses(
+        size_tag(selected),
+        np.float64(0),
+        blocks,
+        flat(X),
+        lanes_of(len(X), lanes),
+        places_of(n),
+        slots,
+        weights,
+        -weights,
+        np.ones(1),
+        aligned_empty((len(flat_order(n)), lanes), np.float64),
+        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
+        out,
+    )
+
+
+def _no_inverse(index: int) -> ValueError:
+    return ValueError(f"Matrix {index} is not positive definite: ask check_spd about it.")
 
 
 def inverse(X: FloatArray) -> Floats:

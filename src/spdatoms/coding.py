@@ -32,7 +32,7 @@ from spdatoms.lasso.working_sets import code_features
 __all__ = ["SPDSparseCoder"]
 
 #: Bytes of matrices, and of their codes, that are computed at a time, so that all on the way stays small and warm.
-_BLOCK_BYTES = 16 << 20
+_BLOCK_BYTES = 8 << 20
 #: The automatic α is found from this many matrices at most.
 _SUBSAMPLE = 500
 

@@ -9,7 +9,9 @@ from spdatoms._utils.products import row_products
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("k", "width"), [(1, 1), (6, 5), (78, 40), (500, 131)])
+@pytest.mark.parametrize(
+    ("k", "width"), [(1, 1), (6, 5), (12, 128), (78, 40), (78, 131), (500, 131)]
+)
 def test_rows_do_not_depend_on_each_other(dtype, k, width) -> None:
     rng = np.random.default_rng(0)
     A, B = (

@@ -10,8 +10,15 @@ import threading
 import time
 
 import pytest
+from threadpoolctl import ThreadpoolController
 
-from spdatoms._utils.threads import block_slices, effective_n_jobs, map_in_threads, run_blocks
+from spdatoms._utils.threads import (
+    block_slices,
+    effective_n_jobs,
+    map_in_threads,
+    one_blas_thread,
+    run_blocks,
+)
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -154,3 +161,16 @@ def test_a_long_computation_can_be_interrupted(metric, m, n):
 def test_progress_bar(capsys):
     run_blocks(lambda part: None, 10, 3, progress=True, description="pairs")
     assert "pairs" in capsys.readouterr().err
+
+
+def test_blas_has_one_thread_until_the_last_has_left():
+    def threads() -> set[int]:
+        pools = ThreadpoolController().info()
+        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+
+    before = threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == before

@@ -449,3 +449,33 @@ def test_a_zero_matrix_is_told_how_to_be_left_out():
     assert "X[2] is zero" in refusal(X)
     assert "spdatoms.geometry.is_spd gives the mask" in refusal(X)
     check_spd(X[is_spd(X)])
+
+
+@pytest.mark.parametrize("n", [8, 9, 12, 22, 43])
+def test_one_bad_matrix_among_many_is_found_in_any_lane(n):
+    good = random_spd(21, n)
+    assert is_spd(good).all()
+
+    def indefinite(A):
+        eigenvalues, U = np.linalg.eigh(A)
+        eigenvalues[0] = -1e-3 * eigenvalues[-1]
+        B = (U * eigenvalues) @ U.T
+        return 0.5 * (B + B.T)
+
+    def changed(value, *at):
+        def change(A):
+            A = A.copy()
+            A[at] = value
+            return A
+
+        return change
+
+    makers = [indefinite, changed(-1.0, n - 1, n - 1), changed(0.0, 0, 0), changed(1e3, 2, 1)]
+    makers += [changed(value, 0, n - 1) for value in (np.nan, np.inf)]
+    makers += [changed(value, n // 2, n // 2) for value in (np.nan, np.inf)]
+    for make in makers:
+        for place in (0, 6, 13, 20):
+            X = good.copy()
+            X[place] = make(X[place])
+            np.testing.assert_array_equal(np.flatnonzero(~is_spd(X)), [place])
+            np.testing.assert_array_equal(np.flatnonzero(~is_spd(1e-290 * X)), [place])

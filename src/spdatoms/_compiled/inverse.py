@@ -13,7 +13,7 @@ the error of A_IJ would grow with the condition of A_KK, and that of the whole w
 
 from numba import types
 
-from spdatoms._compiled.interleave import gather, row_block_start
+from spdatoms._compiled.interleave import collect, gather, row_block_start, scatter
 from spdatoms._compiled.lanes import TILE, VECTOR_BYTES, emitted
 from spdatoms._compiled.translate import address, translated
 
@@ -108,11 +108,11 @@ class Sweeps:
             address = self.tile(block, J)
             columns = self.height(J)
             for c in range(columns):
+                factors = [v.load(U + (k * columns + c) * VECTOR_BYTES) for k in range(width)]
                 for r in range(height):
                     at = address + (c * height + r) * VECTOR_BYTES
                     entry = v.load(at)
-                    for k in range(width):
-                        factor = v.load(U + (k * columns + c) * VECTOR_BYTES)
+                    for k, factor in enumerate(factors):
                         entry = v.fnma(V[r, k], factor, entry)
                     v.store(entry, at)
 
@@ -206,6 +206,33 @@ def invert(tag, scalar, blocks, Y, panels):
     """Overwrite every batch of Y, in tile order, by the *negative* inverses of its matrices."""
     for b in range(Y.shape[0]):
         _negative_inverse(tag, scalar, blocks, address(Y[b]), address(panels))
+
+
+@translated(types.void)
+def stack_with_inverses(
+    tag, scalar, blocks, X, chosen, places, slots, weights, negative_weights, one, work, panels, out
+):  # fmt: skip
+    """Write the entries at these slots, times their weights, of X_i and of X_i⁻¹ side by side as row i of ``out``.
+
+    Lane k of all batches takes the matrix X[chosen[k]], and there is a row for every lane.
+    """
+    lanes, count = work.shape[1], slots.shape[0]
+    item_bytes = VECTOR_BYTES // lanes
+    row_bytes, space = out.shape[1] * item_bytes, address(work)
+    for b in range(chosen.shape[0] // lanes):
+        row = address(out[b * lanes])
+        scatter(
+            tag, scalar, X.shape[1], address(X), address(chosen[b * lanes :]), X.shape[1] * item_bytes,
+            address(places), address(one), space,
+        )  # fmt: skip
+        # The same code for both, emitted once.
+        for inverted in range(2):
+            scales = address(weights)
+            if inverted == 1:
+                _negative_inverse(tag, scalar, blocks, space, address(panels))
+                scales = address(negative_weights)
+            target = row + inverted * count * item_bytes
+            collect(tag, scalar, count, space, address(slots), scales, row_bytes, target)
 
 
 @translated(types.void)

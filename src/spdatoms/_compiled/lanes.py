@@ -66,6 +66,14 @@ class Vectors:
         """Store a vector at this address."""
         self.b.store(value, self._at(address, self.vector), align=self.itemsize)
 
+    def fetch_for_writing(self, address):
+        """Ask for the cache line at this address: a store there will not have to wait for it."""
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+        prefetch = self.b.module.declare_intrinsic("llvm.prefetch", [pointer], kind)
+        write, keep, data = number(1), number(3), number(1)
+        self.b.call(prefetch, [self._at(address, ir.IntType(8)), write, keep, data])
+
     def broadcast(self, address):
         """Load the scalar at this address into every lane."""
         return self.fill(self.b.load(self._at(address, self.scalar), align=self.itemsize))
@@ -76,6 +84,28 @@ class Vectors:
         one = self.b.insert_element(undefined, scalar, ir.Constant(ir.IntType(32), 0))
         zeros = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
         return self.b.shuffle_vector(one, undefined, zeros)
+
+    def number(self, address) -> "Integer":
+        """Load the 64-bit integer at this address."""
+        return self.integer(self.b.load(self._at(address, INT), align=8))
+
+    def transposed(self, rows):
+        """Return the columns of a square block, given its rows as vectors: lane i of row j goes to lane j of row i."""
+        rows, step = list(rows), 1
+        number = ir.IntType(32)
+        while step < self.lanes:
+            # Blocks of step × step lanes off the diagonal change places.
+            lows = [lane + (self.lanes - step if lane & step else 0) for lane in range(self.lanes)]
+            low, high = (
+                ir.Constant(ir.VectorType(number, self.lanes), [lane + shift for lane in lows])
+                for shift in (0, step)
+            )
+            for i in range(self.lanes):
+                if not i & step:
+                    pair = rows[i], rows[i + step]
+                    rows[i], rows[i + step] = (self.b.shuffle_vector(*pair, m) for m in (low, high))
+            step *= 2
+        return rows
 
     def forget(self):
         """Make the compiler load again what it knows to be in memory.
@@ -138,6 +168,10 @@ class Vectors:
     def greater(self, x, y):
         """x > y, false for NaN."""
         return self.b.fcmp_ordered(">", x, y)
+
+    def not_greater(self, x, y):
+        """x ≤ y, false for NaN."""
+        return self.b.fcmp_ordered("<=", x, y)
 
     def least(self, x, y):
         """The smaller of x and y."""
@@ -282,9 +316,9 @@ class Integer:
     def __mul__(self, other):
         return self._combine(other, operator.mul, self.builder.mul)
 
-    def halved(self):
-        """The integer divided by two, rounded down."""
-        return self._combine(1, operator.rshift, self.builder.ashr)
+    def halved(self, times=1):
+        """The integer divided by two, or by a power of it, rounded down."""
+        return self._combine(times, operator.rshift, self.builder.ashr)
 
     def parity(self):
         """1 if the integer is odd, else 0."""

@@ -23,6 +23,8 @@ from spdatoms._compiled.translate import address, translated
 
 #: Up to these sizes a factorisation is kept in registers, or is straight-line code.
 TINY_SIZE, SMALL_SIZE = 8, 16
+#: Up to this size the entries of X stay in registers, too.
+KEPT_SIZE = 6
 
 
 def pivots_at_once(bits: int) -> int:
@@ -36,7 +38,6 @@ class Determinant:
     def __init__(self, v):
         self.v = v
         self.product, self.exponent = v.constant(1.0), v.constant(0.0)
-        self.initial_exponent = self.exponent
         self.least = v.constant(1.0)
         self.pending = 0
 
@@ -72,13 +73,11 @@ class Determinant:
         )
         return self
 
-    def store_result(self, address):
-        """Store product and exponent for the logarithm, a product of NaN where a pivot was not positive."""
+    def checked(self):
+        """Return the product, NaN where a pivot was not positive."""
         v = self.v
         positive = v.greater(self.least, v.constant(0.0))
-        v.store(v.select(positive, self.product, v.constant(float("nan"))), address)
-        if self.exponent is not self.initial_exponent:
-            v.store(self.exponent, address + VECTOR_BYTES)
+        return v.select(positive, self.product, v.constant(float("nan")))
 
 
 def _eliminate(v, A, size, det):
@@ -239,8 +238,8 @@ class Factorisation:
         self.below(TILE, start, column_start, first_column, self.columns(left), upper)
 
 
-def _emit_factorisation(v, remainder, pairs, x, y, scratch, out):
-    """Factor matrices of size ``remainder + 2·TILE·pairs``."""
+def _emit_factorisation(v, remainder, pairs, x, y, scratch):
+    """Return the determinants of matrices of size ``remainder + 2·TILE·pairs``."""
     single, odd = divmod(remainder, TILE)
     Determinant(v).store(scratch)
     work = Factorisation(v, odd, pairs * 2 + single, x, y, scratch)
@@ -250,25 +249,26 @@ def _emit_factorisation(v, remainder, pairs, x, y, scratch, out):
         work.rows(v.integer(0), 1)
     for pair in v.steps(pairs):
         work.rows(pair * 2 + single, 2)
-    Determinant(v).load(scratch).store_result(out)
+    return Determinant(v).load(scratch)
 
 
-def _emit_in_registers(v, n, x, y, out):
-    """Factor a tiny matrix two columns at a time, with one division for both.
-
-    The second column is reduced by the first, as ever. With the inverse of the 2×2 block in its place the error would
-    grow with the block's condition.
-    """
-    A, slot = {}, 0
-    edges = [0, *range(n % TILE or TILE, n + 1, TILE)]
+def _lower_slots(n):
+    """Iterate over the entries (r, c) on and below the diagonal and their slots in tile order."""
+    edges, slot = [0, *range(n % TILE or TILE, n + 1, TILE)], 0
     for first, last in pairwise(edges):
         for c in range(last):
             for r in range(first, last):
                 if r >= c:
-                    A[r, c] = v.add(
-                        v.load(y + slot * VECTOR_BYTES), v.broadcast(x + slot * v.itemsize)
-                    )
+                    yield (r, c), slot
                 slot += 1
+
+
+def _emit_in_registers(v, n, A):
+    """Return the determinants of tiny matrices A, factored two columns at a time with one division for both.
+
+    The second column is reduced by the first, as ever. With the inverse of the 2×2 block in its place the error would
+    grow with the block's condition.
+    """
     det = Determinant(v)
     if n % 2:
         det.include(A[0, 0])
@@ -296,7 +296,7 @@ def _emit_in_registers(v, n, x, y, out):
             for r in range(q, n):
                 rest = v.fnma(A[r, c], factors[q, 0], A[r, q])
                 A[r, q] = v.fnma(A[r, c + 1], factors[q, 1], rest)
-    det.store_result(out)
+    return det
 
 
 def program(n: int) -> tuple[int, int]:
@@ -306,33 +306,59 @@ def program(n: int) -> tuple[int, int]:
     return SMALL_SIZE + 1 + n % (2 * TILE), n // (2 * TILE)
 
 
-@emitted
-def _factor(v, selected, pairs, x, y, scratch, out):
-    if selected <= TINY_SIZE:
-        _emit_in_registers(v, selected, x, y, out)
-    elif selected <= SMALL_SIZE:
+def _determinants(v, selected, pairs, x, scratch):
+    """Return a function that emits the determinants of X + Y, where Y is the batch at an address."""
+    if selected <= SMALL_SIZE:
         pairs, remainder = divmod(selected, 2 * TILE)
-        _emit_factorisation(v, remainder, v.integer(pairs), x, y, scratch, out)
+        pairs = v.integer(pairs)
     else:
-        _emit_factorisation(v, selected - SMALL_SIZE - 1, pairs, x, y, scratch, out)
+        remainder = selected - SMALL_SIZE - 1
+    if selected > TINY_SIZE:
+        return lambda y: _emit_factorisation(v, remainder, pairs, x, y, scratch)
+
+    def of_x(slot):
+        return v.broadcast(x + slot * v.itemsize)
+
+    # What fits in registers is loaded once for all batches.
+    kept = {slot: of_x(slot) for _, slot in _lower_slots(selected) if selected <= KEPT_SIZE}
+
+    def in_registers(y):
+        A = {
+            at: v.add(v.load(y + slot * VECTOR_BYTES), kept[slot] if kept else of_x(slot))
+            for at, slot in _lower_slots(selected)
+        }
+        return _emit_in_registers(v, selected, A)
+
+    return in_registers
 
 
 @emitted
-def _shifted_logs(v, selected, count, results, shift_x, shift_y, floor, verdict, out):
-    """Store max(floor, log det − shift_x − shift_y) of this many batches; NaN in one spoils the verdict."""
-    x, least = v.broadcast(shift_x), v.broadcast(floor)
+def _shifted_logs(
+    v, selected, pairs, count, x, y, y_bytes, scratch, results, limits, shift_x, shift_y, verdict, out
+):  # fmt: skip
+    """Store max(floor, log det(2^e·(X + Y)) − shift_x − shift_y) of these batches; NaN in one spoils the verdict."""
+    # First the determinants of all batches: the logarithms have many constants, which are then loaded once.
+    has_exponent = selected > pivots_at_once(v.bits)
+    determinants = _determinants(v, selected, pairs, x, scratch)
+    for batch in v.steps(count):
+        v.fetch_for_writing(out + batch * VECTOR_BYTES)
+        det, result = determinants(y + batch * y_bytes), results + batch * (2 * VECTOR_BYTES)
+        v.store(det.checked(), result)
+        if has_exponent:
+            v.store(det.exponent, result + VECTOR_BYTES)
+    floor, exponent, shift = (v.broadcast(at) for at in (limits, limits + v.itemsize, shift_x))
     all_numbers = v.variable(v.load(verdict))
 
     def write_one(batch):
-        det = Determinant(v)
-        det.product = v.load(results + batch * (2 * VECTOR_BYTES))
-        if selected > pivots_at_once(v.bits):
-            det.exponent = v.load(results + batch * (2 * VECTOR_BYTES) + VECTOR_BYTES)
+        det, result = Determinant(v), results + batch * (2 * VECTOR_BYTES)
+        det.product, det.exponent = v.load(result), exponent
+        if has_exponent:
+            det.exponent = v.add(exponent, v.load(result + VECTOR_BYTES))
         det.normalise()
         logarithm = v.log_of_split(det.product, det.exponent)
-        value = v.sub(logarithm, v.add(x, v.load(shift_y + batch * VECTOR_BYTES)))
+        value = v.sub(logarithm, v.add(shift, v.load(shift_y + batch * VECTOR_BYTES)))
         v.set(all_numbers, v.fma(value, v.constant(0.0), v.get(all_numbers)))
-        v.store(v.select(v.greater(least, value), least, value), out + batch * VECTOR_BYTES)
+        v.store(v.select(v.greater(floor, value), floor, value), out + batch * VECTOR_BYTES)
 
     # Two at a time: the constants are loaded once for both.
     for pair in v.steps(count.halved()):
@@ -350,52 +376,51 @@ def scratch_size(n: int, slots: int, lanes: int) -> int:
 
 @translated(types.void)
 def logdets(
-    tag, scalar, pairs, X, Y, chosen, entries, factor, shifts_x, shifts_y, floor, begins, ends, chunk, scratch,
+    tag, scalar, pairs, X, Y, chosen, entries, factor, limits, shifts_x, shifts_y, begins, ends, chunk, scratch,
     results, last, verdict, row_bytes, out,
 ):  # fmt: skip
-    """Write max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); a NaN spoils the verdict.
+    """Write max(floor, log det(2^e·(X_i + Y_j)) − shifts_x[i] − shifts_y[j]); a NaN spoils the verdict.
 
-    ``X`` holds scalars in tile order, and row i takes the batches ``begins[i] … ends[i] − 1`` of Y. ``chunk`` batches
-    serve all rows before the next come in, so that they stay in the cache. ``Y`` holds the batches, one after the
-    other; or, if there are ``entries``, matrices from which the batches are gathered: Y[chosen[k]]·factor for lane k
-    of all of them. ``shifts_y`` has a number for every lane.
+    ``limits`` holds the floor and n·e. ``X`` holds scalars in tile order, and row i takes the batches ``begins[i] …
+    ends[i] − 1`` of Y. ``chunk`` batches serve all rows before the next come in, so that they stay in the cache. ``Y``
+    holds the batches, one after the other; or, if there are ``entries``, matrices from which the batches are gathered:
+    Y[chosen[k]]·factor for lane k of all of them. ``shifts_y`` has a number for every lane.
 
     The results of row i lie ``row_bytes`` after those of row i − 1: ``out`` is a matrix if that is the length of its
     rows.
     """
     lanes = verdict.shape[0]
     batches, slots = shifts_y.shape[0] // lanes, X.shape[1]
-    item_bytes = VECTOR_BYTES // lanes
-    least, good = address(floor), address(verdict)
+    item_bytes, batch_bytes = VECTOR_BYTES // lanes, slots * VECTOR_BYTES
+    gathers = entries.shape[0] > 0
+    space = address(scratch) + batch_bytes
     # Batches that a row of the result has room for; one more may be needed in part.
     full = out.shape[1] // lanes
     for chunk_start in range(0, batches, chunk):
         for i in range(X.shape[0]):
-            start = max(chunk_start, begins[i])
-            stop = min(chunk_start + chunk, ends[i])
-            if start >= stop:
-                continue
-            result = address(results)
-            for b in range(start, stop):
-                x, y = address(X[i]), address(Y) + b * slots * VECTOR_BYTES
-                if entries.shape[0] > 0:
-                    gather(Y, chosen[b * lanes :], entries, factor, lanes, scratch)
-                    y = address(scratch)
-                space = address(scratch) + slots * VECTOR_BYTES
-                _factor(tag, scalar, pairs, x, y, space, result)
-                result += 2 * VECTOR_BYTES
-            result = address(results)
-            x = address(shifts_x) + i * item_bytes
-            y = address(shifts_y) + start * VECTOR_BYTES
-            row = address(out) + i * row_bytes + start * VECTOR_BYTES
-            count = max(0, min(stop, full) - start)
-            _shifted_logs(tag, scalar, count, result, x, y, least, good, row)
-            if stop > full:
-                result += 2 * VECTOR_BYTES * count
-                y += VECTOR_BYTES * count
-                _shifted_logs(tag, scalar, 1, result, x, y, least, good, address(last))
-                for j in range(full * lanes, out.shape[1]):
-                    out[i, j] = last[j - full * lanes]
+            for partial in range(2):
+                start = max(chunk_start, begins[i])
+                stop = min(chunk_start + chunk, ends[i])
+                row = address(out) + i * row_bytes
+                if partial == 0:
+                    stop = min(stop, full)
+                else:
+                    start = max(start, full)
+                    row = address(last) - full * VECTOR_BYTES
+                count = 1 if gathers else stop - start
+                for b in range(start, stop, max(1, count)):
+                    y = address(Y) + b * batch_bytes
+                    if gathers:
+                        gather(Y, chosen[b * lanes :], entries, factor, lanes, scratch)
+                        y = address(scratch)
+                    _shifted_logs(
+                        tag, scalar, pairs, count, address(X[i]), y, batch_bytes, space, address(results),
+                        address(limits), address(shifts_x) + i * item_bytes, address(shifts_y) + b * VECTOR_BYTES,
+                        address(verdict), row + b * VECTOR_BYTES,
+                    )  # fmt: skip
+                if partial == 1 and start < stop:
+                    for j in range(full * lanes, out.shape[1]):
+                        out[i, j] = last[j - full * lanes]
 
 
 @kept

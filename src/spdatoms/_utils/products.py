@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.threads import block_slices
+from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import FloatArray
 
 #: In double precision BLAS computes this many rows at a time, or a divisor of it, and has other code, which
 #: adds in another order, for what is left over.
-_ROWS = 16
-#: In single precision the order depends on the number of rows as well, so there it is always the same.
-_SINGLE_ROWS = 96
+_ROWS = 8
+#: It also has other code for products of at most this many multiplications.
+_SMALL_PRODUCT = 1_000_000
+#: There, and in single precision, the order depends on the number of rows, so that is always the same.
+_FIXED_ROWS = 96
 
 
 def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) -> Any:
@@ -36,14 +38,17 @@ def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) ->
     ndarray of shape (m, N)
     """
     dtype = np.result_type(A, B)
-    single = dtype == np.float32
-    step = _SINGLE_ROWS if single else _ROWS
+    step = _ROWS * (_SMALL_PRODUCT // (_ROWS * max(1, B.size)) + 1)
+    fixed = dtype == np.float32 or step > _FIXED_ROWS
+    step = _FIXED_ROWS if fixed else step
     whole = len(A) // step * step
     out = np.empty((len(A), B.shape[1]), dtype) if out is None else out
-    for rows in block_slices(whole, step if single else max(whole, 1)):
-        np.matmul(A[rows], B, out=out[rows])
-    if whole < len(A):
-        last = np.zeros((step, A.shape[1]), A.dtype)
-        last[: len(A) - whole] = A[whole:]
-        out[whole:] = (last @ B)[: len(A) - whole]
+    # Several threads would share the columns, and those left over are again added in another order.
+    with one_blas_thread():
+        for rows in block_slices(whole, step if fixed else max(whole, 1)):
+            np.matmul(A[rows], B, out=out[rows])
+        if whole < len(A):
+            last = np.zeros((step, A.shape[1]), A.dtype)
+            last[: len(A) - whole] = A[whole:]
+            out[whole:] = (last @ B)[: len(A) - whole]
     return out

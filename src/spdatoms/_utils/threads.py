@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
@@ -47,9 +48,32 @@ def _threadpools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _OneBlasThread:
+    """Holds BLAS at one thread from when the first enters until the last leaves: the limit is one for all threads."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside = Lock(), 0
+        self.limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.limiter = _threadpools().limit(limits=1, user_api="blas")
+            self.inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                self.limiter.restore_original_limits()
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
+
+
 def one_blas_thread() -> Any:
     """Context manager that holds BLAS at one thread."""
-    return _threadpools().limit(limits=1, user_api="blas")
+    return _ONE_BLAS_THREAD
 
 
 def one_thread() -> Any:
@@ -78,6 +102,9 @@ def run_blocks(
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))
     shown = progress or (len(slices) > 1 and progress_is_due())
+    if len(slices) == 1 and not (shown or uses_blas):
+        task(slices[0])
+        return
     with (
         one_blas_thread() if uses_blas else nullcontext(),
         progress_bar(n_items, description, shown, delay=0.0 if progress else _DELAY) as advance,

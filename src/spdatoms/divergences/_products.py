@@ -19,7 +19,7 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
 #: BLAS packs the other factor anew for every block, which should serve at least this many rows.
-_LEAST_ROWS = 256
+_LEAST_ROWS = 512
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
 #: Matrices whose half-vectors are found at a time, in bytes of input.

@@ -9,15 +9,14 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.products import row_products
-from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, shifted_products, symmetrised_products
+from spdatoms.divergences._products import shifted_products, symmetrised_products
 from spdatoms.divergences.atom_sums import AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
-from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
+from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import (
     as_stack,
@@ -42,13 +41,7 @@ class JeffreySet(PreparedSet):
     @classmethod
     def of(cls, X: FloatArray) -> JeffreySet:
         """Invert the matrices."""
-        n = X.shape[-1]
-        size = n * (n + 1) // 2
-        stacked = np.empty((len(X), 2 * size), X.dtype)
-        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            half_vectors(X[part], stacked[part, :size])
-            batched.inverse_half_vectors(X[part], stacked[part, size:])
-        return cls(X, stacked)
+        return cls(X, batched.half_vectors_with_inverses(X))
 
     @property
     def size(self) -> int:

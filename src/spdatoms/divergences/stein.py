@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -25,22 +25,41 @@ class SteinSet(PreparedSet):
     """Matrices with the binary exponents between which the pivots of their sums lie."""
 
     exponents: tuple[int, int]
+    _lanes: tuple[int, batched.Lanes] | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, X: FloatArray) -> SteinSet:
         """Measure the scale of the matrices."""
         return cls(X, batched.exponent_range(X))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the packed copy, which is quickly made anew."""
+        return self.__dict__ | {"_lanes": None}
+
     @cached_property
     def logdets(self) -> Floats:
         """The log-determinants, computed when they are first needed."""
+        if self.matrices.dtype == np.float64 and batched.fits(
+            self.exponents, 0, self.matrices.dtype
+        ):
+            return batched.packed_log_determinant(self._packed(0))
         return batched.log_determinant(self.matrices)
 
     def scaled_logdets(self, exponent: int) -> FloatArray:
         """Return log det(2^-e·X_i), where e is one of `common_exponent`; those for e = 0 are kept."""
         if exponent == 0 and self.matrices.dtype == np.float64:
             return self.logdets
-        return batched.scaled_log_determinant(self.matrices, float(np.ldexp(1.0, -exponent)))
+        return batched.packed_log_determinant(self._packed(exponent))
+
+    def lanes(self, exponent: int) -> batched.Lanes:
+        """Return 2^-e·X packed for the lane kernels; it is kept, as one set often meets many others."""
+        self._lanes = exponent, self._packed(exponent)
+        return self._lanes[1]
+
+    def _packed(self, exponent: int) -> batched.Lanes:
+        if self._lanes is not None and self._lanes[0] == exponent:
+            return self._lanes[1]
+        return batched.Lanes(self.matrices, float(np.ldexp(1.0, -exponent)))
 
     def common_exponent(self, other: SteinSet) -> int | None:
         """Return an e such that 2^-e brings both sets to where products of pivots do not overflow."""
@@ -180,16 +199,17 @@ def _pairwise_by_lanes(
     X: SteinSet, Y: SteinSet | None, exponent: int, n_jobs: int | None
 ) -> FloatArray:
     """S of all pairs. S(X, X) is exactly 0: both logarithms are found by the same operations."""
-    half = np.ldexp(1.0, -exponent - 1)
+    lanes = (X if Y is None else Y).lanes(exponent)
     halves_x = 0.5 * X.scaled_logdets(exponent)
     halves_y = halves_x if Y is None else 0.5 * Y.scaled_logdets(exponent)
     return batched.log_determinants(
         X.matrices,
-        batched.Lanes((X if Y is None else Y).matrices, half),
-        half,
+        lanes,
+        float(np.ldexp(1.0, -exponent)),
         halves_x,
         halves_y,
         floor=0.0,
+        power=-1,
         triangle=Y is None,
         n_jobs=n_jobs,
     )

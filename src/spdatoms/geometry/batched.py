@@ -14,21 +14,31 @@ from spdatoms._compiled.interleave import (
     lanes_of,
     pack_lanes,
     pack_scalars,
+    places_of,
     read_lanes,
 )
 from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.half_vectors import entry_weights, from_half_vectors, tile_entries
+from spdatoms.geometry.half_vectors import (
+    entry_weights,
+    from_half_vectors,
+    half_vectors,
+    tile_entries,
+)
 
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
 #: of the second-level cache.
 _CHUNK_BYTES = 128 << 10
+#: The same for tiny matrices: a part of the first-level cache.
+_FIRST_LEVEL_BYTES = 20 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
 #: Flops from which on it pays to start threads: below, ten milliseconds of work, one is faster.
 _LEAST_SHARED_FLOPS = 3e8
+#: Matrices whose half-vectors are found at a time, in bytes of input.
+_PREPARE_BYTES = 4 << 20
 _NONE = np.empty(0, np.int64)
 
 
@@ -48,17 +58,18 @@ def log_determinants(
     shifts_y: FloatArray,
     *,
     floor: float,
+    power: int = 0,
     triangle: bool = False,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return max(floor, log det(factor·X_i + Y_j) − shifts_x[i] − shifts_y[j]), shape (m, N).
+    """Return max(floor, log det(2^power·(factor·X_i + Y_j)) − shifts_x[i] − shifts_y[j]), shape (m, N).
 
     With ``triangle`` only the entries with j ≥ i are computed, and mirrored. A sum that is not
     positive definite is an error.
     """
     m, n, dtype = len(X), X.shape[-1], X.dtype
     batches, slots, lanes = Y.packed.shape
-    chunk = max(1, _CHUNK_BYTES // (slots * lanes * dtype.itemsize))
+    chunk = _chunk(slots * lanes * dtype.itemsize)
     padded = np.zeros(batches * lanes, dtype)
     padded[: Y.count] = shifts_y
     out = np.empty((m, Y.count), dtype)
@@ -79,6 +90,7 @@ def log_determinants(
             out[rows],
             n=n,
             floor=floor,
+            power=power,
             chunk=min(chunk, batches),
         ):
             raise _not_definite(out, rows)
@@ -104,9 +116,10 @@ def write_logdets(
     n: int,
     floor: float,
     chunk: int,
+    power: int = 0,
     factor: float = 1.0,
 ) -> bool:
-    """Write max(floor, log det(X_i + Y_j) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
+    """Write max(floor, log det(2^power·(X_i + Y_j)) − shifts_x[i] − shifts_y[j]); return whether all are numbers.
 
     X is packed, and row i takes the batches ``begins[i] … ends[i] − 1`` of Y, which is packed, too. Or, if matrices are
     ``chosen``, lane k of all batches is factor·Y[chosen[k]] (see `flat`), no batch serves two rows, and ``out`` has one
@@ -126,9 +139,9 @@ def write_logdets(
         chosen if gathers else _NONE,
         flat_order(n) if gathers else _NONE,
         factor,
+        np.array([floor, n * power], dtype),
         shifts_x,
         shifts_y,
-        np.array([floor], dtype),
         begins,
         ends,
         chunk,
@@ -142,12 +155,11 @@ def write_logdets(
     return not np.isnan(verdict).any()
 
 
-def scaled_log_determinant(X: FloatArray, factor: float) -> FloatArray:
-    """Return log det(factor·X_i), where the factor brings X to an exponent that `common_exponent` gave."""
-    zero = np.zeros((1, *X.shape[1:]), X.dtype)
-    shifts = np.zeros(len(X), X.dtype)
-    packed = Lanes(X, factor)
-    (logdets,) = log_determinants(zero, packed, 1.0, shifts[:1], shifts, floor=-np.inf)
+def packed_log_determinant(X: Lanes) -> FloatArray:
+    """Return log det X_i of matrices whose scale is that of an exponent that `common_exponent` gave."""
+    dtype = X.packed.dtype
+    zero, shifts = np.zeros((1, X.n, X.n), dtype), np.zeros(X.count, dtype)
+    (logdets,) = log_determinants(zero, X, 1.0, shifts[:1], shifts, floor=-np.inf)
     return np.asarray(logdets)
 
 
@@ -155,7 +167,7 @@ def log_determinant(X: FloatArray) -> Floats:
     """Return log det X_i of SPD matrices at any scales, in double precision."""
     X = np.asarray(X, np.float64)
     if common_exponent(exponent_range(X), X.dtype) == 0:
-        return np.asarray(scaled_log_determinant(X, 1.0), np.float64)
+        return np.asarray(packed_log_determinant(Lanes(X, 1.0)), np.float64)
     # One after the other, so that none depends on the scales of the others.
     return np.array([_own_log_determinant(A) for A in X])
 
@@ -164,8 +176,8 @@ def _own_log_determinant(A: Floats) -> float:
     exponent = common_exponent(exponent_range(A[None]), A.dtype)
     if exponent is None:
         return careful_log_determinant(A, A)
-    scaled = scaled_log_determinant(A[None], float(np.ldexp(1.0, -exponent)))
-    return float(scaled[0] + len(A) * exponent * np.log(2.0))
+    (scaled,) = packed_log_determinant(Lanes(A[None], float(np.ldexp(1.0, -exponent))))
+    return float(scaled + len(A) * exponent * np.log(2.0))
 
 
 def careful_log_determinant(A: Floats, B: Floats) -> float:
@@ -179,7 +191,7 @@ def careful_log_determinant(A: Floats, B: Floats) -> float:
 
 def exponent_range(X: FloatArray) -> tuple[int, int]:
     """Return the binary exponents between which all pivots of sums of two of the matrices lie."""
-    diagonals = np.einsum("mii->mi", X)
+    diagonals = X.diagonal(axis1=1, axis2=2)
     # check_spd has seen to it that no pivot is below eps times its diagonal entry, and no pivot of a
     # sum is above the sum of the diagonal entries.
     lowest = np.frexp(diagonals.min())[1] - np.finfo(X.dtype).nmant - 1
@@ -217,11 +229,59 @@ def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -
     _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
     slots, rows, columns = tile_entries(n)
     half = np.empty(out.shape)
-    read_lanes(packed, slots, -entry_weights(rows, columns, weighted), half)
+    weights = -entry_weights(rows, columns, weighted)
+    read_lanes((), np.float64(0), packed, slots, weights, half)
     bad = np.flatnonzero(np.isnan(half).any(axis=1))
     if len(bad):
-        raise ValueError(f"Matrix {bad[0]} is not positive definite: ask check_spd about it.")
+        raise _no_inverse(bad[0])
     out[...] = half
+
+
+def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
+    """Return the half-vectors of X_i and of X_i⁻¹ side by side, shape (m, n(n+1)), in the precision of X."""
+    n, lanes = X.shape[-1], lane_count(np.float64)
+    size = n * (n + 1) // 2
+    # Whole batches are written: rows past the last matrix are cut off.
+    stacked = np.empty((-(-len(X) // lanes) * lanes, 2 * size), X.dtype)
+    matrices_at_once = max(1, _PREPARE_BYTES // (8 * n * n * lanes)) * lanes
+    for part in block_slices(len(X), matrices_at_once):
+        if X.dtype == np.float64 and size >= lanes:
+            _stack_batches(X[part], stacked[part.start :])
+        else:
+            half_vectors(X[part], stacked[part, :size])
+            inverse_half_vectors(X[part], stacked[part, size:])
+    # A pivot that is not positive makes the whole inverse NaN.
+    bad = np.flatnonzero(np.isnan(stacked[: len(X), size]))
+    if len(bad):
+        raise _no_inverse(bad[0])
+    return stacked[: len(X)]
+
+
+def _stack_batches(X: Floats, out: Floats) -> None:
+    """Write half-vectors of X_i and X_i⁻¹ to rows of ``out``, a batch at a time."""
+    n, lanes = X.shape[-1], lane_count(np.float64)
+    selected, blocks = _inverse.program(n)
+    slots, rows, columns = tile_entries(n)
+    weights = entry_weights(rows, columns)
+    _inverse.stack_with_inverses(
+        size_tag(selected),
+        np.float64(0),
+        blocks,
+        flat(X),
+        lanes_of(len(X), lanes),
+        places_of(n),
+        slots,
+        weights,
+        -weights,
+        np.ones(1),
+        aligned_empty((len(flat_order(n)), lanes), np.float64),
+        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
+        out,
+    )
+
+
+def _no_inverse(index: int) -> ValueError:
+    return ValueError(f"Matrix {index} is not positive definite: ask check_spd about it.")
 
 
 def inverse(X: FloatArray) -> Floats:
@@ -290,6 +350,13 @@ def add_weighted_inverses(
         aligned_empty((len(entries), lanes), np.float64),
         totals,
     )
+
+
+def _chunk(batch_bytes: int) -> int:
+    """Return how many batches serve many rows before the next are loaded: those that a cache holds."""
+    few = _FIRST_LEVEL_BYTES // batch_bytes
+    # Fewer would make the loops over them too short.
+    return few if few >= 32 else max(1, _CHUNK_BYTES // batch_bytes)
 
 
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:

@@ -57,9 +57,12 @@ class CorrectedGram:
             return np.asarray(row_products(cross, self.projection))
         if self.basis is None:
             return cross
-        along = row_products(row_products(cross, self.basis), self.basis.T)
-        along *= self.basis_share
-        return np.asarray(along + self.identity_share * cross if self.identity_share else along)
+        coefficients = row_products(cross, self.basis)
+        coefficients *= self.basis_share
+        along = row_products(coefficients, self.basis.T)
+        if self.identity_share:
+            along += cross if self.identity_share == 1.0 else self.identity_share * cross
+        return np.asarray(along)
 
 
 def _is_square(value: Any) -> bool:

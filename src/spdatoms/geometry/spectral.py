@@ -79,7 +79,8 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
 
     NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
     """
-    Z = np.empty_like(B)
+    # The layout of a broadcast B depends on the size of the stack, and the order of sums on the layout.
+    Z = np.empty(B.shape, B.dtype)
     for i in range(L.shape[-1]):
         known = (L[..., i, None, :i] @ Z[..., :i, :])[..., 0, :]
         Z[..., i, :] = (B[..., i, :] - known) / L[..., i, i, None]

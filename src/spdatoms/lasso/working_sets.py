@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import (
@@ -90,32 +91,24 @@ class _Search:
         self.dense = ridge > 0 and not alphas.any()
         if self.dense:
             squares = as_double(atoms.T @ atoms)
-            self.factor = scipy.linalg.cho_factor(with_ridge(squares, ridge), lower=True)
+            factor = scipy.linalg.cho_factor(with_ridge(squares, ridge), lower=True)
+            # Not one solution per query: a code must not depend on the place of its query in a block.
+            self.inverse = scipy.linalg.cho_solve(factor, np.eye(len(squares)))
 
     def start_dense(self, part: slice) -> None:
         """Give queries the codes of all atoms that are optimal without ‖y‖₁."""
-        x, everything = self._whole_block(self.queries[part]), np.arange(len(self.atoms))
-        codes = scipy.linalg.cho_solve(self.factor, x.T).T @ self.atoms.T
-        explained, correlations = codes @ self.atoms, x @ self.atoms.T
+        x, everything = self.queries[part], np.arange(len(self.atoms))
+        codes = row_products(row_products(x, self.inverse), self.atoms.T)
+        explained, correlations = row_products(codes, self.atoms), row_products(x, self.atoms.T)
         sizes = np.abs(correlations).max(axis=1)
         allowed = self.tol * largest_correlations(correlations, sizes, self.scales)
         for row, query in enumerate(range(part.start, part.stop)):
             self.support[query], self.codes[query] = everything, codes[row]
             self.explained[query], self.allowed[query] = explained[row], allowed[row]
 
-    def _whole_block(self, rows: Floats) -> Floats:
-        """Return the rows made up to a block by zeros.
-
-        How BLAS rounds depends on the shape, and a code must not depend on the other queries.
-        """
-        whole = np.zeros((self.block, rows.shape[1]))
-        whole[: len(rows)] = rows
-        return whole
-
     def round(self, chosen: Indices, number: int, last: bool) -> NDArray[np.bool_]:
         """Test the codes of some queries, and improve them; return which are to be tested again."""
-        left = self._whole_block(self.queries[chosen] - self.explained[chosen])
-        h = left @ self.atoms.T
+        h = row_products(self.queries[chosen] - self.explained[chosen], self.atoms.T)
         again = np.zeros(len(chosen), bool)
         for row, query in enumerate(chosen):
             if number == 0 and not self.dense:

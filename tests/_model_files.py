@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -55,7 +56,10 @@ def attributes(value: Any) -> dict[str, Any]:
 
 
 def is_cached(cls: type, name: str) -> bool:
-    return isinstance(getattr(cls, name, None), cached_property)
+    if isinstance(getattr(cls, name, None), cached_property):
+        return True
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    return any(field.name == name and not field.compare for field in fields)
 
 
 # --- the format, by hand ------------------------------------------------------------------------------

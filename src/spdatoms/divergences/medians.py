@@ -23,6 +23,8 @@ from spdatoms.geometry.validation import check_spd
 _SMOOTHING = 1e-7
 #: What is nearer than this is the same, and shorter steps do not find less.
 _ROUNDING = 1e-12
+#: Sums that differ by no more than this factor are level: they have errors of rounding.
+_LEVEL = 1.0 + 8.0 * np.finfo(np.float64).eps
 
 
 @same_kind
@@ -151,7 +153,7 @@ def _weiszfeld(
             return proposal, min(change, tol)
         there = proposal if length == 1.0 else np.asarray(geodesic(C, proposal, length))
         to_there = sums.distances(there)
-        if weights @ to_there > weights @ distances:
+        if weights @ to_there > _LEVEL * (weights @ distances):
             length *= 0.5
         else:
             C, distances, length = there, to_there, min(1.0, 1.5 * length)

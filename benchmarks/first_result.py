@@ -1,0 +1,253 @@
+"""Seconds to the first result: whole processes, on an empty cache of machine code and on a full one.
+
+    python benchmarks/first_result.py --out first_result.json
+    taskset -c 1 python benchmarks/first_result.py --quick --only inspect learn
+
+Every figure is the best of several new processes, with one thread. *Cold* processes find no machine code and have to
+compile, *warm* ones find all of it. Next to the seconds on the clock are those of the processor, which a busy machine
+changes less. Imports are compared with that of scikit-learn alone, which estimators need.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from _timing import machine
+
+SIZES = (5, 12, 22)
+ESTIMATORS = ("SPDSparseClassifier", "SPDSparseCoder", "SPDDictionaryLearning", "SPDKMeans")
+#: Programs on matrices X with labels y, and the seconds that they may take on an empty cache.
+PROGRAMS = {
+    'SPDSparseClassifier("stein")': ("fit(X, y).predict(X)", 5.0),
+    'SPDSparseClassifier("jeffrey")': ("fit(X, y).predict(X)", 5.0),
+    "SPDSparseClassifier()": ("fit(X, y).predict(X)", 5.0),
+    "SPDSparseCoder()": ("fit(X).transform(X)", 5.0),
+    "SPDKMeans(random_state=0)": ("fit(X).predict(X)", 5.0),
+    "SPDDictionaryLearning(16, random_state=0)": ("fit(X).transform(X)", 8.0),
+}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+#: The bar of an experiment that has at least one result.
+FIRST_ROW = re.compile(rb"\| [1-9]\d*/\d+ ")
+
+
+class Seconds(NamedTuple):
+    """On the clock, and of the processor."""
+
+    clock: float
+    processor: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    what: str
+    measured: float
+    processor: float
+    limit: float | None = None
+    unit: str = "s"
+
+    def __str__(self) -> str:
+        limit = "" if self.limit is None else f"{self.limit:8.1f}"
+        return f"{self.what:<62} {self.measured:8.2f} {self.processor:10.2f} {limit}"
+
+
+Command = list[str]
+Measure = Callable[[Command, dict[str, str]], Seconds]
+
+
+class Stopwatch:
+    """Runs from its making on."""
+
+    def __init__(self) -> None:
+        self.start, self.processor = time.perf_counter(), _of_children()
+
+    def clock(self) -> float:
+        """Return the seconds so far."""
+        return time.perf_counter() - self.start
+
+    def read(self, clock: float) -> Seconds:
+        """Return these seconds, and those that processes which have ended took of the processor."""
+        return Seconds(clock, _of_children() - self.processor)
+
+
+def _of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def whole(command: Command, environment: dict[str, str]) -> Seconds:
+    """Run a command to its end."""
+    watch = Stopwatch()
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    clock = watch.clock()
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stderr}")
+    return watch.read(clock)
+
+
+def until_first_row(command: Command, environment: dict[str, str]) -> Seconds:
+    """Run a command until its bar has a result, then end it."""
+    watch, shown = Stopwatch(), b""
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        while not FIRST_ROW.search(shown):
+            part = os.read(process.stderr.fileno(), 4096)
+            if not part:
+                raise RuntimeError(f"{' '.join(command)}\n{shown.decode()}")
+            shown += part
+        clock = watch.clock()
+        process.kill()
+    return watch.read(clock)
+
+
+def best(measure: Measure, command: Command, cache: Path, repeats: int, cold: bool) -> Seconds:
+    """Return the least seconds of several processes, with a new cache for each of them if ``cold``."""
+    found = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory(dir=cache) as empty:
+            folder = empty if cold else str(cache / "full")
+            environment = dict(os.environ) | ONE_THREAD | {"NUMBA_CACHE_DIR": folder}
+            found.append(measure(command, environment))
+    return Seconds(*(min(figures) for figures in zip(*found, strict=True)))
+
+
+class Bench:
+    """Measures commands, in a folder of matrices and caches."""
+
+    def __init__(self, folder: Path, quick: bool) -> None:
+        self.folder = folder
+        self.warm_repeats, self.cold_repeats = (2, 1) if quick else (10, 3)
+
+    def warm(self, what: str, command: Command, limit: float | None = None) -> Row:
+        """Measure a command on a full cache."""
+        whole(command, dict(os.environ) | {"NUMBA_CACHE_DIR": str(self.folder / "full")})
+        found = best(whole, command, self.folder, self.warm_repeats, cold=False)
+        return Row(f"{what}, warm", *found, limit)
+
+    def cold(
+        self, what: str, command: Command, limit: float | None = None, measure: Measure = whole
+    ) -> Row:
+        """Measure a command on empty caches."""
+        found = best(measure, command, self.folder, self.cold_repeats, cold=True)
+        return Row(f"{what}, cold", *found, limit)
+
+    def matrices(self, n: int) -> Path:
+        """Return a file of 200 covariances of two classes."""
+        path = self.folder / f"X{n}.npy"
+        if not path.exists():
+            G = np.random.default_rng(0).standard_normal((200, n, 3 * n))
+            G[100:, 0] *= 2.0
+            np.save(path, G @ G.swapaxes(1, 2) / (3 * n))
+        return path
+
+
+def python(program: str) -> Command:
+    return [sys.executable, "-W", "ignore", "-c", program]
+
+
+def spdatoms(*arguments: object) -> Command:
+    """Return a command of the console script, beside this Python."""
+    return [str(Path(sys.executable).with_name("spdatoms")), *map(str, arguments)]
+
+
+def import_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
+    """Imports, beside those of what every estimator needs."""
+    for module in ("numpy", "sklearn.base", "spdatoms"):
+        yield bench.warm(f"import {module}", python(f"import {module}"))
+    for name in ESTIMATORS:
+        yield bench.warm(f"import {name}", python(f"from spdatoms import {name}"), 1.5)
+
+
+def inspect_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
+    """The command that looks at a file."""
+    for n in sizes:
+        file = str(bench.matrices(n))
+        module = [sys.executable, "-m", "spdatoms", "inspect", file]
+        yield bench.warm(f"python -m spdatoms inspect, n={n}", module, 1.0)
+        yield bench.warm(f"spdatoms inspect, n={n}", spdatoms("inspect", file), 1.0)
+        yield bench.cold(f"spdatoms inspect, n={n}", spdatoms("inspect", file))
+
+
+def estimator_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
+    """Estimators, from a file of matrices to predictions or codes."""
+    for n in sizes:
+        for estimator, (calls, limit) in PROGRAMS.items():
+            program = python(
+                f"import numpy as np; from spdatoms import {estimator.partition('(')[0]}\n"
+                f"X, y = np.load({str(bench.matrices(n))!r}), np.arange(200) // 100\n"
+                f"{estimator}.{calls}"
+            )
+            what = (
+                f"{estimator.replace(', random_state=0', '').replace('random_state=0', '')}, n={n}"
+            )
+            yield bench.cold(what, program, limit)
+            yield bench.warm(what, program)
+
+
+def learn_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
+    """The command that learns."""
+    for n in sizes:
+        model = bench.folder / "model.spdatoms"
+        command = spdatoms("learn", bench.matrices(n), "--atoms", 16, "--force", "--out", model)
+        yield bench.cold(f"spdatoms learn, n={n}", command, 8.0)
+        yield bench.warm(f"spdatoms learn, n={n}", command)
+
+
+def demo_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
+    """The demo of the README, until its first result and to its end."""
+    command = spdatoms(
+        "reproduce", "textures", "--fresh", "--force", "--out", bench.folder / "demo"
+    )
+    yield bench.cold("first result of the demo", command, 8.0, until_first_row)
+    yield bench.cold("the demo", command)
+
+
+GROUPS = {
+    "import": import_rows,
+    "inspect": inspect_rows,
+    "estimators": estimator_rows,
+    "learn": learn_rows,
+    "demo": demo_rows,
+}
+
+
+def main() -> None:
+    """Print the table and write the file."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a look")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS))
+    options = parser.parse_args()
+    rows = []
+    print(f"{'':<62} {'seconds':>8} {'processor':>10} {'limit':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder), options.quick)
+        for group in options.only:
+            for row in GROUPS[group](bench, options.sizes):
+                print(row, flush=True)
+                rows.append(asdict(row))
+    if options.out:
+        figures = {"machine": machine(), "quick": options.quick, "rows": rows}
+        options.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

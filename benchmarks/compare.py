@@ -57,6 +57,8 @@ def figures(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, float,
             yield from figures(item, (*path, *(_labels(item) or [str(number)])))
     elif isinstance(node, dict) and {"what", "measured", "unit"} <= set(node):
         yield str(node["what"]), float(node["measured"]), node["unit"] in ("%", "×")
+        if "processor" in node:
+            yield f"{node['what']}, of the processor", float(node["processor"]), False
     elif isinstance(node, dict) and "rates" in node:
         rates = node["rates"]
         for peer in rates.keys() - {"spdatoms"}:

@@ -31,6 +31,11 @@ def pipeline(codes: float) -> dict[str, Any]:
     return {"cells": [{"metric": "stein", "n": 3, "N": 128, "transform": found}]}
 
 
+def first_result(clock: float, processor: float) -> dict[str, Any]:
+    row = {"what": "inspect, warm", "measured": clock, "processor": processor, "limit": 1.0}
+    return {"rows": [row | {"unit": "s"}]}
+
+
 def compared(tmp_path: Path, old: list[Any], new: list[Any], *options: str) -> int:
     for side, contents in (("old", old), ("new", new)):
         (tmp_path / side).mkdir()
@@ -47,6 +52,7 @@ def compared(tmp_path: Path, old: list[Any], new: list[Any], *options: str) -> i
         # Twice the rate, but the peer's is three times what it was: the machine was busy before.
         (coding(100, 20), coding(200, 60), "n_atoms=128 alpha=0.1 spams"),
         (pipeline(4.0), pipeline(5.0), "metric=stein n=3 N=128 transform codes"),
+        (first_result(1.0, 0.6), first_result(1.0, 0.8), "inspect, warm, of the processor"),
     ],
 )
 def test_what_got_slower_is_named(tmp_path, capsys, old, new, words):

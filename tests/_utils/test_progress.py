@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from spdatoms._utils import progress
-from spdatoms._utils.progress import growing_blocks, progress_bar, showing_progress
+from spdatoms._utils.progress import (
+    growing_blocks,
+    progress_bar,
+    showing_progress,
+    telling_of_compilation,
+)
 
 
 def test_a_progress_bar_goes_on_and_shows_values(capsys):
@@ -59,6 +64,20 @@ def test_compilation_is_named_and_does_not_count(clock, capsys):
     shown = capsys.readouterr().err
     assert "compiling for this machine, once" in shown
     assert shown.rstrip().endswith("20.00it/s, objective=0.5]")
+
+
+def test_compilation_is_told_once_where_there_is_no_bar(capsys):
+    with telling_of_compilation(), showing_progress("fit"):
+        for _ in range(2):
+            with compiling():
+                pass
+    assert capsys.readouterr().err == "compiling for this machine, once\n"
+    with compiling():
+        pass
+    assert capsys.readouterr().err == ""
+    with showing_progress("fit"), compiling(), compiling():
+        pass
+    assert capsys.readouterr().err == "compiling for this machine, once\n"
 
 
 def test_blocks_grow_while_they_are_quick(clock):

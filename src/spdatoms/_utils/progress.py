@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, TypeVar
 
+from spdatoms._compiled.compilation import when_compiling
 from spdatoms._utils.extras import import_extra
 
 #: From this many steps on, the bar counts in thousands.
 _SCALED_FROM = 10_000
-#: What the bar says meanwhile.
+#: What the bar says while code is compiled, or a line where there is no bar.
 _COMPILING = "compiling for this machine, once"
 #: Blocks of `growing_blocks` grow until they take this many seconds.
 _STEP_SECONDS = 0.25
@@ -20,6 +22,8 @@ _STEP_SECONDS = 0.25
 #: loop have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
 _RUNNING: ContextVar[str | None] = ContextVar("running", default=None)
 _OPEN = ""
+#: How many bars are open, in all threads: they tell that code is compiled. And whether otherwise a line does.
+_bars_open, _line_is_due = 0, False
 
 Item = TypeVar("Item")
 
@@ -35,9 +39,44 @@ def showing_progress(name: str, wanted: object = True) -> Iterator[None]:
         return
     token = _RUNNING.set(name)
     try:
-        yield
+        with telling_of_compilation():
+            yield
     finally:
         _RUNNING.reset(token)
+
+
+@contextmanager
+def telling_of_compilation() -> Iterator[None]:
+    """Print a line when code is compiled until the end of the block: once, and only if no bar tells it."""
+    global _line_is_due
+    if _line_is_due:
+        yield
+        return
+    told = False
+
+    def tell() -> None:
+        nonlocal told
+        if not told and _bars_open == 0:
+            print(_COMPILING, file=sys.stderr, flush=True)
+            told = True
+
+    _line_is_due = True
+    try:
+        with when_compiling(tell, lambda: None):
+            yield
+    finally:
+        _line_is_due = False
+
+
+@contextmanager
+def _open_bar(bar: Any) -> Iterator[None]:
+    global _bars_open
+    _bars_open += 1
+    try:
+        with bar, when_compiling(bar.compilation_begins, bar.compilation_ends):
+            yield
+    finally:
+        _bars_open -= 1
 
 
 def progress_is_due() -> bool:
@@ -75,8 +114,6 @@ def progress_bar(
     if not shown:
         yield lambda count=1, **values: None
         return
-    from spdatoms._compiled.compilation import when_compiling
-
     bar = _steady_bar(
         total=total,
         desc=description or _RUNNING.get() or None,
@@ -86,7 +123,7 @@ def progress_bar(
     )
     token = _RUNNING.set(_OPEN)
     try:
-        with bar, when_compiling(bar.compilation_begins, bar.compilation_ends):
+        with _open_bar(bar):
             yield bar.advance
     finally:
         _RUNNING.reset(token)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+
+from spdatoms._utils.progress import telling_of_compilation
 
 WRONG_DATA = 1
 INTERRUPTED = 130
@@ -52,9 +54,10 @@ def _sentence(error: Exception) -> str:
 
 
 class Commands(TyperGroup):
-    """A group of commands whose errors are one line each."""
+    """A group of commands whose errors are one line each, and that say at a terminal why they take longer once."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        with one_line_errors():
+        at_terminal = sys.stderr.isatty()
+        with one_line_errors(), telling_of_compilation() if at_terminal else nullcontext():
             return super().invoke(ctx)

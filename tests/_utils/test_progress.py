@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from numba.core import event
 
 from spdatoms._utils import progress
 from spdatoms._utils.progress import (
@@ -64,6 +65,10 @@ def test_compilation_is_named_and_does_not_count(clock, capsys):
     shown = capsys.readouterr().err
     assert "compiling for this machine, once" in shown
     assert shown.rstrip().endswith("20.00it/s, objective=0.5]")
+
+
+def compiling():
+    return event.trigger_event("numba:compile")
 
 
 def test_compilation_is_told_once_where_there_is_no_bar(capsys):

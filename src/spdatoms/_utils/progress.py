@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, TypeVar
 
-from spdatoms._compiled.compilation import when_compiling
 from spdatoms._utils.extras import import_extra
 
 #: From this many steps on, the bar counts in thousands.
@@ -52,6 +51,8 @@ def telling_of_compilation() -> Iterator[None]:
     if _line_is_due:
         yield
         return
+    from spdatoms._compiled.compilation import when_compiling
+
     told = False
 
     def tell() -> None:
@@ -70,6 +71,8 @@ def telling_of_compilation() -> Iterator[None]:
 
 @contextmanager
 def _open_bar(bar: Any) -> Iterator[None]:
+    from spdatoms._compiled.compilation import when_compiling
+
     global _bars_open
     _bars_open += 1
     try:

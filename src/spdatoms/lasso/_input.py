@@ -12,6 +12,7 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
+from spdatoms._compiled.sizes import row_sizes
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponents
@@ -91,7 +92,7 @@ class CodingProblem:
         return cls(
             gram=matrix,
             unit=unit,
-            scales=atom_scales(matrix.diagonal(), rounding, surely_definite),
+            scales=atom_scales(matrix.diagonal().copy(), rounding, surely_definite),
             ridge=ridge,
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
@@ -167,9 +168,9 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
         )
     matrix = as_double(given)
     # Unchecked, only the diagonal is read here: the solver notices what else is not finite, if it matters.
-    if thoroughly or not np.isfinite(matrix.diagonal()).all():
-        finite_block("gram", matrix, slice(0, n_rows))
     largest = float(np.abs(matrix.diagonal()).max())
+    if thoroughly or not np.isfinite(largest):
+        finite_block("gram", matrix, slice(0, n_rows))
     unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
     matrix = as_double(in_units(matrix, unit))
     if thoroughly:
@@ -263,6 +264,9 @@ def finite_block(name: str, array: Array, part: slice) -> Floats:
 
 def largest_entries(name: str, block: Floats, first: int) -> Floats:
     """Return max |k_j| of every row; ValueError with the first row, of those from ``first`` on, not finite."""
+    sizes = np.empty(len(block))
+    if np.isfinite(row_sizes(block, sizes)):
+        return sizes
     sizes = np.maximum(block.max(axis=1), -block.min(axis=1))
     if not np.isfinite(sizes).all():
         row = first + int(np.isfinite(sizes).argmin())
@@ -293,7 +297,7 @@ def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     return codes
 
 
-def init_block(init: Any, part: slice, units: Exponents) -> Floats:
+def init_block(init: Any, part: slice, units: Exponents | int) -> Floats:
     """Return the rows ``part`` of starting codes in their units, dense; ValueError if they are not finite."""
     rows = init[part]
     block: Array = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows

@@ -35,13 +35,20 @@ _ALIKE = 4.0
 
 def unit_exponents(sizes: Floats) -> Exponents:
     """Return the exponents of units in which the sizes are about 1, or 0 where none is needed."""
+    if sizes.size and sizes.min() >= 2.0**-_FREE and sizes.max() < 2.0**_FREE:
+        return np.zeros(sizes.shape, np.int64)
     exponents = np.frexp(sizes)[1].astype(np.int64)
     return np.where(np.abs(exponents) > _FREE, exponents, 0)
 
 
+def common_exponents(exponents: Exponents) -> Exponents | int:
+    """Return 0 if all the exponents are, which is the rule and saves time."""
+    return exponents if exponents.any() else 0
+
+
 def in_units(values: Floats, exponents: Exponents | int) -> Floats:
     """Return values / 2^exponents, one exponent for all or per row; the values themselves for 0."""
-    if not np.any(exponents):
+    if (isinstance(exponents, int) and exponents == 0) or not np.any(exponents):
         return values
     shifts = -np.asarray(exponents)
     with np.errstate(over="ignore"):
@@ -50,7 +57,7 @@ def in_units(values: Floats, exponents: Exponents | int) -> Floats:
         )
 
 
-def penalty_in_units(alphas: Floats, exponents: Exponents) -> Floats:
+def penalty_in_units(alphas: Floats, exponents: Exponents | int) -> Floats:
     """Return α′, finite even where the cross values are so small that α is never reached."""
     return np.minimum(in_units(alphas, exponents), _NEVER_REACHED)
 

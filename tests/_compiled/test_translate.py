@@ -15,7 +15,7 @@ from spdatoms._compiled.corner import factorise_corner, scale_row, transpose
 from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
 from spdatoms._compiled.rows import fetch, take_rows_off
 from spdatoms._compiled.scan import greatest, indices_above, take_off, two_largest
-from spdatoms._compiled.translate import address, reordered, translated
+from spdatoms._compiled.translate import address, apart, reordered, translated
 
 WEIGHT = 0.5
 
@@ -222,3 +222,39 @@ def test_the_largest_is_found_while_something_is_taken_off(fold, count):
     greedy(theirs[0], fold, *theirs[1:])
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+class Sized(NamedTuple):
+    values: np.ndarray
+    scale: float
+
+
+@apart
+def scaled_sum(sized, first, factor):
+    result = 0.0
+    for i in range(first, sized.values.shape[0]):
+        sized.values[i] *= factor
+        result += sized.values[i] * sized.scale
+    return result, first + 1, result > 0.0
+
+
+@apart
+def clear(sized):
+    for i in range(sized.values.shape[0]):
+        sized.values[i] = 0.0
+
+
+def in_parts(rows, scale):
+    one, following, positive = scaled_sum(Sized(rows[0], scale), 1, 2.0)
+    other, following, _ = scaled_sum(Sized(rows[1], scale), following, 3.0)
+    again, following, _ = scaled_sum(Sized(rows[1], one), 0, 2.0)
+    clear(Sized(rows[2], scale))
+    return one + 10 * other + 100 * again + following if positive else -1.0
+
+
+def test_functions_that_are_translated_on_their_own():
+    ours = np.random.default_rng(0).uniform(1.0, 2.0, (3, 5))
+    theirs = ours.copy()
+    result = translated(types.float64)(in_parts)(ours, 0.5)
+    assert result == pytest.approx(in_parts(theirs, 0.5), rel=1e-12)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)

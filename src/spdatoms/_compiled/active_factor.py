@@ -14,7 +14,7 @@ import numpy as np
 
 from spdatoms._compiled.corner import factorise_corner, scale_row, transpose
 from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
-from spdatoms._compiled.translate import reordered
+from spdatoms._compiled.translate import apart, reordered
 
 LANES = 16
 
@@ -35,7 +35,8 @@ FLOOR = 0  # the least squared pivot of an atom that depends on no others
 PIVOT = 1  # squared
 ROOT = 2  # 1/√pivot
 RIGHT = 3  # r, then z
-N_CORNER = 4
+CARRY = 4  # what rotations carry to the next column of four rows
+N_CORNER = 5
 
 #: Fewer atoms than this are copied from the panel one by one.
 LEAST_TRANSPOSED = 3
@@ -193,6 +194,7 @@ def _fill_panel(gram, active, size, new_atoms, count):
             active.squares[r, p] = k[new_atoms[min(r, count - 1)]]
 
 
+@apart
 def _solve_panel(active, size):
     """Replace K_A,new in the panel by L⁻¹ K_A,new, four rows at a time."""
     panel, reciprocal = active.panel, active.entries[RECIPROCAL]
@@ -213,21 +215,28 @@ def _subtract_squares(active, size):
         subtract_products(columns, PANEL, panel, 0, size, rows)
 
 
+@apart
 def remove(active, size, leaving):
     """Remove an atom from the set, its factor and z, by Givens rotations; return the size.
 
     Row i + 1 becomes row i. Rotation k clears what then stands right of the diagonal in row k, and
     acts on columns k and k + 1 of the rows below it, and of z.
     """
-    reciprocal = active.entries[RECIPROCAL]
+    reciprocal, carry = active.entries[RECIPROCAL], active.corner[CARRY]
     cosine, sine, z = active.entries[COSINE], active.entries[SINE], active.entries[HALF_STEP]
-    z_carried = z[leaving]
+    z_carried, rotated, ready = z[leaving], leaving, leaving
     for i in range(leaving, size - 1):
         source, target = _row(active, i + 1), _row(active, i)
-        for k in range(leaving):
-            target[k] = source[k]
-        carried = source[leaving]
-        for k in range(leaving, i):
+        if i >= ready and i >= leaving + LANES and i + 4 < size:
+            _rotate_four_rows(active, i, leaving)
+            rotated, ready = i, i + 4
+        if i < ready:
+            carried = carry[i - rotated]
+        else:
+            for k in range(leaving):
+                target[k] = source[k]
+            carried, rotated = source[leaving], leaving
+        for k in range(rotated, i):
             following = source[k + 1]
             target[k] = cosine[k] * carried + sine[k] * following
             carried = cosine[k] * following - sine[k] * carried
@@ -245,6 +254,25 @@ def remove(active, size, leaving):
     return size - 1
 
 
+def _rotate_four_rows(active, i, leaving):
+    """Apply the rotations before i to four rows from i + 1 on: in one row, each waits for the one before it."""
+    cosine, sine, carry = active.entries[COSINE], active.entries[SINE], active.corner[CARRY]
+    row0, row1, row2 = _row(active, i), _row(active, i + 1), _row(active, i + 2)
+    row3, row4 = _row(active, i + 3), _row(active, i + 4)
+    for k in range(leaving):
+        row0[k], row1[k], row2[k], row3[k] = row1[k], row2[k], row3[k], row4[k]
+    x0, x1, x2, x3 = row1[leaving], row2[leaving], row3[leaving], row4[leaving]
+    for k in range(leaving, i):
+        c, s = cosine[k], sine[k]
+        y0, y1, y2, y3 = row1[k + 1], row2[k + 1], row3[k + 1], row4[k + 1]
+        row0[k], x0 = c * x0 + s * y0, c * y0 - s * x0
+        row1[k], x1 = c * x1 + s * y1, c * y1 - s * x1
+        row2[k], x2 = c * x2 + s * y2, c * y2 - s * x2
+        row3[k], x3 = c * x3 + s * y3, c * y3 - s * x3
+    carry[0], carry[1], carry[2], carry[3] = x0, x1, x2, x3
+
+
+@apart
 @reordered
 def solve_lower(active, first, size):
     """z = L⁻¹ r, where the entries before `first` are right already."""

@@ -43,7 +43,7 @@ from spdatoms._compiled.active_factor import (
 from spdatoms._compiled.panel import PANEL
 from spdatoms._compiled.rows import fetch, take_rows_off
 from spdatoms._compiled.scan import LANES, greatest, indices_above, take_off, two_largest
-from spdatoms._compiled.translate import reordered, translated
+from spdatoms._compiled.translate import apart, reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
@@ -66,6 +66,7 @@ FAR = 1024  # atoms from which on rows of K are far away in memory, and asked fo
 FIRST_CAPACITY = 64  # active atoms that there is room for at first
 
 
+@apart
 def _correlate(gram, cross, active, size, h):
     """h = k − K y, four rows of K at a time."""
     atoms, code, rest = active.atoms, active.entries[CODE], size % 4
@@ -115,6 +116,7 @@ def _excess(h, tau, inverse_scale, fold):
     return worst
 
 
+@apart
 @reordered
 def _propose(
     gram,
@@ -169,6 +171,7 @@ def _propose(
     return count
 
 
+@apart
 def _with_more(gram, active, size, atoms, count, scales, h, tau):
     """Return the size of the active set with these atoms, too, or why it has none."""
     if size + count > active.atoms.shape[0] - PANEL:
@@ -180,6 +183,7 @@ def _with_more(gram, active, size, atoms, count, scales, h, tau):
     return append(gram, active, size, atoms, count, scales, h, tau)
 
 
+@apart
 def _descend(active, first, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
@@ -294,6 +298,7 @@ def _total(h):
     return total
 
 
+@apart
 def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, report):
     """Write the code, and what `code_block` reports of it except the rounds; return whether all is finite."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spdatoms._compiled.corner import factorise_corner, scale_row, transpose
-from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
+from spdatoms._compiled.panel import PANEL, eliminate, fill, subtract_products
 from spdatoms._compiled.translate import apart, reordered
 
 LANES = 16
@@ -186,12 +186,15 @@ def _extend_rows(active, first, size, count):
 
 def _fill_panel(gram, active, size, new_atoms, count):
     """Write K_A,new to the panel and K_new,new to the squares; fewer atoms than lanes are made up by copies."""
-    for p in range(PANEL):
-        k = gram[new_atoms[min(p, count - 1)]]
-        for q in range(size):
-            active.panel[q * PANEL + p] = k[active.atoms[q]]
-        for r in range(p + 1):  # no more of it is read
-            active.squares[r, p] = k[new_atoms[min(r, count - 1)]]
+    last = count - 1
+    rows = (
+        gram[new_atoms[0]], gram[new_atoms[min(1, last)]],
+        gram[new_atoms[min(2, last)]], gram[new_atoms[min(3, last)]],
+        gram[new_atoms[min(4, last)]], gram[new_atoms[min(5, last)]],
+        gram[new_atoms[min(6, last)]], gram[new_atoms[min(7, last)]],
+    )  # fmt: skip
+    fill(rows, active.atoms, size, active.panel)
+    fill(rows, new_atoms, count, active.squares)
 
 
 @apart

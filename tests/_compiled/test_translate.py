@@ -195,15 +195,15 @@ def test_the_corner_of_a_factor(count, left_out):
     np.testing.assert_allclose(ours[4][kept], np.linalg.solve(L, right[kept]), rtol=1e-9)
 
 
-def greedy(values, fold, indices, rows, order):
-    best, following = two_largest(values, fold, values.shape[0] - PANEL)
+def greedy(values, fold, indices, rows, order, left):
+    count = values.shape[0] - PANEL
+    best, following = two_largest(values, fold, count)
     for q in range(order.shape[0]):
         order[q] = best
-        best, following = take_off(
-            rows[q], 0.3, fold, indices, values, values.shape[0] - PANEL, best
-        )
+        best, following = take_off(rows[q], 0.3, fold, indices, values, count, best)
     fetch(rows[0])
-    take_rows_off(values, (rows[0], rows[1]), (0.5, -2.0), rows[2])
+    atoms = indices[left.shape[0] :]
+    take_rows_off(rows[3], rows, atoms, rows[1], 1, 2, left)
     return following
 
 
@@ -216,7 +216,8 @@ def test_the_largest_is_found_while_something_is_taken_off(fold, count):
     rng = np.random.default_rng(0)
     values = np.r_[rng.standard_normal(count), np.full(PANEL, np.nan)]
     rows = rng.standard_normal((4, count + PANEL))
-    ours = [values, rng.permutation(count + PANEL), rows, np.zeros(3, np.int64)]
+    indices, left = np.r_[rng.permutation(count + PANEL), 0, 3, 1], np.zeros(count + PANEL)
+    ours = [values, indices, rows, np.zeros(2, np.int64), left]
     theirs = [array.copy() for array in ours]
     compiled_greedy(ours[0], fold, *ours[1:])
     greedy(theirs[0], fold, *theirs[1:])

@@ -68,20 +68,22 @@ FIRST_CAPACITY = 64  # active atoms that there is room for at first
 
 @apart
 def _correlate(gram, cross, active, size, h):
-    """h = k − K y, four rows of K at a time."""
-    atoms, code, rest = active.atoms, active.entries[CODE], size % 4
+    """h = k − K y, six rows of K at a time."""
+    atoms, code, rest = active.atoms, active.entries[CODE], size % 6
     if rest == 0:
-        take_rows_off(cross, (), (), h)
+        take_rows_off(cross, gram, atoms, code, 0, 0, h)
     elif rest == 1:
-        take_rows_off(cross, (gram[atoms[0]],), (code[0],), h)
+        take_rows_off(cross, gram, atoms, code, 0, 1, h)
     elif rest == 2:
-        take_rows_off(cross, (gram[atoms[0]], gram[atoms[1]]), (code[0], code[1]), h)
+        take_rows_off(cross, gram, atoms, code, 0, 2, h)
+    elif rest == 3:
+        take_rows_off(cross, gram, atoms, code, 0, 3, h)
+    elif rest == 4:
+        take_rows_off(cross, gram, atoms, code, 0, 4, h)
     else:
-        rows = gram[atoms[0]], gram[atoms[1]], gram[atoms[2]]
-        take_rows_off(cross, rows, (code[0], code[1], code[2]), h)
-    for i in range(rest, size, 4):
-        rows = gram[atoms[i]], gram[atoms[i + 1]], gram[atoms[i + 2]], gram[atoms[i + 3]]
-        take_rows_off(h, rows, (code[i], code[i + 1], code[i + 2], code[i + 3]), h)
+        take_rows_off(cross, gram, atoms, code, 0, 5, h)
+    for i in range(rest, size, 6):
+        take_rows_off(h, gram, atoms, code, i, 6, h)
     for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
         h[j] = cross[j]
         for i in range(size):

@@ -14,25 +14,34 @@ from spdatoms._compiled.translate import INT, emitted_by
 LANES = PANEL
 
 
-def _emit_rows(t, source, rows, weights, target):
-    v, begins = eight_lanes(t), [address(t, row) for row in rows]
-    weights = [v.fill(t.value(weight)) for weight in weights]
+def _emit_rows(t, source, gram, atoms, weights, first, count, target):
+    v, b = eight_lanes(t), t.b
+    stride = v.integer(t.value(gram.shape[1])) * 8
+    begins, factors = [], []
+    for number in range(count):
+        place = b.add(t.value(first), INT(number))
+        atom = v.integer(b.load(b.gep(atoms.pointer, [place], inbounds=True)))
+        begins.append(address(t, gram) + atom * stride)
+        factors.append(v.fill(b.load(b.gep(weights.pointer, [place], inbounds=True))))
     origin, goal = address(t, source), address(t, target)
-    for step in v.steps(v.integer(t.b.udiv(t.value(target.shape[0]), INT(LANES)))):
+    for step in v.steps(v.integer(b.udiv(t.value(target.shape[0]), INT(LANES)))):
         offset = step * (8 * LANES)
         left = v.load(origin + offset)
-        for row, weight in zip(begins, weights, strict=True):
-            left = v.fnma(weight, v.load(row + offset), left)
+        for row, factor in zip(begins, factors, strict=True):
+            left = v.fnma(factor, v.load(row + offset), left)
         v.store(left, goal + offset)
 
 
 @emitted_by(_emit_rows)
-def take_rows_off(source, rows, weights, target):
-    """Write source − Σ weight·row to the target, of as many entries as are a multiple of eight."""
-    for j in range(len(target) // LANES * LANES):
-        target[j] = source[j]
-        for row, weight in zip(rows, weights, strict=True):
-            target[j] -= weight * row[j]
+def take_rows_off(source, gram, atoms, weights, first, count, target):
+    """Write source − Σ weights[i]·gram[atoms[i]] to the target, of as many entries as are a multiple of eight.
+
+    The sum is over `count` atoms from the first one on, a number that is known when the code is written.
+    """
+    whole = len(target) // LANES * LANES
+    target[:whole] = source[:whole]
+    for i in range(first, first + count):
+        target[:whole] -= weights[i] * gram[atoms[i], :whole]
 
 
 def _emit_fetch(t, row):

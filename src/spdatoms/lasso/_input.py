@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.sizes import row_sizes
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
-from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponents
+from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponent
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
@@ -168,15 +169,18 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
         )
     matrix = as_double(given)
     # Unchecked, only the diagonal is read here: the solver notices what else is not finite, if it matters.
-    largest = float(np.abs(matrix.diagonal()).max())
-    if thoroughly or not np.isfinite(largest):
+    diagonal = matrix.diagonal().copy()
+    largest = float(diagonal.max())
+    size = max(largest, -float(diagonal.min()))
+    if thoroughly or not math.isfinite(size):
         finite_block("gram", matrix, slice(0, n_rows))
-    unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
-    matrix = as_double(in_units(matrix, unit))
+    unit = unit_exponent(max(size, float(ridge)))
+    if unit:
+        matrix = as_double(in_units(matrix, unit))
     if thoroughly:
         _check_symmetric(matrix, _ASYMMETRY * precision(given))
         _check_definite(matrix, _uncertainty(matrix, precision(given)))
-    if matrix.diagonal().max() <= 0:
+    if largest <= 0:
         raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
     return matrix, unit
 
@@ -276,6 +280,9 @@ def largest_entries(name: str, block: Floats, first: int) -> Floats:
 
 def per_query(name: str, values: ArrayLike, n_queries: int) -> Floats:
     """Return one finite, non-negative number per query from a scalar or a vector."""
+    single: Any = values
+    if isinstance(single, float) and 0.0 <= single < math.inf:  # the rule, and quicker
+        return np.full(n_queries, single)
     array = np.asarray(values)
     array = real_array(name, array, ndim=min(array.ndim, 1)).astype(np.float64)
     if array.ndim == 1 and len(array) != n_queries:

@@ -8,6 +8,8 @@ optimality conditions are judged.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +43,12 @@ def unit_exponents(sizes: Floats) -> Exponents:
     return np.where(np.abs(exponents) > _FREE, exponents, 0)
 
 
+def unit_exponent(size: float) -> int:
+    """Return the exponent of a unit in which one size is about 1, or 0 if none is needed."""
+    exponent = math.frexp(size)[1]
+    return exponent if abs(exponent) > _FREE else 0
+
+
 def common_exponents(exponents: Exponents) -> Exponents | int:
     """Return 0 if all the exponents are, which is the rule and saves time."""
     return exponents if exponents.any() else 0
@@ -72,10 +80,12 @@ def atom_scales(
     ``rounding`` is the relative error of the entries of K. What is shorter than the rounding error of the
     longest atom has no length that is known.
     """
-    largest = float(squares.max())
-    clamped = np.maximum(squares, rounding * largest)
-    uniform = largest <= _ALIKE * float(clamped.min())
-    inverse = 1.0 / np.sqrt(np.full_like(clamped, largest) if uniform else clamped)
+    largest, least = float(squares.max()), float(squares.min())
+    uniform = largest <= _ALIKE * max(least, rounding * largest)
+    if uniform:
+        inverse = np.full(len(squares), 1.0 / math.sqrt(largest))
+    else:
+        inverse = 1.0 / np.sqrt(np.maximum(squares, rounding * largest))
     inverse.flags.writeable = False
     limits = (_DEPENDENT * rounding, -np.inf if surely_definite else -_INDEFINITE)
     return AtomScales(inverse, uniform, limits)
@@ -92,7 +102,9 @@ def within_penalty(
     allowed: Floats, alphas: Floats, ridge: float, largest: Floats, scales: AtomScales
 ) -> Floats:
     """Return violations to aim at: allowed, and small against the penalties, or the gap would be large."""
-    of_penalty = _OF_PENALTY * alphas * scales.inverse.min()
+    of_penalty = _OF_PENALTY * float(scales.inverse.min()) * alphas
     aim = np.minimum(allowed, np.maximum(of_penalty, _LEAST_ERROR * largest))
+    if alphas.all():
+        return aim
     without = np.minimum(allowed, _WITH_RIDGE * largest) if ridge > 0 else allowed
     return np.where(alphas > 0, aim, without)

@@ -37,11 +37,13 @@ from spdatoms._compiled.active_factor import (
     new_active_set,
     remove,
     solve_lower,
-    solve_upper,
+    solve_upper_end,
+    solve_upper_rest,
 )
 from spdatoms._compiled.panel import PANEL
-from spdatoms._compiled.scan import LANES, greatest, indices_above
-from spdatoms._compiled.translate import reordered, translated
+from spdatoms._compiled.rows import fetch, take_rows_off
+from spdatoms._compiled.scan import LANES, greatest, indices_above, take_off, two_largest
+from spdatoms._compiled.translate import apart, reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
@@ -59,23 +61,33 @@ GROWTH = 0.5
 DAMPING = 0.3
 CONTENDER = 0.12
 
+FAR = 1024  # atoms from which on rows of K are far away in memory, and asked for ahead of time
+
 FIRST_CAPACITY = 64  # active atoms that there is room for at first
 
 
-@reordered
+@apart
 def _correlate(gram, cross, active, size, h):
-    """h = k − K y, four rows of K at a time."""
-    for j in range(h.shape[0]):
+    """h = k − K y, six rows of K at a time."""
+    atoms, code, rest = active.atoms, active.entries[CODE], size % 6
+    if rest == 0:
+        take_rows_off(cross, gram, atoms, code, 0, 0, h)
+    elif rest == 1:
+        take_rows_off(cross, gram, atoms, code, 0, 1, h)
+    elif rest == 2:
+        take_rows_off(cross, gram, atoms, code, 0, 2, h)
+    elif rest == 3:
+        take_rows_off(cross, gram, atoms, code, 0, 3, h)
+    elif rest == 4:
+        take_rows_off(cross, gram, atoms, code, 0, 4, h)
+    else:
+        take_rows_off(cross, gram, atoms, code, 0, 5, h)
+    for i in range(rest, size, 6):
+        take_rows_off(h, gram, atoms, code, i, 6, h)
+    for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
         h[j] = cross[j]
-    atoms, code = active.atoms, active.entries[CODE]
-    for i in range(size, size + 3):
-        code[i] = 0.0  # rounds the size up to a multiple of four
-    for i in range(0, size, 4):
-        row0, row1 = gram[atoms[i]], gram[atoms[i + 1]]
-        row2, row3 = gram[atoms[i + 2]], gram[atoms[i + 3]]
-        y0, y1, y2, y3 = code[i], code[i + 1], code[i + 2], code[i + 3]
-        for j in range(h.shape[0]):
-            h[j] -= y0 * row0[j] + y1 * row1[j] + y2 * row2[j] + y3 * row3[j]
+        for i in range(size):
+            h[j] -= code[i] * gram[atoms[i], j]
 
 
 def _settle(active, size, tau, inverse_scale, h):
@@ -106,6 +118,7 @@ def _excess(h, tau, inverse_scale, fold):
     return worst
 
 
+@apart
 @reordered
 def _propose(
     gram,
@@ -135,53 +148,45 @@ def _propose(
         if (max(h[j], fold * h[j]) - tau) * inverse_scale[j] > level:
             contenders[n_contenders] = j
             n_contenders += 1
-    best, chosen = 0.0, 0
     for q in range(n_contenders):
         explained[q] = h[contenders[q]]
-        if abs(explained[q]) > best:
-            best, chosen = abs(explained[q]), q
-    count = 0
+    for q in range(n_contenders, n_contenders + LANES - 1):
+        explained[q] = math.nan
+    far, expected, count = h.shape[0] >= FAR, -1, 0
+    chosen, following = two_largest(explained, fold, n_contenders)
     for _ in range(min(limit, n_contenders)):
-        if not best > tau:
+        value, j = explained[chosen], contenders[chosen]
+        surplus = max(value, fold * value) - tau
+        if not surplus > 0.0:
             break
-        j = contenders[chosen]
         proposals[count] = j
         count += 1
-        excess = math.copysign(best - tau, explained[chosen])
-        step = DAMPING * excess * inverse_scale[j] * inverse_scale[j]
-        n_contenders -= 1
-        contenders[chosen] = contenders[n_contenders]
-        explained[chosen] = explained[n_contenders]
-        best, row = 0.0, gram[j]
-        for q in range(n_contenders):
-            value = explained[q] - step * row[contenders[q]]
-            explained[q] = value
-            score = max(value, fold * value)
-            if score > best:
-                best, chosen = score, q
+        if far:
+            if chosen != expected:
+                fetch(gram[j])
+            fetch(gram[contenders[following]])
+            expected = following
+        step = DAMPING * math.copysign(surplus, value) * inverse_scale[j] * inverse_scale[j]
+        chosen, following = take_off(
+            gram[j], step, fold, contenders, explained, n_contenders, chosen
+        )
     return count
 
 
-def _with_more(gram, active, size, atoms, count, scales):
+@apart
+def _with_more(gram, active, size, atoms, count, scales, h, tau):
     """Return the size of the active set with these atoms, too, or why it has none."""
     if size + count > active.atoms.shape[0] - PANEL:
         return FULL
-    return append(gram, active, size, atoms, count, scales)
-
-
-def _activate(active, old_size, size, h, tau):
-    """Give the atoms that were just appended their θ and r; the others are at their optimum."""
-    sign, slack, half_step = active.entries[SIGN], active.entries[SLACK], active.entries[HALF_STEP]
-    for i in range(old_size):
+    slack, half_step = active.entries[SLACK], active.entries[HALF_STEP]
+    for i in range(size):  # they are at their optimum
         slack[i] = 0.0
         half_step[i] = 0.0
-    for i in range(old_size, size):
-        correlation = h[active.atoms[i]]
-        sign[i] = math.copysign(1.0, correlation)
-        slack[i] = correlation - tau * sign[i]
+    return append(gram, active, size, atoms, count, scales, h, tau)
 
 
-def _descend(active, size, tau, positive):
+@apart
+def _descend(active, first, size, tau, positive):
     """Feature-sign steps to the optimum of the active block; return its size.
 
     Each step solves K_AA d = r. A new atom that would move against its sign leaves (one that moves
@@ -189,13 +194,14 @@ def _descend(active, size, tau, positive):
     has the slope −rᵀd = −‖z‖² along it. Every step ends at the optimum, drops an atom or lowers the
     objective at other signs, so the steps are finitely many; the bound is there for rounding.
     """
-    code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
     for _ in range(2 * size + 10):
-        solve_upper(active, size)
-        before = size
-        for i in range(before - 1, -1, -1):
-            if code[i] == 0.0 and step[i] * sign[i] <= 0.0:
-                size = remove(active, size, i)
+        first = min(first, size)
+        before, known = size, solve_upper_end(active, first, size)
+        size = _without_backward(active, known, size)
+        if size < before:
+            continue
+        solve_upper_rest(active, known, size)
+        size = _without_backward(active, 0, size)
         if size < before:
             continue
         length, kink = _line_search(active, size, tau, positive)
@@ -205,7 +211,17 @@ def _descend(active, size, tau, positive):
             first_flip -= first_flip > kink
         elif first_flip == size and length == 1.0:
             break
+        first = 0
         solve_lower(active, first_flip, size)
+    return size
+
+
+def _without_backward(active, known, size):
+    """Remove the atoms without a code, of those whose step is known, that would move against their sign."""
+    code, sign, step = active.entries[CODE], active.entries[SIGN], active.entries[STEP]
+    for i in range(size - 1, known - 1, -1):
+        if code[i] == 0.0 and step[i] * sign[i] <= 0.0:
+            size = remove(active, size, i)
     return size
 
 
@@ -284,6 +300,7 @@ def _total(h):
     return total
 
 
+@apart
 def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, report):
     """Write the code, and what `code_block` reports of it except the rounds; return whether all is finite."""
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
@@ -339,18 +356,17 @@ def _search(
                 scales.uniform, atoms, contenders, explained,
             )  # fmt: skip
             first = size
-            size = _with_more(gram, active, first, atoms, count, scales)
+            size = _with_more(gram, active, first, atoms, count, scales, h, tau)
             if size < 0:
                 break
-            _activate(active, first, size, h, tau)
             previous_error = math.inf
         elif error <= 0.5 * previous_error:  # a starting code, or iterative refinement
             first = 0
+            solve_lower(active, first, size)
             previous_error = error
         else:
             break  # refinement has come down to rounding error
-        solve_lower(active, first, size)
-        size = _descend(active, size, tau, positive)
+        size = _descend(active, first, size, tau, positive)
     return size, rounds, peak, excess
 
 
@@ -358,17 +374,17 @@ def _search(
 def _code_rows(
     gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
     inverse, uniform, dependent, indefinite, first,
-    active_atoms, entries, factor, starts, panel, squares, floats, integers,
+    active_atoms, entries, factor, starts, panel, squares, corner, places, h, explained, integers,
 ):  # fmt: skip
     """Code the rows from the first one on; return the row that it stopped at, and the size it had then."""
-    active = ActiveSet(active_atoms, entries, factor, starts, panel, squares)
+    active = ActiveSet(active_atoms, entries, factor, starts, panel, squares, corner, places)
     scales = AtomScales(inverse, uniform, (dependent, indefinite))
-    scratch = floats[0], floats[1], integers[0], integers[1]
+    scratch = h, explained, integers[0], integers[1]
     for query in range(first, cross.shape[0]):
         size, rounds, peak, excess = 0, 0, 0.0, 0.0
         if warm:
             count = _support(codes[query], positive, excluded[query], integers[1])
-            size = _with_more(gram, active, 0, integers[1], count, scales)
+            size = _with_more(gram, active, 0, integers[1], count, scales, cross[query], tau[query])
             _start(active, size, codes[query])
         if size >= 0:
             size, rounds, peak, excess = _search(
@@ -378,7 +394,7 @@ def _code_rows(
         if size < 0:
             return query, size
         finite = _deliver(
-            cross[query], tau[query], active, size, peak, excess, scales.inverse, floats[0],
+            cross[query], tau[query], active, size, peak, excess, scales.inverse, h,
             codes[query], report[query],
         )  # fmt: skip
         if not finite:
@@ -423,12 +439,13 @@ def code_block(
         entries that are not zero.
     """
     n_atoms, row, size = len(gram), 0, FULL
-    floats, integers = np.empty((2, n_atoms)), np.empty((2, n_atoms + 1), np.int64)
+    h, explained = np.empty(n_atoms), np.empty(n_atoms + LANES)
+    integers = np.zeros((2, n_atoms + LANES), np.int64)  # atoms, whatever is read
     for doublings in range(n_atoms.bit_length()):
         active = new_active_set(min(n_atoms, FIRST_CAPACITY << doublings))
         row, size = _code_rows(
             gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-            scales.inverse, scales.uniform, *scales.limits, row, *active, floats, integers,
+            scales.inverse, scales.uniform, *scales.limits, row, *active, h, explained, integers,
         )  # fmt: skip
         if size != FULL:
             break

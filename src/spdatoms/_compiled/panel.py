@@ -88,3 +88,22 @@ def eliminate(left, panel, first, reciprocal):
         for q in range(first + r):
             x -= row[q] * panel[q * PANEL : (q + 1) * PANEL]
         x *= reciprocal[first + r]
+
+
+def _emit_columns(t, rows, indices, count, panel):
+    v, b, base = eight_lanes(t), t.b, address(t, panel)
+    for q in v.steps(_integer(t, t.value(count))):
+        index = b.load(b.gep(indices.pointer, [q.emitted], inbounds=True))
+        entries = ir.Constant(v.vector, ir.Undefined)
+        for lane, row in enumerate(rows):
+            entry = b.load(b.gep(row.pointer, [index], inbounds=True))
+            entries = b.insert_element(entries, entry, ir.IntType(32)(lane))
+        v.store(entries, base + q * (8 * PANEL))
+
+
+@emitted_by(_emit_columns)
+def fill(rows, indices, count, panel):
+    """panel[q][lane] = rows[lane][indices[q]]."""
+    for q in range(count):
+        for lane, row in enumerate(rows):
+            panel[q * PANEL + lane] = row[indices[q]]

@@ -70,6 +70,15 @@ def reordered(function):
     return function
 
 
+def apart(function):
+    """Translate a function once, to be called, and not at each place where it is called.
+
+    Loops share the registers of the function they are in, so those that take the time are better off alone.
+    """
+    function.apart = True
+    return function
+
+
 def emitted_by(emit):
     """Return a decorator: a call of the function is what ``emit(translator, *arguments)`` writes."""
 
@@ -168,6 +177,41 @@ def _is_slot(thing):
     return isinstance(thing, ir.AllocaInstr)
 
 
+_MOST_RESULTS = 8
+
+
+def _flattened(thing, operands):
+    """Append the operands that an argument consists of; return the form of it, which `_restored` fills again."""
+    if isinstance(thing, ir.Value):
+        operands.append(thing)
+        return ir.Value
+    if isinstance(thing, _Array):
+        operands.append(thing.pointer)
+        return _Array, _flattened(thing.shape, operands)
+    if isinstance(thing, (tuple, list)):
+        return type(thing), tuple(_flattened(one, operands) for one in thing)
+    return None, thing
+
+
+def _restored(form, operands):
+    """Return the argument of this form with the next of the operands."""
+    if form is ir.Value:
+        return next(operands)
+    kind, rest = form
+    if kind is _Array:
+        return _Array(next(operands), _restored(rest, operands))
+    if kind is None:
+        return rest
+    parts = [_restored(one, operands) for one in rest]
+    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
+
+
+def _result(builder, results, number, kind):
+    """Return where a result of a function that is apart is kept."""
+    place = builder.gep(results, [INT(0), INT(number)], inbounds=True)
+    return builder.bitcast(place, kind.as_pointer())
+
+
 class _Translator(ast.NodeVisitor):
     """Emits the instructions of functions at the position of a builder.
 
@@ -175,9 +219,39 @@ class _Translator(ast.NodeVisitor):
     constants are.
     """
 
-    def __init__(self, builder):
+    def __init__(self, builder, known=None):
         self.b = builder
         self.frame = None
+        self.known = {} if known is None else known  # the functions that are apart
+
+    def call_apart(self, function, arguments):
+        """Call a function that is translated on its own; return its result as `call` does."""
+        operands = []
+        form = _flattened(arguments, operands)
+        if (function, form) not in self.known:
+            self.known[function, form] = self.apart(function, form, operands)
+        callee, kinds = self.known[function, form]
+        results = cgutils.alloca_once(self.b, ir.ArrayType(INT, _MOST_RESULTS))
+        self.b.call(callee, [*operands, results])
+        values = [self.b.load(_result(self.b, results, n, kind)) for n, kind in enumerate(kinds)]
+        return values[0] if len(values) == 1 else tuple(values) or None
+
+    def apart(self, function, form, operands):
+        """Translate a function to one of LLVM; return it, and the types of its results."""
+        results = ir.ArrayType(INT, _MOST_RESULTS).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [*(value.type for value in operands), results])
+        name = f"{self.b.function.name}.{function.__name__}.{len(self.known)}"
+        callee = ir.Function(self.b.module, kind, name)
+        callee.linkage = "internal"
+        callee.attributes.add("noinline")
+        translator = _Translator(ir.IRBuilder(callee.append_basic_block()), self.known)
+        result = translator.call(function, _restored(form, iter(callee.args)))
+        values = result if isinstance(result, tuple) else () if result is None else (result,)
+        values = [translator.value(value) for value in values]
+        for n, value in enumerate(values):
+            translator.b.store(value, _result(translator.b, callee.args[-1], n, value.type))
+        translator.b.ret_void()
+        return callee, [value.type for value in values]
 
     def call(self, function, arguments):
         """Emit the body of a function; return its result, a tuple for several, None for none."""
@@ -360,6 +434,8 @@ class _Translator(ast.NodeVisitor):
             return function.emit(self, *arguments)
         if isinstance(function, type) and issubclass(function, tuple):
             return function(*arguments)
+        if hasattr(function, "apart"):
+            return self.call_apart(function, arguments)
         return self.call(function, arguments)
 
     # Arrays.

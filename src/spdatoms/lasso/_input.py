@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,10 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
+from spdatoms._compiled.sizes import row_sizes
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
-from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponents
+from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponent
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
@@ -91,7 +93,7 @@ class CodingProblem:
         return cls(
             gram=matrix,
             unit=unit,
-            scales=atom_scales(matrix.diagonal(), rounding, surely_definite),
+            scales=atom_scales(matrix.diagonal().copy(), rounding, surely_definite),
             ridge=ridge,
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
@@ -167,15 +169,18 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
         )
     matrix = as_double(given)
     # Unchecked, only the diagonal is read here: the solver notices what else is not finite, if it matters.
-    if thoroughly or not np.isfinite(matrix.diagonal()).all():
+    diagonal = matrix.diagonal().copy()
+    largest = float(diagonal.max())
+    size = max(largest, -float(diagonal.min()))
+    if thoroughly or not math.isfinite(size):
         finite_block("gram", matrix, slice(0, n_rows))
-    largest = float(np.abs(matrix.diagonal()).max())
-    unit = int(unit_exponents(np.array(max(largest, float(ridge)))))
-    matrix = as_double(in_units(matrix, unit))
+    unit = unit_exponent(max(size, float(ridge)))
+    if unit:
+        matrix = as_double(in_units(matrix, unit))
     if thoroughly:
         _check_symmetric(matrix, _ASYMMETRY * precision(given))
         _check_definite(matrix, _uncertainty(matrix, precision(given)))
-    if matrix.diagonal().max() <= 0:
+    if largest <= 0:
         raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
     return matrix, unit
 
@@ -263,6 +268,9 @@ def finite_block(name: str, array: Array, part: slice) -> Floats:
 
 def largest_entries(name: str, block: Floats, first: int) -> Floats:
     """Return max |k_j| of every row; ValueError with the first row, of those from ``first`` on, not finite."""
+    sizes = np.empty(len(block))
+    if np.isfinite(row_sizes(block, sizes)):
+        return sizes
     sizes = np.maximum(block.max(axis=1), -block.min(axis=1))
     if not np.isfinite(sizes).all():
         row = first + int(np.isfinite(sizes).argmin())
@@ -272,6 +280,9 @@ def largest_entries(name: str, block: Floats, first: int) -> Floats:
 
 def per_query(name: str, values: ArrayLike, n_queries: int) -> Floats:
     """Return one finite, non-negative number per query from a scalar or a vector."""
+    single: Any = values
+    if isinstance(single, float) and 0.0 <= single < math.inf:  # the rule, and quicker
+        return np.full(n_queries, single)
     array = np.asarray(values)
     array = real_array(name, array, ndim=min(array.ndim, 1)).astype(np.float64)
     if array.ndim == 1 and len(array) != n_queries:
@@ -293,7 +304,7 @@ def checked_init(init: Any, shape: tuple[int, int]) -> Any:
     return codes
 
 
-def init_block(init: Any, part: slice, units: Exponents) -> Floats:
+def init_block(init: Any, part: slice, units: Exponents | int) -> Floats:
     """Return the rows ``part`` of starting codes in their units, dense; ValueError if they are not finite."""
     rows = init[part]
     block: Array = rows.toarray() if isinstance(rows, scipy.sparse.csr_array) else rows

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from spdatoms._compiled.duality import duality_gaps
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.lasso.units import Exponents, in_units, unit_exponents
+from spdatoms.lasso.units import Exponents, common_exponents, in_units, unit_exponents
 
 #: A duality gap within this share of the objective, or of this many of the terms that it is the difference
 #: of, does not contradict convergence.
@@ -56,7 +57,7 @@ def certify(
     *,
     ridge: float,
     n_atoms: int,
-    units: tuple[Exponents, int],
+    units: tuple[Exponents | int, int],
 ) -> Certificate:
     """P(y) − D(u), with P = ‖x − Σ y_j φ_j‖² + α‖y‖₁ and D = ‖x‖² − ‖x − u‖² over |2⟨u, φ_j⟩| ≤ α.
 
@@ -76,44 +77,24 @@ def certify(
     units : (m,) and int
         Exponents of the units of k and K, in which all this but ‖x‖² is given; see `units`.
     """
-    violation, linear, quadratic, norm, peak, rounds, excess, n_nonzero = report.T.copy()
-    # From here on values are in a unit in which ‖x‖² and yᵀKy are both finite.
+    # Values are in a unit in which ‖x‖² and yᵀKy are both finite.
     value_unit = 2 * units[0] - units[1]
-    unit = np.maximum(value_unit, unit_exponents(query_norm))
-    query_norm = in_units(query_norm, unit)
-    linear, quadratic, penalty, by_ridge = (
-        in_units(values, unit - value_unit)
-        for values in (
-            linear,
-            quadratic,
-            alpha * norm,
-            n_atoms * violation**2 / ridge if ridge > 0 else np.full_like(alpha, np.inf),
-        )
-    )
-    distance = query_norm - 2 * linear + quadratic
-    objective = distance + penalty
-    feasible, best = np.full_like(alpha, np.inf), np.ones_like(alpha)
-    np.divide(alpha, 2 * peak, out=feasible, where=2 * peak > alpha)
-    np.divide(query_norm - linear, distance, out=best, where=distance > 0)
-    # Where the residual is rounding error, so is the best multiple: one near 1 is as good.
-    to_dual = np.minimum(
-        *(
-            (1 - s) ** 2 * query_norm + 2 * s * (1 - s) * linear + s**2 * quadratic
-            for s in (np.clip(best, 0.0, feasible), np.minimum(feasible, 1.0))
-        )
-    )
-    gap = np.minimum(np.maximum(objective - (query_norm - to_dual), 0.0), by_ridge)
-    close = _CLOSE * np.abs(objective) + _GAP_ROUNDING * (
-        query_norm + np.abs(linear) + np.abs(quadratic)
-    )
+    unit = common_exponents(np.maximum(value_unit, unit_exponents(query_norm)))
+    scale = in_units(np.ones(len(report)), unit - value_unit)
+    objective, gap, terms = np.empty((3, len(report)))
+    duality_gaps(
+        report, alpha, in_units(query_norm, unit), scale,
+        n_atoms / ridge if ridge > 0 else 0.0, objective, gap, terms,
+    )  # fmt: skip
+    close = _CLOSE * np.abs(objective) + _GAP_ROUNDING * terms
     silent = (alpha == 0) & (ridge == 0)
     return Certificate(
-        kkt_residual=in_units(2 * violation, -units[0]),
+        kkt_residual=in_units(2 * report[:, 0], -units[0]),
         duality_gap=in_units(gap, -unit),
         objective=in_units(objective, -unit),
-        n_nonzero=n_nonzero.astype(np.int64),
-        rounds=rounds.astype(np.int64),
-        converged=(2 * excess <= allowed) & ((gap <= close) | silent),
+        n_nonzero=report[:, 7].astype(np.int64),
+        rounds=report[:, 5].astype(np.int64),
+        converged=(2 * report[:, 6] <= allowed) & ((gap <= close) | silent),
     )
 
 

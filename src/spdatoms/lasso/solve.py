@@ -36,6 +36,7 @@ from spdatoms.lasso._input import (
 from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
 from spdatoms.lasso.collaborative import CollaborativeCoder
 from spdatoms.lasso.units import (
+    common_exponents,
     in_units,
     largest_correlations,
     penalty_in_units,
@@ -261,7 +262,7 @@ def _solve(
     allowed, wanted, penalties = np.zeros((3, n_queries))
     units = np.zeros(n_queries, np.int64)
     report = np.zeros((n_queries, REPORT))
-    dense = np.zeros((0 if sparse else n_queries, n_atoms), problem.dtype)
+    dense = np.empty((0 if sparse else n_queries, n_atoms), problem.dtype)
     rows: dict[int, scipy.sparse.csr_array] = {}
 
     def search(part: slice, cross: Floats, codes: Floats, scales: AtomScales) -> None:
@@ -283,9 +284,10 @@ def _solve(
         cross = as_double(problem.cross[part])
         sizes = largest_entries("cross", cross, part.start)
         units[part] = unit_exponents(sizes)
-        code_units = units[part] - problem.unit
-        cross, sizes = as_double(in_units(cross, units[part])), in_units(sizes, units[part])
-        penalties[part] = penalty_in_units(alphas[part], units[part])
+        unit = common_exponents(units[part])
+        code_unit = unit - problem.unit
+        cross, sizes = as_double(in_units(cross, unit)), in_units(sizes, unit)
+        penalties[part] = penalty_in_units(alphas[part], unit)
         largest = largest_correlations(cross, sizes, problem.scales)
         allowed[part] = problem.tol * largest
         wanted[part] = within_penalty(
@@ -293,9 +295,9 @@ def _solve(
         )
         in_place = dense.dtype == np.float64 and not sparse
         dense_part = dense[part]
-        codes = dense_part if in_place else np.zeros(cross.shape)
+        codes = dense_part if in_place else np.empty(cross.shape)
         if init is not None:
-            codes[:] = init_block(init, part, code_units)
+            codes[:] = init_block(init, part, code_unit)
         if direct is None:
             search(part, cross, codes, problem.scales)
         else:
@@ -310,8 +312,8 @@ def _solve(
             for row in np.flatnonzero(~(2 * report[part, 6] <= allowed[part])):
                 one = slice(part.start + row, part.start + row + 1)
                 search(one, cross[row : row + 1], codes[row : row + 1], problem.scales)
-        if problem.dtype != np.float64 or code_units.any():
-            codes = representable(in_units(codes, -code_units), problem.dtype, part.start)
+        if problem.dtype != np.float64 or np.any(code_unit):
+            codes = representable(in_units(codes, -code_unit), problem.dtype, part.start)
         if sparse:
             rows[part.start] = scipy.sparse.csr_array(codes)
         elif codes is not dense_part:
@@ -328,7 +330,7 @@ def _solve(
         codes = scipy.sparse.csr_array(dense) if sparse else dense
     certificate = certify(
         report, penalties, problem.query_norm, allowed,
-        ridge=problem.ridge, n_atoms=n_atoms, units=(units, problem.unit),
+        ridge=problem.ridge, n_atoms=n_atoms, units=(common_exponents(units), problem.unit),
     )  # fmt: skip
     warn_if_short(certificate, problem.max_rounds)
     return codes, certificate

@@ -8,6 +8,8 @@ optimality conditions are judged.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,13 +37,26 @@ _ALIKE = 4.0
 
 def unit_exponents(sizes: Floats) -> Exponents:
     """Return the exponents of units in which the sizes are about 1, or 0 where none is needed."""
+    if sizes.size and sizes.min() >= 2.0**-_FREE and sizes.max() < 2.0**_FREE:
+        return np.zeros(sizes.shape, np.int64)
     exponents = np.frexp(sizes)[1].astype(np.int64)
     return np.where(np.abs(exponents) > _FREE, exponents, 0)
 
 
+def unit_exponent(size: float) -> int:
+    """Return the exponent of a unit in which one size is about 1, or 0 if none is needed."""
+    exponent = math.frexp(size)[1]
+    return exponent if abs(exponent) > _FREE else 0
+
+
+def common_exponents(exponents: Exponents) -> Exponents | int:
+    """Return 0 if all the exponents are, which is the rule and saves time."""
+    return exponents if exponents.any() else 0
+
+
 def in_units(values: Floats, exponents: Exponents | int) -> Floats:
     """Return values / 2^exponents, one exponent for all or per row; the values themselves for 0."""
-    if not np.any(exponents):
+    if (isinstance(exponents, int) and exponents == 0) or not np.any(exponents):
         return values
     shifts = -np.asarray(exponents)
     with np.errstate(over="ignore"):
@@ -50,7 +65,7 @@ def in_units(values: Floats, exponents: Exponents | int) -> Floats:
         )
 
 
-def penalty_in_units(alphas: Floats, exponents: Exponents) -> Floats:
+def penalty_in_units(alphas: Floats, exponents: Exponents | int) -> Floats:
     """Return α′, finite even where the cross values are so small that α is never reached."""
     return np.minimum(in_units(alphas, exponents), _NEVER_REACHED)
 
@@ -65,10 +80,12 @@ def atom_scales(
     ``rounding`` is the relative error of the entries of K. What is shorter than the rounding error of the
     longest atom has no length that is known.
     """
-    largest = float(squares.max())
-    clamped = np.maximum(squares, rounding * largest)
-    uniform = largest <= _ALIKE * float(clamped.min())
-    inverse = 1.0 / np.sqrt(np.full_like(clamped, largest) if uniform else clamped)
+    largest, least = float(squares.max()), float(squares.min())
+    uniform = largest <= _ALIKE * max(least, rounding * largest)
+    if uniform:
+        inverse = np.full(len(squares), 1.0 / math.sqrt(largest))
+    else:
+        inverse = 1.0 / np.sqrt(np.maximum(squares, rounding * largest))
     inverse.flags.writeable = False
     limits = (_DEPENDENT * rounding, -np.inf if surely_definite else -_INDEFINITE)
     return AtomScales(inverse, uniform, limits)
@@ -85,7 +102,9 @@ def within_penalty(
     allowed: Floats, alphas: Floats, ridge: float, largest: Floats, scales: AtomScales
 ) -> Floats:
     """Return violations to aim at: allowed, and small against the penalties, or the gap would be large."""
-    of_penalty = _OF_PENALTY * alphas * scales.inverse.min()
+    of_penalty = _OF_PENALTY * float(scales.inverse.min()) * alphas
     aim = np.minimum(allowed, np.maximum(of_penalty, _LEAST_ERROR * largest))
+    if alphas.all():
+        return aim
     without = np.minimum(allowed, _WITH_RIDGE * largest) if ridge > 0 else allowed
     return np.where(alphas > 0, aim, without)

@@ -1,0 +1,61 @@
+"""Products with the Gram matrix: rows taken off the correlations, several at a time.
+
+The functions here say what is computed; `emit` writes the vector code for it.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils
+
+from spdatoms._compiled.panel import PANEL, address, eight_lanes
+from spdatoms._compiled.translate import INT, emitted_by
+
+LANES = PANEL
+
+
+def _emit_rows(t, source, gram, atoms, weights, first, count, target):
+    v, b = eight_lanes(t), t.b
+    stride = v.integer(t.value(gram.shape[1])) * 8
+    begins, factors = [], []
+    for number in range(count):
+        place = b.add(t.value(first), INT(number))
+        atom = v.integer(b.load(b.gep(atoms.pointer, [place], inbounds=True)))
+        begins.append(address(t, gram) + atom * stride)
+        factors.append(v.fill(b.load(b.gep(weights.pointer, [place], inbounds=True))))
+    origin, goal = address(t, source), address(t, target)
+    for step in v.steps(v.integer(b.udiv(t.value(target.shape[0]), INT(LANES)))):
+        offset = step * (8 * LANES)
+        left = v.load(origin + offset)
+        for row, factor in zip(begins, factors, strict=True):
+            left = v.fnma(factor, v.load(row + offset), left)
+        v.store(left, goal + offset)
+
+
+@emitted_by(_emit_rows)
+def take_rows_off(source, gram, atoms, weights, first, count, target):
+    """Write source − Σ weights[i]·gram[atoms[i]] to the target, of as many entries as are a multiple of eight.
+
+    The sum is over `count` atoms from the first one on, a number that is known when the code is written.
+    """
+    whole = len(target) // LANES * LANES
+    target[:whole] = source[:whole]
+    for i in range(first, first + count):
+        target[:whole] -= weights[i] * gram[atoms[i], :whole]
+
+
+def _emit_fetch(t, row):
+    v, begin, number = eight_lanes(t), address(t, row), ir.IntType(32)
+    pointer = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
+    prefetch = cgutils.get_or_insert_function(t.b.module, kind, "llvm.prefetch.p0")
+    lines = t.b.udiv(t.b.add(t.value(row.shape[0]), INT(LANES - 1)), INT(LANES))
+    for step in v.steps(v.integer(lines)):
+        place = t.b.inttoptr((begin + step * (8 * LANES)).emitted, pointer)
+        # Data that will be read, for the second level of the cache.
+        t.b.call(prefetch, [place, number(0), number(2), number(1)])
+
+
+@emitted_by(_emit_fetch)
+def fetch(row):
+    """Ask the memory for a row that will soon be read; this changes nothing but the time it takes."""

@@ -163,6 +163,16 @@ def test_positive_codes_are_positive_from_any_start_on_a_singular_gram(seed, n_a
     assert certificate.converged.all()
 
 
+def test_the_code_of_zeros_is_zero_from_any_start():
+    gram, cross = gaussian_problem(9, 3)
+    cross[1] = 0.0
+    codes, certificate = sparse_code(gram, cross, 0.0, init=cross, return_certificate=True)
+    again = sparse_code(gram, cross, 0.0, init=np.ones((3, 9)), positive=True)
+    assert not codes[1].any()
+    assert not again[1].any()
+    assert certificate.converged.all()
+
+
 def test_a_start_far_beyond_any_code_is_no_start():
     gram, cross = gaussian_problem(20, 3)
     init = np.zeros((3, 20))

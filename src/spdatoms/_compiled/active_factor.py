@@ -119,7 +119,8 @@ def append(gram, active, size, new_atoms, n_new, scales, h, tau):
         _subtract_squares(active, size)
         for p in range(count):
             j = new[p]
-            floors[p] = dependent / (scales.inverse[j] * scales.inverse[j])
+            if start == 0 or not scales.uniform:
+                floors[p] = dependent / (scales.inverse[j] * scales.inverse[j])
             right[p] = h[j] - math.copysign(tau, h[j])
         subtract_products((z,), 1, active.panel, first, size, (right,))
         if start == 0 and squares[0, 0] < floors[0]:

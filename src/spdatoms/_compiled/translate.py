@@ -1,9 +1,9 @@
 """Loops over numbers and arrays, translated to LLVM in one walk over their syntax trees.
 
 numba infers types by general means, and optimises every function once more with each of its callers. For a
-program of many small functions that takes seconds. Here a call is replaced by the body of the function, and the
-type of a variable is that of its first value, so that one walk is enough and LLVM sees the program once. The
-machine code is the same.
+program of many small functions that takes seconds. Here a call is replaced by the body of the function (unless it
+stands `apart`), and the type of a variable is that of its first value, so that one walk is enough and LLVM sees the
+program once. The machine code is the same.
 
 The functions are plain ones, and run as such if numba's ``DISABLE_JIT`` is set. They may use
 
@@ -33,6 +33,7 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from spdatoms._compiled.arguments import Array, argument, flattened, restored
 from spdatoms._compiled.jit import REORDERED, kept
 from spdatoms._compiled.lanes import keep_rolled
 
@@ -120,7 +121,7 @@ def _intrinsic(function, returns):
     def typed(typingctx, *arguments):
         def codegen(context, builder, signature, values):
             given = [
-                _argument(context, builder, kind, value)
+                argument(context, builder, kind, value)
                 for kind, value in zip(arguments, values, strict=True)
             ]
             result = _Translator(builder).call(function, given)
@@ -135,14 +136,6 @@ def _intrinsic(function, returns):
     typed.__signature__ = Signature([Parameter(p, Parameter.POSITIONAL_ONLY) for p in names])
     typed.__name__ = function.__name__
     return intrinsic(typed)
-
-
-@dataclass(frozen=True)
-class _Array:
-    """Where an array begins, and its shape."""
-
-    pointer: ir.Value
-    shape: tuple
 
 
 @dataclass(frozen=True)
@@ -163,47 +156,11 @@ class _Call:
         self.results = None
 
 
-def _argument(context, builder, kind, value):
-    if isinstance(kind, types.Array):
-        assert kind.layout == "C", "arrays must be C-contiguous"
-        array = context.make_array(kind)(context, builder, value)
-        return _Array(array.data, tuple(cgutils.unpack_tuple(builder, array.shape, kind.ndim)))
-    if isinstance(kind, types.BaseTuple):
-        return tuple(cgutils.unpack_tuple(builder, value, len(kind)))
-    return value
-
-
 def _is_slot(thing):
     return isinstance(thing, ir.AllocaInstr)
 
 
 _MOST_RESULTS = 8
-
-
-def _flattened(thing, operands):
-    """Append the operands that an argument consists of; return the form of it, which `_restored` fills again."""
-    if isinstance(thing, ir.Value):
-        operands.append(thing)
-        return ir.Value
-    if isinstance(thing, _Array):
-        operands.append(thing.pointer)
-        return _Array, _flattened(thing.shape, operands)
-    if isinstance(thing, (tuple, list)):
-        return type(thing), tuple(_flattened(one, operands) for one in thing)
-    return None, thing
-
-
-def _restored(form, operands):
-    """Return the argument of this form with the next of the operands."""
-    if form is ir.Value:
-        return next(operands)
-    kind, rest = form
-    if kind is _Array:
-        return _Array(next(operands), _restored(rest, operands))
-    if kind is None:
-        return rest
-    parts = [_restored(one, operands) for one in rest]
-    return kind(*parts) if hasattr(kind, "_fields") else kind(parts)
 
 
 def _result(builder, results, number, kind):
@@ -227,7 +184,7 @@ class _Translator(ast.NodeVisitor):
     def call_apart(self, function, arguments):
         """Call a function that is translated on its own; return its result as `call` does."""
         operands = []
-        form = _flattened(arguments, operands)
+        form = flattened(arguments, operands)
         if (function, form) not in self.known:
             self.known[function, form] = self.apart(function, form, operands)
         callee, kinds = self.known[function, form]
@@ -245,7 +202,7 @@ class _Translator(ast.NodeVisitor):
         callee.linkage = "internal"
         callee.attributes.add("noinline")
         translator = _Translator(ir.IRBuilder(callee.append_basic_block()), self.known)
-        result = translator.call(function, _restored(form, iter(callee.args)))
+        result = translator.call(function, restored(form, iter(callee.args)))
         values = result if isinstance(result, tuple) else () if result is None else (result,)
         values = [translator.value(value) for value in values]
         for n, value in enumerate(values):
@@ -444,14 +401,14 @@ class _Translator(ast.NodeVisitor):
         if isinstance(array, tuple):
             return array[index]
         place = self.place(array, index)
-        return place if isinstance(place, _Array) else self.loaded(place)
+        return place if isinstance(place, Array) else self.loaded(place)
 
     def place(self, array, index):
         """Return the address of an entry, or a row."""
         if isinstance(index, slice):
             start = self.converted(index.start, INT)
             rest = self.b.sub(self.converted(array.shape[0], INT), start)
-            return _Array(self.b.gep(array.pointer, [start], inbounds=True), (rest,))
+            return Array(self.b.gep(array.pointer, [start], inbounds=True), (rest,))
         indices = index if isinstance(index, tuple) else (index,)
         offset, *further = (self.converted(one, INT) for one in indices)
         for length, one in zip(array.shape[1:], further, strict=False):
@@ -460,7 +417,7 @@ class _Translator(ast.NodeVisitor):
         for length in rest:
             offset = self.b.mul(offset, length, flags=["nsw"])
         pointer = self.b.gep(array.pointer, [offset], inbounds=True)
-        return _Array(pointer, rest) if rest else pointer
+        return Array(pointer, rest) if rest else pointer
 
     def visit_Slice(self, node):
         assert node.upper is None, "slices go to the end"

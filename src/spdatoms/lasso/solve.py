@@ -298,6 +298,7 @@ def _solve(
         codes = dense_part if in_place else np.empty(cross.shape)
         if init is not None:
             codes[:] = init_block(init, part, code_unit)
+            codes[sizes == 0] = 0.0  # the code of zeros, to which the tolerance would be zero, too
         if direct is None:
             search(part, cross, codes, problem.scales)
         else:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 
@@ -78,3 +82,31 @@ def test_zero_codes_are_counted_over_all_blocks(X, small_blocks):
         model.predict(X)
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_memory_of_predict_does_not_grow_with_the_queries(monkeypatch, metric):
+    """Nothing of a block is kept, not even until the next garbage collection."""
+    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 1 << 16)
+    X = random_spd(4000, 3, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        classifier = SPDSparseClassifier(metric).fit(X[:64], np.arange(64) % 4)
+
+    def peak(count: int) -> int:
+        classifier.predict(X[:count])  # everything is compiled and cached
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            classifier.predict(X[:count])
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        few, many = peak(1000), peak(4000)
+    # The labels themselves, and what is as small; the codes of 3000 queries would take 1.5 MB.
+    assert many - few < 300_000

@@ -168,9 +168,14 @@ def code_matrices(
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
-    blocks = coded_blocks(X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
-    codes = [block.codes for block in blocks]
-    return codes[0] if len(codes) == 1 else np.concatenate(codes)
+    codes = np.empty((0, 0))
+    for block in coded_blocks(X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs):
+        if block.rows == slice(0, len(X)):
+            return block.codes
+        if block.rows.start == 0:
+            codes = np.empty((len(X), block.codes.shape[1]), block.codes.dtype)
+        codes[block.rows] = block.codes
+    return codes
 
 
 def alpha_of_atoms(gram: FloatArray) -> float:

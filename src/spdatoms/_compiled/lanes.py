@@ -91,9 +91,9 @@ class Vectors:
 
     def transposed(self, rows):
         """Return the columns of a square block, given its rows as vectors: lane i of row j goes to lane j of row i."""
-        rows = list(rows)
-        number = ir.IntType(32)
-        for step in (2**k for k in range(self.lanes.bit_length() - 1)):
+        rows, number = list(rows), ir.IntType(32)
+        for stage in range(self.lanes.bit_length() - 1):
+            step = 1 << stage
             # Blocks of step × step lanes off the diagonal change places.
             lows = [lane + (self.lanes - step if lane & step else 0) for lane in range(self.lanes)]
             low, high = (

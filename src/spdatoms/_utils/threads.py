@@ -7,11 +7,11 @@ threads scale, the interpreter sees Ctrl-C between two blocks, and a progress ba
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from functools import cache
-from threading import Lock
+from threading import Condition, Lock, Thread
 from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
@@ -94,8 +94,8 @@ def run_blocks(
 ) -> None:
     """Call ``task`` on consecutive slices of ``range(n_items)``, with a progress bar where one is due.
 
-    With one job the slices run in the calling thread, in order; with more they run in a thread pool,
-    in any order. If the task uses BLAS, BLAS is held at one thread meanwhile, so that the two do not
+    With one job the slices run in the calling thread, in order; with more other threads help it, and the
+    order is any. If the task uses BLAS, BLAS is held at one thread meanwhile, so that the two do not
     compete for the cores. An exception, Ctrl-C included, stops the run after the blocks that are under
     way.
     """
@@ -130,20 +130,71 @@ def map_in_threads(
     return [results[number] for number in range(count)]
 
 
+class _SharedBlocks:
+    """Blocks that several threads take one after the other, until none is left or one has failed."""
+
+    def __init__(self, task: Callable[[slice], None], slices: list[slice]) -> None:
+        self.task, self.left = task, deque(slices)
+        self.running, self.finished = 0, 0
+        self.errors: list[BaseException] = []
+        self.changed = Condition()
+
+    def run_one(self) -> bool:
+        """Run a block in this thread; return whether there was one."""
+        with self.changed:
+            if not self.left:
+                return False
+            part = self.left.popleft()
+            self.running += 1
+        try:
+            self.task(part)
+        except BaseException as error:
+            self.errors.append(error)
+            self.left.clear()
+            raise
+        finally:
+            with self.changed:
+                self.running -= 1
+                self.finished += part.stop - part.start
+                self.changed.notify()
+        return True
+
+    def help(self) -> None:
+        """Run blocks in a thread that cannot raise."""
+        try:
+            while self.run_one():
+                pass
+        except BaseException as error:
+            self.errors.append(error)
+
+    def take_finished(self) -> int:
+        """Return the number of items that have been finished since the last call."""
+        with self.changed:
+            count, self.finished = self.finished, 0
+        return count
+
+
 def _run_threaded(
     task: Callable[[slice], None],
     slices: list[slice],
     jobs: int,
     advance: Callable[..., None],
 ) -> None:
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix="spdatoms")
+    """Run blocks in the calling thread, which begins at once, and in others that help it.
+
+    It waits for blocks that others have begun, but for no thread: on a busy machine one may come too late for any.
+    """
+    blocks = _SharedBlocks(task, slices)
     try:
-        running = {pool.submit(task, part): part for part in slices}
-        while running:
-            done, _ = wait(running, timeout=0.2, return_when=FIRST_EXCEPTION)
-            for future in done:
-                part = running.pop(future)
-                future.result()
-                advance(part.stop - part.start)
+        for _ in range(jobs - 1):
+            Thread(target=blocks.help, name="spdatoms", daemon=True).start()
+        while blocks.run_one():
+            advance(blocks.take_finished())
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        blocks.left.clear()
+        with blocks.changed:
+            while blocks.running:
+                blocks.changed.wait(timeout=0.2)
+    advance(blocks.take_finished())
+    if blocks.errors:
+        raise blocks.errors[0]

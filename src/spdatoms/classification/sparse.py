@@ -17,6 +17,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
@@ -51,6 +52,8 @@ from spdatoms.lasso.alpha import choose_alpha
 MOST_AVERAGED, MOST_WHITENED = 1500, 4000
 #: What scores of one kernel, shares of a squared norm, are multiplied by before their softmax.
 _SHARPNESS = 10.0
+#: Queries whose averaged scores are in memory at a time.
+_BLOCK = 4096
 
 
 class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
@@ -389,8 +392,11 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        scores = self._scores(self.check_queries(X))
-        labels: Array = self.classes_[scores.argmax(axis=1)]
+        X = self.check_queries(X)
+        best = np.empty(len(X), np.intp)
+        for rows, scores in self._blocks_of_scores(X):
+            best[rows] = scores.argmax(axis=1)
+        labels: Array = self.classes_[best]
         return labels
 
     @per_matrix
@@ -443,17 +449,24 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores of the classes."""
-        if hasattr(self, "average_"):
-            return average_scores(self.average_, self._references, X, self.n_jobs)
         scores = np.empty((len(X), len(self.classes_)))
-        zero = np.empty(len(X), dtype=bool)
-        for rows, found, none in self._scored_blocks(X):
-            scores[rows], zero[rows] = found, none
-        warn_of_zero_codes(int(zero.sum()), len(X))
-        if zero.any():
+        for rows, found in self._blocks_of_scores(X):
+            scores[rows] = found
+        return scores
+
+    def _blocks_of_scores(self, X: FloatArray) -> Iterator[tuple[slice, Floats]]:
+        """Yield rows and the scores of the classes."""
+        if hasattr(self, "average_"):
+            for rows in block_slices(len(X), _BLOCK):
+                yield rows, average_scores(self.average_, self._references, X[rows], self.n_jobs)
+            return
+        zeros = 0
+        for rows, scores, zero in self._scored_blocks(X):
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
             scores[zero] *= self._distance_scale() / _SHARPNESS
-        return scores
+            zeros += int(zero.sum())
+            yield rows, scores
+        warn_of_zero_codes(zeros, len(X))
 
     def _scored_blocks(self, X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
         """Yield rows, scores, and which of their codes are all zero."""

@@ -141,9 +141,8 @@ class Stein(Divergence):
 
         It is one step of a fixed point iteration, and the stationary point is its fixed point.
         """
-        used = np.flatnonzero(weights)
         scale = 2.0 ** -np.frexp(current.trace())[1]
-        P = batched.weighted_inverse_sum(Z.matrices[used], weights[used], current, scale)
+        P = batched.weighted_inverse_sum(Z.matrices, weights, current, scale)
         if (weights < 0).any():
             P = nearest_spd(P)
         # P holds the inverse of the scaled sums: P⁻¹ is scale times what is asked for.

@@ -35,8 +35,8 @@ _FIRST_LEVEL_BYTES = 20 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
-#: Flops from which on it pays to start threads: below, ten milliseconds of work, one is faster.
-_LEAST_SHARED_FLOPS = 3e8
+#: Flops from which on it pays to start threads: below, two milliseconds of work, one is faster.
+_LEAST_SHARED_FLOPS = 9e7
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
 _NONE = np.empty(0, np.int64)
@@ -293,11 +293,16 @@ def inverse(X: FloatArray) -> Floats:
 
 
 def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor: float) -> Floats:
-    """Return Σ_i w_i (factor·(Z_i + current))⁻¹, shape (n, n)."""
+    """Return Σ_i w_i (factor·(Z_i + current))⁻¹ over the i with w_i ≠ 0, shape (n, n)."""
     n, lanes = Z.shape[-1], lane_count(np.float64)
-    chosen = lanes_of(len(Z), lanes)
+    used = np.flatnonzero(weights)
+    chosen = lanes_of(len(used), lanes)
+    if Z.dtype == np.float64 and Z.flags.c_contiguous:
+        chosen = used[chosen]
+    else:  # only what is used is converted
+        Z = Z[used]
     padded = np.zeros(len(chosen))
-    padded[: len(Z)] = weights
+    padded[: len(used)] = weights[used]
     total = np.zeros((1, len(flat_order(n))))
     add_weighted_inverses(
         current[None],
@@ -361,8 +366,11 @@ def _chunk(batch_bytes: int) -> int:
 
 def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
     """Return how many items, each of this many flops, a task takes."""
-    jobs = effective_n_jobs(n_jobs)
-    shares = 1 if jobs == 1 or items * flops < _LEAST_SHARED_FLOPS else 4 * jobs
+    jobs, total = effective_n_jobs(n_jobs), items * flops
+    # Several tasks per thread even out what disturbs one of them, if they are not too small for it.
+    shares = min(4 * jobs, max(jobs, int(4 * total / _LEAST_SHARED_FLOPS)))
+    if jobs == 1 or total < _LEAST_SHARED_FLOPS:
+        shares = 1
     return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))
 
 

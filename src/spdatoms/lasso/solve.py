@@ -266,19 +266,23 @@ def _solve(
     rows: dict[int, scipy.sparse.csr_array] = {}
 
     def search(part: slice, cross: Floats, codes: Floats, scales: AtomScales) -> None:
-        # The compiled code works with h, half the gradient.
-        failed = code_block(
-            problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
-            problem.max_rounds, scales, excluded[part],
-            init is not None or direct is not None, codes, report[part],
-        )  # fmt: skip
-        if failed == SOLVED:
-            return
-        query = part.start + failed
-        trusted = problem.trusted(query)
-        if scales.limits == trusted.limits:
-            raise ValueError(indefinite_message(f", met at query {query}"))
-        search(slice(query, part.stop), cross[failed:], codes[failed:], trusted)
+        # A loop, since a function that calls itself would keep all of this alive until the next collection.
+        done = 0
+        while True:
+            rest = slice(part.start + done, part.stop)
+            # The compiled code works with h, half the gradient.
+            failed = code_block(
+                problem.gram, cross[done:], penalties[rest] / 2, wanted[rest] / 2, problem.positive,
+                problem.max_rounds, scales, excluded[rest],
+                init is not None or direct is not None, codes[done:], report[rest],
+            )  # fmt: skip
+            if failed == SOLVED:
+                return
+            done += failed
+            trusted = problem.trusted(part.start + done)
+            if scales.limits == trusted.limits:
+                raise ValueError(indefinite_message(f", met at query {part.start + done}"))
+            scales = trusted
 
     def code_queries(part: slice) -> None:
         cross = as_double(problem.cross[part])

@@ -25,6 +25,8 @@ _SMOOTHING = 1e-7
 _ROUNDING = 1e-12
 #: Sums that differ by no more than this factor are level: they have errors of rounding.
 _LEVEL = 1.0 + 8.0 * np.finfo(np.float64).eps
+#: After so many steps that neither go down nor get shorter all that is left is rounding.
+_PATIENCE = 25
 
 
 @same_kind
@@ -146,14 +148,18 @@ def _weiszfeld(
     sums = DistanceSums(divergence, Z, weights)
     C, length, change = first_centre(Z, weights), 1.0, np.inf
     distances = sums.distances(C)
+    shortest, idle = np.inf, 0
     for _ in range(max_iter):
         proposal = sums.step(C, distances)
         change = float(relative_change(C, proposal))
-        if change <= tol or length < _ROUNDING:
+        if change <= tol or length < _ROUNDING or idle > _PATIENCE:
             return proposal, min(change, tol)
         there = proposal if length == 1.0 else np.asarray(geodesic(C, proposal, length))
         to_there = sums.distances(there)
-        if weights @ to_there > _LEVEL * (weights @ distances):
+        here, after = weights @ distances, weights @ to_there
+        idle = 0 if change < 0.9 * shortest or _LEVEL * after < here else idle + 1
+        shortest = min(shortest, change)
+        if after > _LEVEL * here:
             length *= 0.5
         else:
             C, distances, length = there, to_there, min(1.0, 1.5 * length)

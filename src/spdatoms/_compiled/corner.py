@@ -83,15 +83,7 @@ def scale_row(source, factor, target):
 
 def _emit_transposed(t, panel, targets, begin):
     v, base = eight_lanes(t), address(t, panel)
-    rows = [v.load(base + q * (8 * PANEL)) for q in range(PANEL)]
-    # Pairs of lanes, then fours, then eights: each time half of what is in a row changes its place.
-    for width in (1, 2, 4):
-        low = [lane if not lane & width else lane + PANEL - width for lane in range(PANEL)]
-        high = [lane + width if not lane & width else lane + PANEL for lane in range(PANEL)]
-        rows = [
-            _shuffled(v, rows[q & ~width], rows[q | width], high if q & width else low)
-            for q in range(PANEL)
-        ]
+    rows = v.transposed(v.load(base + q * (8 * PANEL)) for q in range(PANEL))
     for target, row in zip(targets, rows, strict=True):
         v.store(row, address(t, target) + v.integer(t.value(begin)) * 8)
 

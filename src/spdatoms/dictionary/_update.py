@@ -171,6 +171,12 @@ class AtomUpdate:
         """Replace atoms that no code uses by the worst represented samples: F stays what it is."""
         if len(unused) == 0:
             return
+        before = self._state()
+        self._take_samples(unused)
+        if not self.rule.has_margin(self.gram):
+            self._go_back(before)
+
+    def _take_samples(self, unused: Indices) -> None:
         chosen = self.data.worst_represented(2 * len(unused))
         samples = self.data.samples(chosen)
         cross, within = self.rule.kernel(samples, self.atoms), self.rule.kernel(samples)
@@ -222,18 +228,29 @@ class AtomUpdate:
         """Let each atom of the block in turn become its candidate if F falls; return which did.
 
         Only if the Gram matrix has lost its margin after that, all is undone, and they take turns again
-        with a check of the margin for each.
+        with a check of the margin for each. The rounding errors of these checks add up: if the margin is lost
+        even so, no atom moves.
         """
         if len(block) == 0:
             return np.zeros(0, dtype=bool)
         cross, within = self.rule.kernel(C, self.atoms), self.rule.kernel(C)
-        before = self.atoms.copy(), self.gram.copy(), self.correlations.copy(), self.change
+        before = self._state()
         accepted = self._take_turns(block, C, correlations, cross.copy(), within, None)
+        if self.rule.has_margin(self.gram):
+            return accepted
+        self._go_back(before)
+        margin, before = self.rule.margin(self.gram), self._state()
+        accepted = self._take_turns(block, C, correlations, cross, within, margin)
         if not self.rule.has_margin(self.gram):
-            self.atoms, self.gram, self.correlations, self.change = before
-            margin = self.rule.margin(self.gram)
-            accepted = self._take_turns(block, C, correlations, cross, within, margin)
+            self._go_back(before)
+            accepted[:] = False
         return accepted
+
+    def _state(self) -> tuple[Floats, Floats, Floats, float]:
+        return self.atoms.copy(), self.gram.copy(), self.correlations.copy(), self.change
+
+    def _go_back(self, state: tuple[Floats, Floats, Floats, float]) -> None:
+        self.atoms, self.gram, self.correlations, self.change = state
 
     def _take_turns(
         self,

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from _matrices import random_spd, wishart_classes
-from spdatoms import pairwise_divergence
+from spdatoms import SPDDictionaryLearning, pairwise_divergence
 from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._gram_margin import GramMargin, has_margin
 from spdatoms.dictionary._update import AtomUpdate
@@ -75,3 +76,16 @@ def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
     assert np.linalg.eigvalsh(free.gram + shift * np.eye(16))[0] < 0
     assert np.linalg.eigvalsh(update.gram + shift * np.eye(16))[0] > 0
     assert free.change < update.change < 0
+
+
+def test_no_atom_moves_where_the_margin_is_lost_to_rounding(monkeypatch) -> None:
+    """Checks of single atoms may all pass, and yet the Gram matrix of all of them have no factor."""
+    X, _ = wishart_classes(4, 20)
+    settings = {"landmarks": None, "init": X[::10], "max_iter": 3}
+    learner = SPDDictionaryLearning(len(X[::10]), "stein", 0.2, 0.01, **settings)
+    moved = clone(learner).fit(X)
+    assert not np.array_equal(moved.atoms_, X[::10])
+    monkeypatch.setattr("spdatoms.dictionary._update.has_margin", lambda *arguments: False)
+    learner.fit(X)
+    np.testing.assert_array_equal(learner.atoms_, X[::10])
+    assert (np.diff(learner.objective_) <= 0).all()

@@ -25,7 +25,7 @@ _SMOOTHING = 1e-7
 _ROUNDING = 1e-12
 #: Sums that differ by no more than this factor are level: they have errors of rounding.
 _LEVEL = 1.0 + 8.0 * np.finfo(np.float64).eps
-#: After so many steps that neither go down nor get shorter all that is left is rounding.
+#: After this many steps that neither go down nor get shorter, all that is left is rounding.
 _PATIENCE = 25
 
 

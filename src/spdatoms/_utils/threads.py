@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache
 from threading import Condition, Lock, Thread
 from typing import Any, TypeVar
@@ -160,12 +160,10 @@ class _SharedBlocks:
         return True
 
     def help(self) -> None:
-        """Run blocks in a thread that cannot raise."""
-        try:
+        """Run blocks in a thread that cannot raise: the caller does, see `run_one`."""
+        with suppress(BaseException):
             while self.run_one():
                 pass
-        except BaseException as error:
-            self.errors.append(error)
 
     def take_finished(self) -> int:
         """Return the number of items that have been finished since the last call."""

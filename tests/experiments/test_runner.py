@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -73,20 +74,30 @@ def test_rows_have_the_order_of_the_experiment_whichever_ran_first(tmp_path):
     assert [row.key for row in read_results(tmp_path / "results.jsonl").rows] == expected
 
 
-def test_elapsed_time_is_known_if_all_runs_came_to_their_end(tmp_path):
+def test_elapsed_time_counts_runs_that_were_killed(tmp_path):
     first = run(Toy(), repeats=1, out=tmp_path)
-    second = run(Toy(), repeats=2, out=tmp_path)
-    assert 0 < first.settings["elapsed"] < second.settings["elapsed"]
     file = tmp_path / "results.jsonl"
-    assert read_results(file).settings["elapsed"] == pytest.approx(
-        second.settings["elapsed"], abs=0.01
-    )
+    killed = file.read_bytes().splitlines(keepends=True)[:-1]
+    file.write_bytes(b"".join(killed))
+    before = read_results(file).settings["elapsed"]
+    assert before == json.loads(killed[-1])["elapsed"]
+    assert 0 < before < first.settings["elapsed"]
+    second = run(Toy(), repeats=2, out=tmp_path)
+    assert second.settings["elapsed"] > before
+    assert read_results(file).settings["elapsed"] == second.settings["elapsed"]
     assert "from beginning to end with one process" in origin(second)
-    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-1]))
+
+
+def test_elapsed_time_of_files_whose_rows_do_not_tell_it_is_unknown(tmp_path):
+    run(Toy(), repeats=1, out=tmp_path)
+    file = tmp_path / "results.jsonl"
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    without = [{key: line[key] for key in line if key != "elapsed"} for line in lines]
+    file.write_text("".join(json.dumps(line) + "\n" for line in without), encoding="utf-8")
     assert read_results(file).settings["elapsed"] is None
-    third = run(Toy(), repeats=3, out=tmp_path)
-    assert third.settings["elapsed"] is None
-    assert "from beginning to end" not in origin(third)
+    later = run(Toy(), repeats=2, out=tmp_path)
+    assert later.settings["elapsed"] is None
+    assert "from beginning to end" not in origin(later)
 
 
 def test_a_method_that_takes_long_has_fewer_repeats(monkeypatch):

@@ -1,7 +1,7 @@
 """Results of an experiment: rows in memory, and a file that grows by one line per row.
 
 The file is JSON Lines. The first line holds the settings. Then there are for every run a line about its
-methods and versions, one line per row, one per problem, and one about the time that it took. Each line is
+methods and versions, one line per row, with the seconds since the run began, and one per problem. Each line is
 appended in one write and synced to the disk. A process that is killed loses at most the rows that it was
 computing: a last line without its end is cut off when the file is opened again.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,6 +23,8 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.files import replace_file
 
 FORMAT = "spdatoms results 1"
+#: The key of the seconds since the run began, in the line of a row.
+_ELAPSED = "elapsed"
 
 #: What could not run, by part and method.
 Problems = dict[tuple[str, str], str]
@@ -249,21 +252,19 @@ class ResultsFile:
     def begin(self, environment: dict[str, Any]) -> None:
         """Write down the methods, repeats and versions that a run begins with."""
         self._write({"run": environment})
-        self._elapsed.append(None)
-
-    def end(self, elapsed: float) -> None:
-        """Write down how many seconds the run took."""
-        self._write({"elapsed": round(elapsed, 3)})
-        self._elapsed[-1] = elapsed
+        self._elapsed.append(0.0)
+        self._start = time.perf_counter()
 
     @property
     def elapsed(self) -> float | None:
-        """The seconds of all runs, or None if one of them did not end."""
+        """The seconds of all runs up to their last rows, or None if rows of one do not tell them."""
         return _sum_of_all(self._elapsed)
 
     def append(self, row: Row) -> None:
         """Add a row; when this returns it is on the disk."""
-        self._write(asdict(row))
+        seconds = round(time.perf_counter() - self._start, 3)
+        self._write({**asdict(row), _ELAPSED: seconds})
+        self._elapsed[-1] = seconds
         self.rows.append(row)
 
     def add_problem(self, part: str, method: str, problem: str) -> None:
@@ -359,7 +360,8 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
 
 def _rows(lines: Sequence[dict[str, Any]]) -> list[Row]:
     """Return the rows, each once: two runs at the same time may have computed the same."""
-    rows = (Row(**line) for line in lines if "method" in line)
+    own = ({key: line[key] for key in line if key != _ELAPSED} for line in lines)
+    rows = (Row(**line) for line in own if "method" in line)
     return list({row.key: row for row in rows}.values())
 
 
@@ -376,13 +378,13 @@ def _open_problems(lines: Sequence[dict[str, Any]]) -> Problems:
 
 
 def _elapsed(lines: Sequence[dict[str, Any]]) -> list[float | None]:
-    """Return the seconds of every run, None where it did not end."""
+    """Return the seconds of every run up to its last line, None where rows do not tell them."""
     seconds: list[float | None] = []
     for line in lines:
         if "run" in line:
-            seconds.append(None)
-        elif "elapsed" in line and seconds:
-            seconds[-1] = line["elapsed"]
+            seconds.append(0.0)
+        elif seconds and (_ELAPSED in line or "method" in line):
+            seconds[-1] = line.get(_ELAPSED)
     return seconds
 
 

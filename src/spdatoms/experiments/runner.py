@@ -133,7 +133,7 @@ def run(
         for cell, found in rows(missing, processes):
             ledger.enter(cell, found)
             advance()
-    environment["elapsed"] = ledger.end(time.perf_counter() - start)
+    environment["elapsed"] = ledger.elapsed(time.perf_counter() - start)
     return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
 
 

@@ -7,17 +7,19 @@ import numpy as np
 from spdatoms._compiled.tangents import SMALL_SIZE
 from spdatoms._compiled.tangents import tangent_vectors as small_vectors
 from spdatoms._utils.typing import Floats, Indices
+from spdatoms.geometry.graded import jacobi_svd
 from spdatoms.geometry.half_vectors import vech
 from spdatoms.geometry.spectral import (
-    compose,
+    cholesky,
     congruence,
     log_derivative,
-    spd_spectrum,
-    whitened,
+    transpose,
 )
 
 #: λ_min/λ_max below which half the digits of λ_min are lost if nothing is done about it.
 _ILL = 1e-8
+#: √(λ_min/λ_max) below which the same holds for singular values, unless they are found by Jacobi rotations.
+_GRADED = 1e-8
 
 
 def tangent_vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices) -> Floats:
@@ -46,7 +48,16 @@ def _vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats |
 
 def _by_lapack(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None) -> Floats:
     whitening = W[queries]
-    eigenvalues, U = spd_spectrum(whitened(whitening, D[atoms]))
+    roots, U = _factored_roots(whitening @ cholesky(D)[atoms])
     if V is None:
-        return vech(compose(U, np.log(eigenvalues)), weighted=True)
-    return vech(congruence(whitening, log_derivative(eigenvalues, U, V[queries])), weighted=True)
+        return vech((U * (2.0 * np.log(roots))[:, None, :]) @ transpose(U), weighted=True)
+    return vech(congruence(whitening, log_derivative(roots**2, U, V[queries])), weighted=True)
+
+
+def _factored_roots(F: Floats) -> tuple[Floats, Floats]:
+    """Return √λ and U of F Fᵀ = U λ Uᵀ: singular values of F have twice the digits of eigenvalues of F Fᵀ."""
+    U, roots, _ = np.linalg.svd(F)
+    graded = ~(roots[:, -1] > _GRADED * roots[:, 0])
+    if graded.any():
+        U[graded], roots[graded], _ = jacobi_svd(F[graded])
+    return roots, U

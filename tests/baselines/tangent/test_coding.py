@@ -80,6 +80,19 @@ def test_vectors_and_gradients_are_those_of_scipy(n, scale) -> None:
         np.testing.assert_allclose(unvech(gradients[k], weighted=True), expected, atol=1e-8 * size)
 
 
+@pytest.mark.parametrize(("n", "spread"), [(3, 1e3), (17, 1e3), (3, 1e9), (17, 1e9)])
+def test_vectors_of_ill_conditioned_pairs(n, spread) -> None:
+    units = np.geomspace(spread, 1.0 / spread, n)
+    D = random_spd(1, n, condition=10.0) * np.outer(units, units)
+    pair = np.zeros(1, np.intp)
+    vectors = tangent_vectors(np.eye(n)[None], D, pair, pair)
+    with mp.workdps(60):
+        eigenvalues, U = mp.eigsy(mp.matrix(D[0].tolist()))
+        expected = U * mp.diag([mp.log(x) for x in eigenvalues]) * U.T
+        expected = np.array(expected.tolist(), dtype=float)
+    np.testing.assert_allclose(unvech(vectors[0], weighted=True), expected, atol=1e-9)
+
+
 def test_gradients_where_eigenvalues_are_equal_or_nearly_so() -> None:
     spectrum = np.array([2.0, 2.0, 2.0 + 1e-9, 2.8, 2.9])
     D, V = np.diag(spectrum)[None], random_spd(1, 5, seed=1)

@@ -21,8 +21,8 @@ from spdatoms.geometry.spectral import inverse_cholesky
 
 #: The tolerance of the solver, relative to the largest squared distance of an atom.
 _TOL = 1e-9
-#: Entries of matrices in the tangent spaces that a thread works on at a time.
-_ENTRIES = 2**16
+#: Entries of matrices in the tangent spaces that a thread works on at a time, and of their Gram matrices.
+_ENTRIES, _GRAM_ENTRIES = 2**16, 2**19
 
 
 def tangent_codes(
@@ -75,7 +75,7 @@ def _all_vectors(X: FloatArray, D: Floats) -> Floats:
 
 def _block(D: Floats) -> int:
     """Return the number of queries that a thread takes at a time."""
-    return max(1, _ENTRIES // D.size)
+    return max(1, min(_ENTRIES // D.size, _GRAM_ENTRIES // len(D) ** 2))
 
 
 class RiemannianCoding(SPDEstimator):

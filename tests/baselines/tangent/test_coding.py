@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from mpmath import mp
+from scipy.linalg import logm
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms.baselines import RiemannianSparseClassifier, RiemannianSparseCoder
-from spdatoms.baselines.tangent._affine_lasso import affine_code
-from spdatoms.baselines.tangent._tangents import Tangents
+from spdatoms.baselines.tangent._affine_lasso import affine_codes
+from spdatoms.baselines.tangent._tangents import tangent_gradients, tangent_vectors
 from spdatoms.baselines.tangent.coding import tangent_codes
-from spdatoms.geometry import log_map
+from spdatoms.geometry import log_map, unvech
+from spdatoms.geometry.spectral import inverse_cholesky
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 5.0])
@@ -39,7 +42,7 @@ def test_objective_is_that_of_cvxpy(n, N, alpha) -> None:
 def test_weights_are_penalties_of_atoms() -> None:
     cp = pytest.importorskip("cvxpy")
     B, w = np.random.default_rng(0).standard_normal((9, 6)), np.linspace(0.1, 3.0, 9)
-    code, objective, residual = affine_code(B, 2.0, 1e-9, w)
+    (code,), (objective,), (residual,) = affine_codes(B[None], 2.0, 1e-9, w)
     assert code.sum() == pytest.approx(1.0)
     assert residual < 1e-9
     y = cp.Variable(9)
@@ -48,13 +51,64 @@ def test_weights_are_penalties_of_atoms() -> None:
     np.testing.assert_allclose(code, y.value, atol=1e-4)
 
 
+def all_vectors(X, D):
+    """log_X(D_j) as vectors, for all queries and atoms."""
+    queries, atoms = np.indices((len(X), len(D))).reshape(2, -1)
+    return tangent_vectors(inverse_cholesky(X), D, queries, atoms).reshape(len(X), len(D), -1)
+
+
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17])
+def test_vectors_and_gradients_are_those_of_scipy(n, scale) -> None:
+    X, D = random_spd(3, n, condition=50.0, seed=1), random_spd(4, n, condition=50.0, seed=2)
+    V = random_spd(3, n, seed=3)
+    queries, atoms = np.array([0, 2, 2, 1, 0, 1, 2, 0, 0, 1, 2]), np.arange(11) % 4
+    W = inverse_cholesky(X)
+    vectors = tangent_vectors(W, scale * D, queries, atoms)
+    gradients = tangent_gradients(W, scale * D, queries, atoms, V)
+    for k, (i, j) in enumerate(zip(queries, atoms, strict=True)):
+        A = W[i] @ D[j] @ W[i].T
+        expected = logm(A) + np.log(scale) * np.eye(n)
+        np.testing.assert_allclose(
+            unvech(vectors[k], weighted=True), expected, rtol=1e-9, atol=1e-9
+        )
+        # The derivative of log at A along V is a corner of the logarithm of a block matrix.
+        derivative = logm(np.block([[A, V[i]], [np.zeros((n, n)), A]]))[:n, n:]
+        expected = W[i].T @ derivative @ W[i] / scale
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(unvech(gradients[k], weighted=True), expected, atol=1e-8 * size)
+
+
+@pytest.mark.parametrize(("n", "spread"), [(3, 1e3), (17, 1e3), (3, 1e9), (17, 1e9)])
+def test_vectors_of_ill_conditioned_pairs(n, spread) -> None:
+    units = np.geomspace(spread, 1.0 / spread, n)
+    D = random_spd(1, n, condition=10.0) * np.outer(units, units)
+    pair = np.zeros(1, np.intp)
+    vectors = tangent_vectors(np.eye(n)[None], D, pair, pair)
+    with mp.workdps(60):
+        eigenvalues, U = mp.eigsy(mp.matrix(D[0].tolist()))
+        expected = U * mp.diag([mp.log(x) for x in eigenvalues]) * U.T
+        expected = np.array(expected.tolist(), dtype=float)
+    np.testing.assert_allclose(unvech(vectors[0], weighted=True), expected, atol=1e-9)
+
+
+def test_gradients_where_eigenvalues_are_equal_or_nearly_so() -> None:
+    spectrum = np.array([2.0, 2.0, 2.0 + 1e-9, 2.8, 2.9])
+    D, V = np.diag(spectrum)[None], random_spd(1, 5, seed=1)
+    pair = np.zeros(1, np.intp)
+    gradient = unvech(tangent_gradients(np.eye(5)[None], D, pair, pair, V)[0], weighted=True)
+    for a, b in np.ndindex(5, 5):
+        with mp.workdps(40):
+            x, y = mp.mpf(spectrum[a]), mp.mpf(spectrum[b])
+            factor = 1 / x if x == y else (mp.log(x) - mp.log(y)) / (x - y)
+        assert gradient[a, b] == pytest.approx(float(factor) * V[0, a, b], rel=1e-14)
+
+
 def test_tangents_have_the_lengths_of_distances_however_far_the_atoms() -> None:
     D, X = (random_spd(m, 3, condition=1e6, seed=m) for m in (5, 4))
     D *= 10.0 ** np.arange(-12, 3, 3)[:, None, None]
-    tangents = Tangents.at(X[:, None], D)
-    least, greatest = tangents.eigenvalues.min(axis=-1), tangents.eigenvalues.max(axis=-1)
-    assert (least < 1e-8 * greatest).any()
-    squares = (tangents.matrices**2).sum(axis=(-2, -1))
+    squares = (all_vectors(X, D) ** 2).sum(axis=-1)
     np.testing.assert_allclose(squares, pairwise_divergence(X, D, "riemann"), rtol=1e-5)
 
 
@@ -68,9 +122,9 @@ def test_a_query_that_is_an_atom_has_its_indicator() -> None:
 @given(spd_stacks(m=7, max_n=4, max_condition=1e3))
 @settings(max_examples=15, deadline=None)
 def test_norm_at_the_query_is_the_distance(stack) -> None:
-    tangents = Tangents.at(stack[0], stack[1:]).matrices
-    distances = pairwise_divergence(stack[:1], stack[1:], metric="riemann")[0]
-    np.testing.assert_allclose((tangents**2).sum(axis=(1, 2)), distances, rtol=1e-6, atol=1e-10)
+    squares = (all_vectors(stack[:1], stack[1:]) ** 2).sum(axis=-1)
+    distances = pairwise_divergence(stack[:1], stack[1:], metric="riemann")
+    np.testing.assert_allclose(squares, distances, rtol=1e-6, atol=1e-10)
 
 
 def test_congruence_does_not_matter() -> None:
@@ -88,7 +142,7 @@ def test_classifier_finds_the_class_of_near_copies() -> None:
     np.testing.assert_array_equal(model.predict(1.01 * D), labels)
     codes = RiemannianSparseCoder(D).fit(D).transform(1.01 * D)
     i = 4
-    B = Tangents.at(1.01 * D[i], D).matrices
+    B = all_vectors(1.01 * D[i : i + 1], D)[0]
     part = np.where(labels == "b", codes[i], 0.0)
     residual = np.linalg.norm(np.tensordot(part, B, 1)) / part.sum()
     assert -model.decision_function(1.01 * D)[i, 1] == pytest.approx(residual, rel=1e-6)

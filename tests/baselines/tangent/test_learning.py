@@ -7,15 +7,18 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms.baselines import RiemannianDictionaryLearning
-from spdatoms.baselines.tangent.learning import tangent_gradient, tangent_loss
+from spdatoms.baselines.tangent.learning import TangentLoss
+from spdatoms.geometry.spectral import inverse_cholesky
 
 
 def test_gradient_by_finite_differences() -> None:
     X, atoms = random_spd(5, 3, seed=1), random_spd(4, 3, seed=2)
     codes = np.random.default_rng(0).standard_normal((5, 4))
     codes[2, 1] = 0.0
-    G, V, h = tangent_gradient(X, atoms, codes), random_spd(4, 3, seed=3), 1e-5
-    change = tangent_loss(X, atoms + h * V, codes) - tangent_loss(X, atoms - h * V, codes)
+    loss, V, h = TangentLoss(inverse_cholesky(X), codes), random_spd(4, 3, seed=3), 1e-5
+    value, G = loss.gradient(atoms)
+    assert value == loss.value(atoms)
+    change = loss.value(atoms + h * V) - loss.value(atoms - h * V)
     assert change / (2 * h) == pytest.approx(np.sum(G * V), rel=1e-6)
 
 

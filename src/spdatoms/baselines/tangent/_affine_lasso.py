@@ -9,58 +9,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
+from spdatoms._compiled.affine_lasso import solve_affine
 from spdatoms._utils.typing import Floats
 from spdatoms.baselines.scores import penalties
-from spdatoms.coding import AtomLengths
 from spdatoms.lasso.units import atom_scales
 
 #: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about this.
 _RHO = 100.0
-_ROUNDS = 60
 
 
-def affine_code(
+def affine_codes(
     B: Floats, alpha: float, tol: float, weights: Floats | None = None
-) -> tuple[Floats, float, float]:
-    """Return the code over the rows of B (N, p), its objective and its relative KKT residual.
+) -> tuple[Floats, Floats, Floats]:
+    """Return codes over the rows of every B (m, N, p), their objectives and their relative KKT residuals.
 
     The residual is the largest violation of 2(Qy)_j + α sign(y_j) = ν, or |2(Qy)_j − ν| ≤ α where
     y_j = 0, over the larger of max_j Q_jj and α. With weights w of the atoms, α is α/√w_j for each of them.
     """
-    Q = B @ B.T
-    scale = max(float(Q.diagonal().max()), alpha, np.finfo(np.float64).tiny)
+    squares = np.einsum("mjp,mjp->mj", B, B)
+    least = max(alpha, float(np.finfo(np.float64).tiny))
+    scale = np.maximum(squares.max(axis=1), least)
     rho = _RHO * scale
-    atoms = AtomLengths(weights)
-    gram = atoms.lengthened_gram(Q + rho)
-    scales = atom_scales(np.full(len(B), float(gram.diagonal().max())), surely_definite=True)
-    codes, report = np.zeros((1, len(B))), np.zeros((1, REPORT))
-    nobody, half = np.full(1, -1), np.full(1, 0.5 * alpha)
-    allowed = np.full(1, 0.01 * tol * scale * scales.inverse[0])
-    target, before = 1.0, np.inf
-    for _ in range(_ROUNDS):
-        cross = atoms.lengthened(np.full((1, len(B)), rho * target))
-        if (
-            code_block(gram, cross, half, allowed, False, 500, scales, nobody, True, codes, report)
-            != SOLVED
-        ):
-            break
-        y = atoms.lengthened(codes)[0]
-        error = 1.0 - y.sum()
-        # An error that does not shrink any more is one of rounding.
-        if abs(error) <= 1e-14 * np.abs(y).sum() or abs(error) > 0.5 * before:
-            break
-        target, before = target + error, abs(error)
-    y = atoms.lengthened(codes)[0]
-    y = y / y.sum()
-    gradient = 2.0 * (Q @ y)
+    lengths = np.ones(B.shape[1]) if weights is None else np.sqrt(weights)
+    gram = _gram_with(rho, B, lengths)
+    inverse_scale = 1.0 / np.sqrt(((squares + rho[:, None]) * lengths**2).max(axis=1))
+    allowed = 0.01 * tol * scale * inverse_scale
+    limits = atom_scales(np.ones(1), surely_definite=True).limits
+    y = np.zeros(squares.shape)
+    solve_affine(gram, lengths, rho, 0.5 * alpha, allowed, inverse_scale, limits, y)
+    y *= lengths
+    y /= y.sum(axis=1, keepdims=True)
+    combined = y[:, None, :] @ B
+    gradient = 2.0 * (combined @ B.swapaxes(1, 2))[:, 0]
     alphas = penalties(alpha, weights)
-    objective = float(y @ Q @ y + (alphas * np.abs(y)).sum())
+    objective = (combined[:, 0] ** 2).sum(axis=1) + (alphas * np.abs(y)).sum(axis=1)
     return y, objective, _violation(gradient, y, alphas) / scale
 
 
-def _violation(gradient: Floats, y: Floats, alpha: float | Floats) -> float:
+def _gram_with(rho: Floats, B: Floats, lengths: Floats) -> Floats:
+    """Return ℓ_i (Q_ij + ρ) ℓ_j, as products of the rows of B with one more column."""
+    longer = np.empty((*B.shape[:2], B.shape[2] + 1))
+    longer[:, :, :-1] = B
+    longer[:, :, -1] = np.sqrt(rho)[:, None]
+    longer *= lengths[:, None]
+    return np.asarray(longer @ longer.swapaxes(1, 2))
+
+
+def _violation(gradient: Floats, y: Floats, alpha: float | Floats) -> Floats:
     """Return the least over ν of the largest violation: half the gap between the bounds of ν."""
     lower = np.where(y > 0, gradient + alpha, gradient - alpha)
     upper = np.where(y < 0, gradient - alpha, gradient + alpha)
-    return max(0.0, 0.5 * float(lower.max() - upper.min()))
+    return np.asarray(np.maximum(0.0, 0.5 * (lower.max(axis=1) - upper.min(axis=1))))

@@ -2,44 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from spdatoms._utils.typing import Floats
+from spdatoms._compiled.tangents import SMALL_SIZE
+from spdatoms._compiled.tangents import tangent_vectors as small_vectors
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms.geometry.graded import jacobi_svd
+from spdatoms.geometry.half_vectors import vech
 from spdatoms.geometry.spectral import (
-    compose,
+    cholesky,
     congruence,
-    inverse_cholesky,
     log_derivative,
-    spd_spectrum,
-    whitened,
+    transpose,
 )
 
+#: λ_min/λ_max below which half the digits of λ_min are lost if nothing is done about it.
+_ILL = 1e-8
+#: √(λ_min/λ_max) below which the same holds for singular values, unless they are found by Jacobi rotations.
+_GRADED = 1e-8
 
-@dataclass(frozen=True)
-class Tangents:
-    """log(L⁻¹D_jL⁻ᵀ) = U_j log(λ_j) U_jᵀ for the atoms D_j, where X = L Lᵀ.
 
-    In the frame of L the affine-invariant norm at X is the Frobenius norm. Queries and atoms are broadcast
-    against each other.
+def tangent_vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices) -> Floats:
+    """Return log(W_i D_j W_iᵀ) of the pairs (i, j) as vectors with the weight √2 off the diagonal.
+
+    With W = L⁻¹ of a query X = L Lᵀ it is log_X(D), in a frame in which the affine-invariant norm at X is the
+    Frobenius norm.
     """
+    return _vectors(W, D, queries, atoms, None)
 
-    whitening: Floats
-    eigenvalues: Floats
-    vectors: Floats
 
-    @classmethod
-    def at(cls, X: Floats, atoms: Floats) -> Tangents:
-        """Return log_X(D) of atoms D (..., n, n) at X (..., n, n)."""
-        W = inverse_cholesky(X)
-        return cls(W, *spd_spectrum(whitened(W, atoms)))
+def tangent_gradients(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats) -> Floats:
+    """Return the gradients of ⟨V_i, log(W_i D_j W_iᵀ)⟩ with respect to D_j, as such vectors."""
+    return _vectors(W, D, queries, atoms, V)
 
-    @property
-    def matrices(self) -> Floats:
-        """The logarithms, (..., n, n)."""
-        return compose(self.vectors, np.log(self.eigenvalues))
 
-    def pull_back(self, W: Floats) -> Floats:
-        """Return the gradients of ⟨W, log(L⁻¹D_jL⁻ᵀ)⟩ with respect to D_j, for stacks (m, n, n)."""
-        return congruence(self.whitening, log_derivative(self.eigenvalues, self.vectors, W))
+def _vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None) -> Floats:
+    if W.shape[-1] > SMALL_SIZE:
+        return _by_lapack(W, D, queries, atoms, V)
+    vectors, ratios = small_vectors(W, D, queries, atoms, V)
+    ill = np.flatnonzero(~(ratios > _ILL))
+    if len(ill):
+        vectors[ill] = _by_lapack(W, D, queries[ill], atoms[ill], V)
+    return vectors
+
+
+def _by_lapack(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None) -> Floats:
+    whitening = W[queries]
+    roots, U = _factored_roots(whitening @ cholesky(D)[atoms])
+    if V is None:
+        return vech((U * (2.0 * np.log(roots))[:, None, :]) @ transpose(U), weighted=True)
+    return vech(congruence(whitening, log_derivative(roots**2, U, V[queries])), weighted=True)
+
+
+def _factored_roots(F: Floats) -> tuple[Floats, Floats]:
+    """Return √λ and U of F Fᵀ = U λ Uᵀ: singular values of F have twice the digits of eigenvalues of F Fᵀ."""
+    U, roots, _ = np.linalg.svd(F)
+    graded = ~(roots[:, -1] > _GRADED * roots[:, 0])
+    if graded.any():
+        U[graded], roots[graded], _ = jacobi_svd(F[graded])
+    return roots, U

@@ -6,8 +6,6 @@ ICML 2013.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -17,14 +15,14 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines.coders import DictionaryCoder
 from spdatoms.baselines.scores import LabelledAtomsClassifier
-from spdatoms.baselines.tangent._affine_lasso import affine_code
-from spdatoms.baselines.tangent._tangents import Tangents
-from spdatoms.geometry.half_vectors import vech
+from spdatoms.baselines.tangent._affine_lasso import affine_codes
+from spdatoms.baselines.tangent._tangents import tangent_vectors
+from spdatoms.geometry.spectral import inverse_cholesky
 
 #: The tolerance of the solver, relative to the largest squared distance of an atom.
 _TOL = 1e-9
-#: Entries of matrices in the tangent spaces that a thread works on at a time.
-_ENTRIES = 2**16
+#: Entries of matrices in the tangent spaces that a thread works on at a time, and of their Gram matrices.
+_ENTRIES, _GRAM_ENTRIES = 2**16, 2**19
 
 
 def tangent_codes(
@@ -61,26 +59,23 @@ def tangent_codes(
     codes, objective, residual = np.empty((len(X), len(D))), np.empty(len(X)), np.empty(len(X))
 
     def code_queries(part: slice) -> None:
-        for i, _, solution in _coded(X, D, alpha, part):
-            codes[i], objective[i], residual[i] = solution
+        B = _all_vectors(X[part], D)
+        codes[part], objective[part], residual[part] = affine_codes(B, alpha, _TOL)
 
     run_blocks(code_queries, len(X), _block(D), n_jobs)
     return codes, objective, residual
 
 
-def _coded(
-    X: FloatArray, D: Floats, alpha: float, part: slice, weights: Floats | None = None
-) -> Iterator[tuple[int, Floats, tuple[Floats, float, float]]]:
-    """Yield i, the vectors (N, p) of the log_X(D_j) and what `affine_code` returns, for X = X_i."""
-    queries = np.asarray(X[part], np.float64)[:, None]
-    vectors = vech(Tangents.at(queries, D).matrices, weighted=True)
-    for i, B in enumerate(vectors, part.start):
-        yield i, B, affine_code(B, alpha, _TOL, weights)
+def _all_vectors(X: FloatArray, D: Floats) -> Floats:
+    """Return the log_X(D_j) as vectors, (m, N, p), for all queries X."""
+    queries, atoms = np.indices((len(X), len(D))).reshape(2, -1)
+    W = inverse_cholesky(np.asarray(X, np.float64))
+    return tangent_vectors(W, D, queries, atoms).reshape(len(X), len(D), -1)
 
 
 def _block(D: Floats) -> int:
     """Return the number of queries that a thread takes at a time."""
-    return max(1, _ENTRIES // D.size)
+    return max(1, min(_ENTRIES // D.size, _GRAM_ENTRIES // len(D) ** 2))
 
 
 class RiemannianCoding(SPDEstimator):
@@ -201,8 +196,9 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
         scores = np.empty((len(X), len(self.classes_)))
 
         def score_queries(part: slice) -> None:
-            coded = _coded(X, D, float(self.alpha), part, self.atom_weights_)
-            for i, B, (y, _, _) in coded:
+            vectors = _all_vectors(X[part], D)
+            codes, _, _ = affine_codes(vectors, float(self.alpha), _TOL, self.atom_weights_)
+            for i, (B, y) in enumerate(zip(vectors, codes, strict=True), part.start):
                 scores[i] = -_class_residuals(B, y, members)
 
         run_blocks(score_queries, len(X), _block(D), self.n_jobs)

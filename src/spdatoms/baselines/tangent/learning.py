@@ -17,56 +17,51 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.coders import DictionaryLearner
-from spdatoms.baselines.tangent._tangents import Tangents
+from spdatoms.baselines.tangent._tangents import tangent_gradients, tangent_vectors
 from spdatoms.baselines.tangent.coding import RiemannianCoding, tangent_codes
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.geometry.geodesics import AffineGeodesics
-from spdatoms.geometry.spectral import cholesky, congruence
+from spdatoms.geometry.half_vectors import unvech
+from spdatoms.geometry.spectral import cholesky, congruence, inverse_cholesky
 
 _HALVINGS = 25
 
 
-def tangent_loss(X: Floats, atoms: Floats, codes: Floats) -> float:
-    """Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖², over the atoms in use alone."""
-    pairs = _Pairs(codes)
-    return float((pairs.combined(pairs.tangents(X, atoms)) ** 2).sum())
+class TangentLoss:
+    """Σ_i ‖V_i‖² with V_i = Σ_j y_ij log_{X_i}(D_j), a function of the atoms, over the pairs with y_ij ≠ 0 alone.
 
+    Parameters
+    ----------
+    W : ndarray of shape (m, n, n)
+        L_i⁻¹ of the matrices X_i = L_i L_iᵀ.
+    codes : ndarray of shape (m, N)
+        The y_ij.
+    """
 
-def tangent_gradient(X: Floats, atoms: Floats, codes: Floats) -> Floats:
-    """∂/∂D_j Σ_i ‖V_i‖² = Σ_i 2 y_ij (D log)ᵀ V_i with V_i = Σ_j y_ij log_{X_i}(D_j)."""
-    pairs = _Pairs(codes)
-    tangents = pairs.tangents(X, atoms)
-    return 2.0 * pairs.collected(tangents.pull_back(pairs.combined(tangents)[pairs.queries]))
-
-
-class _Pairs:
-    """The queries and atoms with y_ij ≠ 0, as one list: there is no loop over queries."""
-
-    def __init__(self, codes: Floats) -> None:
+    def __init__(self, W: Floats, codes: Floats) -> None:
+        self.W = W
         self.queries, self.atoms = np.nonzero(codes)
         values, number = codes[self.queries, self.atoms], np.arange(len(self.queries))
         m, n_atoms = codes.shape
         self._to_queries = csr_array((values, (self.queries, number)), (m, len(number)))
         self._to_atoms = csr_array((values, (self.atoms, number)), (n_atoms, len(number)))
 
-    def tangents(self, X: Floats, atoms: Floats) -> Tangents:
-        """Return log_{X_i}(D_j) of all pairs."""
-        return Tangents.at(X[self.queries], atoms[self.atoms])
+    def value(self, atoms: Floats) -> float:
+        """Return the loss."""
+        return float((self._combined(atoms) ** 2).sum())
 
-    def combined(self, tangents: Tangents) -> Floats:
-        """V_i = Σ_j y_ij log_{X_i}(D_j)."""
-        return _summed(self._to_queries, tangents.matrices)
+    def gradient(self, atoms: Floats) -> tuple[float, Floats]:
+        """Return the loss and ∂/∂D_j Σ_i ‖V_i‖² = Σ_i 2 y_ij (D log)ᵀ V_i."""
+        vectors = self._combined(atoms)
+        V = unvech(vectors, weighted=True)
+        gradients = tangent_gradients(self.W, atoms, self.queries, self.atoms, V)
+        return float((vectors**2).sum()), unvech(2.0 * (self._to_atoms @ gradients), weighted=True)
 
-    def collected(self, matrices: Floats) -> Floats:
-        """Σ_i y_ij M_ij, for every atom."""
-        return _summed(self._to_atoms, matrices)
-
-
-def _summed(weights: csr_array, matrices: Floats) -> Floats:
-    """Return sums of matrices (m, n, n), weighted by the rows of a sparse matrix."""
-    flat = weights @ matrices.reshape(len(matrices), -1)
-    return np.asarray(flat).reshape(-1, *matrices.shape[1:])
+    def _combined(self, atoms: Floats) -> Floats:
+        """Return the V_i as vectors."""
+        vectors = tangent_vectors(self.W, atoms, self.queries, self.atoms)
+        return np.asarray(self._to_queries @ vectors)
 
 
 class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
@@ -154,12 +149,13 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         rng, metric = generator(self.random_state), get_divergence("riemann")
         atoms = first_atoms(X, self.init, self.n_atoms, metric, rng, self.n_jobs)
         objective: list[float] = []
+        W = inverse_cholesky(X)
         step, alpha = 1.0, float(self.alpha)
         with progress_bar(self.max_iter, "Riemannian dictionary") as advance:
             for _ in range(self.max_iter):
                 codes, losses, _ = tangent_codes(X, atoms, alpha, n_jobs=self.n_jobs)
                 objective.append(float(losses.sum()))
-                atoms, decrease, step = _descend(X, atoms, codes, 2.0 * step)
+                atoms, decrease, step = _descend(TangentLoss(W, codes), atoms, codes, 2.0 * step)
                 objective.append(objective[-1] - decrease)
                 advance(objective=f"{objective[-1]:.6g}")
                 if len(objective) > 2 and objective[-3] - objective[-1] <= self.tol * objective[-1]:
@@ -174,19 +170,20 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
 
 
 def _descend(
-    X: Floats, atoms: Floats, codes: Floats, first_step: float
+    loss: TangentLoss, atoms: Floats, codes: Floats, first_step: float
 ) -> tuple[Floats, float, float]:
     """Follow the geodesics of steepest descent; return the atoms, the decrease and the step."""
     L = cholesky(atoms)
     # Twice the squared codes would be the curvature of an atom if the space were flat.
     weights = 2.0 * (codes**2).sum(axis=0)
-    directions = -congruence(L, tangent_gradient(X, atoms, codes))
+    before, gradient = loss.gradient(atoms)
+    directions = -congruence(L, gradient)
     directions /= np.where(weights > 0, weights, 1.0)[:, None, None]
     curve = AffineGeodesics.whitened(L, directions)
-    before, t = tangent_loss(X, atoms, codes), min(first_step, 1.0)
+    t = min(first_step, 1.0)
     for _ in range(_HALVINGS):
         moved = curve.points(t)
-        decrease = before - tangent_loss(X, moved, codes)
+        decrease = before - loss.value(moved)
         if decrease > 0:
             return moved, decrease, t
         t *= 0.5

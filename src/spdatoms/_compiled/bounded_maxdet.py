@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from spdatoms._compiled.congruence import LANES, gather, transform_fully, transform_halves
+from spdatoms._compiled.congruence import LANES, gather, gram_of, transform_fully, transform_halves
 from spdatoms._compiled.jit import kept
 from spdatoms._compiled.maxdet import (
     GAP,
@@ -59,8 +59,8 @@ from spdatoms._compiled.small_matrices import (
 _TO_THE_EDGE = 0.99
 # Halvings that find the edge of the cone, to within 1/128 of the step; to choose μ, 1/16 is good enough.
 _HALVINGS, _ROUGH_HALVINGS = 7, 4
-# The first Z is so much of S⁻¹, and the first M so much of what the bound allows.
-_FIRST_MU, _FIRST_SHARE = 0.2, 0.9
+# The first M is so much of what the bound allows.
+_FIRST_SHARE = 0.9
 # A round is expected to leave at least this fraction of tr(SZ).
 _LEAST_LEFT = 1e-2
 
@@ -115,18 +115,19 @@ def _transpose(A, B):
 
 @compiled
 def _seen_from(T, atoms, costs):
-    """Return T D_j Tᵀ / c_j and the half-vectors of these matrices."""
+    """Return T D_j Tᵀ / c_j, the half-vectors of these matrices, and memory for all of them in lanes."""
     N, n = atoms.shape[:2]
     p = n * (n + 1) // 2
-    stack = gather(atoms, costs, np.arange(N), N)
-    V = np.empty((p, LANES * len(stack)))
-    transform_halves(T, stack, np.empty((n, LANES)), V)
+    groups = -(-N // LANES)
+    stack, V = np.empty((groups, n, n, LANES)), np.empty((groups, p, LANES))
+    gather(atoms, costs, np.arange(N), N, stack)
+    transform_halves(T, stack, V)
     seen, halves = np.empty((N, n, n)), np.empty((N, p))
     for j in range(N):
         for k in range(p):
-            halves[j, k] = V[k, j]
+            halves[j, k] = V[j // LANES, k, j % LANES]
         unpack(halves[j], seen[j])
-    return seen, halves
+    return seen, halves, stack
 
 
 @compiled
@@ -147,16 +148,15 @@ def _second_order(inverse, inverse_slack, dM, dZ, correction, curvature, work):
 
 
 @compiled
-def _hessian(stack, TM, TS, LZ):
+def _hessian(stack, TM, TS, LZ, V):
     """H of the matrices in a stack, as their Gram matrix in both frames."""
     n = len(TM)
     p = n * (n + 1) // 2
-    V, U = np.empty((p + n * n, LANES * len(stack))), np.empty((n, n))
-    rows = np.empty((n, LANES))
+    U, V = np.empty((n, n)), V[: len(stack)]
     _transpose(LZ, U)
-    transform_halves(TM, stack, rows, V[:p])
-    transform_fully(TS, stack, U, rows, V[p:])
-    return np.dot(V.T, V)
+    transform_halves(TM, stack, V[:, :p])
+    transform_fully(TS, stack, U, V[:, p:])
+    return gram_of(V)
 
 
 @compiled
@@ -248,7 +248,8 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     factorise(X, LX)
     invert(LX, TX, work)
     # From here on X is the identity, and the costs are in the atoms.
-    atoms, halves = _seen_from(TX, atoms, costs)
+    atoms, halves, stack = _seen_from(TX, atoms, costs)
+    transformed = np.empty((len(stack), p + n * n, LANES))
     matrix_of_code(halves, ones, x, half, M)
     share = _FIRST_SHARE * _largest_multiple(identity, M, work)
     scale(x, share)
@@ -256,7 +257,9 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     add(identity, -1.0, M, S)
     factorise(S, LS)
     invert(LS, TS, Z)
-    add(Z, _FIRST_MU - 1.0, Z, Z)
+    # Z = μS⁻¹, and the conditions hold in the mean over the code: Σ x_j + tr(ZM) = n.
+    mu = (n - total(x)) / inner_product(Z, M)
+    add(Z, mu - 1.0, Z, Z)
     factorise(M, LM)
     factorise(Z, LZ)
     best_gap, stalled, report[ROUNDS] = np.inf, 0, 0
@@ -272,7 +275,8 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
         if solved or report[ROUNDS] == max_rounds or stalled > PATIENCE:
             break
         count = working_set(x, slack, working, 0.1 * tolerance)
-        H = _hessian(gather(atoms, ones, working, count), TM, TS, LZ)
+        chosen = gather(atoms, ones, working, count, stack)
+        H = _hessian(chosen, TM, TS, LZ, transformed)
         old, slopes = take(x, working, count), take(pull, working, count)
         for i in range(count):
             slopes[i] = 1.0 - slopes[i]

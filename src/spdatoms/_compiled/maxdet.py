@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from spdatoms._compiled.congruence import LANES, gather, transform_halves
+from spdatoms._compiled.congruence import LANES, gather, gram_of, transform_halves
 from spdatoms._compiled.jit import kept
 from spdatoms._compiled.nonnegative import nonnegative_step
 from spdatoms._compiled.small_matrices import (
@@ -26,8 +26,10 @@ from spdatoms._compiled.small_matrices import (
     unpack,
 )
 
-# Atoms that may come in a round: this many, and as many again as are in use.
-_PROPOSALS = 8
+# Atoms that may come in a round: this many, or this share of those in use if that is more.
+_PROPOSALS, _SHARE_OF_PROPOSALS = 8, 0.25
+# Such steps over all atoms before the first code is chosen.
+_FIRST_ROUNDS = 5
 # Below this Newton decrement a full step is safe (the objective is self-concordant).
 _SAFE_DECREMENT = 0.2
 # The share of the decrease that the slope promises, which a step must keep.
@@ -50,7 +52,7 @@ def working_set(x, gradient, atoms, tolerance):
         if x[j] > 0.0:
             atoms[count] = j
             count += 1
-    used, most = count, 2 * count + _PROPOSALS
+    used, most = count, count + max(_PROPOSALS, int(_SHARE_OF_PROPOSALS * count))
     for j in range(len(x)):
         if x[j] > 0.0 or gradient[j] >= -tolerance:
             continue
@@ -135,13 +137,32 @@ def move(x, atoms, step, t):
 
 
 @compiled
-def _first_atom(costs, logdets, n):
-    """The atom that represents the query best on its own: least n·log c_j − logdet D_j."""
-    best = 0
-    for j in range(len(costs)):
-        if n * math.log(costs[j] / costs[best]) < logdets[j] - logdets[best]:
-            best = j
-    return best
+def _gradient(halves, costs, x, half, M, L, T, work, gradient):
+    """Write M, its Cholesky factor L, L⁻¹, and the tr(M⁻¹D_j)/c_j."""
+    matrix_of_code(halves, costs, x, half, M)
+    factorise(M, L)
+    invert(L, T, work)
+    pack(work, half)
+    products(halves, half, costs, gradient)
+
+
+@compiled
+def _first_code(halves, costs, half, M, L, T, work, gradient, x):
+    """Write the greatest entries of a code that x_j ← x_j tr(M⁻¹D_j)/c_j has improved from x = n/N on.
+
+    The optimum is a fixed point, and no such step raises the objective.
+    """
+    N, n = len(x), len(M)
+    for j in range(N):
+        x[j] = n / N
+    for _ in range(_FIRST_ROUNDS):
+        _gradient(halves, costs, x, half, M, L, T, work, gradient)
+        for j in range(N):
+            x[j] *= gradient[j]
+    least = np.sort(x)[max(0, N - n // 2 - _PROPOSALS)]
+    for j in range(N):
+        if x[j] < least:
+            x[j] = 0.0
 
 
 @compiled
@@ -154,11 +175,11 @@ def _step_length(step, H, V, n):
     decrement = math.sqrt(decrement)
     if decrement <= _SAFE_DECREMENT:
         return 1.0
-    half, B, L, identity = np.zeros(len(V)), np.empty((n, n)), np.empty((n, n)), np.eye(n)
+    half, B, L, identity = np.zeros(V.shape[1]), np.empty((n, n)), np.empty((n, n)), np.eye(n)
     slope = total(step)
-    for k in range(len(half)):
-        for i in range(len(step)):
-            half[k] += step[i] * V[k, i]
+    for i in range(len(step)):
+        for k in range(len(half)):
+            half[k] += step[i] * V[i // LANES, k, i % LANES]
     unpack(half, B)
     fall = inner_product(identity, B) - slope
     # 1/(1 + decrement) is always short enough.
@@ -174,13 +195,13 @@ def _step_length(step, H, V, n):
 
 
 @kept
-def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
+def code_free(atoms, halves, costs, tolerance, max_rounds, x, report):
     """Code one query.
 
     Parameters
     ----------
-    atoms : (N, n, n), halves : (N, p), logdets : (N,)
-        D, their half-vectors and log-determinants.
+    atoms : (N, n, n), halves : (N, p)
+        D and their half-vectors.
     costs : (N,)
         c_j = tr(X⁻¹D_j) + λ.
     tolerance : float
@@ -195,17 +216,15 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     n = atoms.shape[1]
     working, gradient, half = np.empty(N, np.int64), np.empty(N), np.empty(p)
     M, L, T, work = np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    groups = -(-N // LANES)
+    stack, transformed = np.empty((groups, n, n, LANES)), np.empty((groups, p, LANES))
     if total(x) <= 0.0:
-        x[_first_atom(costs, logdets, n)] = n
+        _first_code(halves, costs, half, M, L, T, work, gradient, x)
     best_gap, stalled = np.inf, 0
     for rounds in range(max_rounds + 1):
         # The best multiple of a code is known: Σ x_j = n.
         scale(x, n / total(x))
-        matrix_of_code(halves, costs, x, half, M)
-        factorise(M, L)
-        invert(L, T, work)
-        pack(work, half)
-        products(halves, half, costs, gradient)
+        _gradient(halves, costs, x, half, M, L, T, work, gradient)
         ratio = 1.0
         for j in range(N):
             ratio = max(ratio, gradient[j])
@@ -219,10 +238,10 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
         if solved or rounds == max_rounds or stalled > PATIENCE:
             break
         count = working_set(x, gradient, working, 0.1 * tolerance)
-        stack = gather(atoms, costs, working, count)
-        V = np.empty((p, LANES * len(stack)))
-        transform_halves(T, stack, np.empty((n, LANES)), V)
-        H = np.dot(V.T, V)
+        chosen = gather(atoms, costs, working, count, stack)
+        V = transformed[: len(chosen)]
+        transform_halves(T, chosen, V)
+        H = gram_of(V)
         slopes = take(gradient, working, count)
         step = nonnegative_step(H, take(x, working, count), slopes, 0.01 * tolerance)
         move(x, working, step, _step_length(step, H, V, n))

@@ -112,6 +112,17 @@ def test_a_method_that_takes_long_has_fewer_repeats(monkeypatch):
     assert len(run(Toy(), methods=["RSR-J"], repeats=3).of("", "RSR-J")) == 3
 
 
+def test_a_part_that_takes_long_has_fewer_repeats(monkeypatch):
+    monkeypatch.setattr(Toy, "load", lambda *_: {"small": two_kinds(), "large": two_kinds()})
+    monkeypatch.setattr(Toy, "few_repeats", {"large": 1})
+    results = run(Toy())
+    assert [len(results.of(part, "RSR-S")) for part in ("small", "large")] == [3, 1]
+    (table,) = tables(Toy(), results)
+    assert table.title == "A toy: accuracy (%), 3 repeats"
+    assert "large: 1 of 3 repeats" in remarks(Toy(), results)
+    assert len(run(Toy(), parts=["large"], repeats=2).of("large", "RSR-S")) == 2
+
+
 def test_a_line_that_was_cut_off_is_computed_again(tmp_path):
     whole = run(Toy(), out=tmp_path)
     file = tmp_path / "results.jsonl"

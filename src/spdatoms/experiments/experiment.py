@@ -205,7 +205,7 @@ class Experiment(ABC):
     #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
     repeats: ClassVar[int] = 20
     repeats_embedded: ClassVar[int | None] = None
-    #: The numbers of repeats of methods that take too long for all of them.
+    #: The numbers of repeats of methods and parts that take too long for all of them, by name.
     few_repeats: ClassVar[Mapping[str, int]] = {}
     #: Whether seconds are what is measured: nothing else may then run at the same time.
     timed: ClassVar[bool] = False
@@ -290,6 +290,21 @@ class Experiment(ABC):
             None if there is no limit.
         """
         return None
+
+    def few(self, part: str, method: str) -> float:
+        """Return the number of repeats that a method in a part is limited to because it takes long.
+
+        Parameters
+        ----------
+        part, method : str
+            Their names.
+
+        Returns
+        -------
+        float
+            Infinity if there is no limit.
+        """
+        return min(self.few_repeats.get(name, np.inf) for name in (part, method))
 
     def default_methods(self, embedded: bool) -> list[str]:
         """Return the methods to run if none are chosen.

@@ -106,9 +106,9 @@ def _title(
     shown = {column.part for column in columns}
     part = "" if single else columns[0].part
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
-    few, whole = experiment.few_repeats, _whole(experiment, results)
+    whole = _whole(experiment, results)
     here = [summary for summary in results.summaries() if summary.part in shown]
-    usual = [summary for summary in here if summary.repeats != few.get(summary.method)]
+    usual = [s for s in here if s.repeats != experiment.few(s.part, s.method)]
     counts = [summary.repeats for summary in usual or here]
     if whole == 1:
         return title

@@ -79,6 +79,16 @@ def test_import_is_light():
     assert heavy.isdisjoint(loaded.stdout.split())
 
 
+def test_public_names_need_little_of_scikit_learn():
+    heavy = {f"sklearn.{name}" for name in ("linear_model", "metrics", "model_selection", "svm")}
+    code = "import sys; from spdatoms import *; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "sklearn.base" in loaded
+    assert heavy.isdisjoint(loaded)
+
+
 # --- README ------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
 from conformance.estimators import ESTIMATORS, outputs, targets
 from spdatoms import SPDKNeighborsClassifier, SPDNystroem, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.baselines import RiemannianLPP
+from spdatoms.baselines import PixelSparseClassifier, RiemannianLPP
 from spdatoms.storage import StorageError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -105,3 +105,11 @@ def test_values_that_are_none_are_refused_with_a_sentence(value, message, tmp_pa
     metadata, arrays = model(SPDSparseCoder(), tmp_path)
     attributes(metadata)["kernel_"] = value
     refused(pack(metadata, arrays), tmp_path, f"content' does not describe a model: .*{message}")
+
+
+def test_a_part_of_another_class_than_that_of_scikit_learn_is_refused(tmp_path):
+    images = np.random.default_rng(0).random((12, 6, 6))
+    metadata, arrays = unpack(saved(PixelSparseClassifier(4).fit(images, LABELS[:12]), tmp_path))
+    assert load_bytes(pack(metadata, arrays), tmp_path).pca_.n_components_ == 4
+    attributes(metadata)["pca_"] = 1
+    refused(pack(metadata, arrays), tmp_path, "must be an object of PCA, got 1")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -26,13 +28,27 @@ def lazy_names(
 
     def get(name: str) -> Any:
         if name in modules:
-            return import_module(f"{package}.{name}")  # which also sets the attribute
+            with _no_search_for_garbage():
+                return import_module(f"{package}.{name}")  # which also sets the attribute
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        namespace[name] = getattr(import_module(f"{package}.{home[name]}"), name)
+        with _no_search_for_garbage():
+            namespace[name] = getattr(import_module(f"{package}.{home[name]}"), name)
         return namespace[name]
 
     def names() -> list[str]:
         return sorted({*namespace, *home, *modules})
 
     return get, names
+
+
+@contextmanager
+def _no_search_for_garbage() -> Iterator[None]:
+    """Hold Python's search for cycles: imports make many objects and no garbage, and it takes a tenth of their time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.model_selection import check_cv
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
@@ -302,6 +301,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             repeats = max(1, min(_MOST_REPEATS, ceil(_LEFT_OUT / max(1, len(labels)))))
             yield from class_folds(labels, int(self.cv), repeats)
         else:
+            from sklearn.model_selection import check_cv  # late: it takes a tenth of a second
+
             splitter = check_cv(self.cv, labels, classifier=True)
             for train, test in splitter.split(everything, labels, groups):
                 yield Fold(train, test)

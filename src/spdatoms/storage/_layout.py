@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.decomposition import PCA
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
@@ -56,6 +56,19 @@ class Part:
         for key, part in vars(value).items():
             if key in held:
                 held[key].check(f"{name}.{key}", part, inner, False)
+
+
+class LatePart(Part):
+    """An object of a class in a module that few models need and that takes long to import."""
+
+    def __init__(self, module: str, class_name: str) -> None:
+        super().__init__()
+        self.module, self.class_name = module, class_name
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse objects of other classes, and those of other sizes."""
+        self.classes = (getattr(import_module(self.module), self.class_name),)
+        super().check(name, value, sizes, own)
 
 
 _TINY = float(np.finfo(np.float64).tiny)
@@ -116,7 +129,7 @@ _COMMON: dict[str, Held] = {
     "_memory": Maybe(Part(PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
-    "pca_": Part(PCA),
+    "pca_": LatePart("sklearn.decomposition", "PCA"),
     "alpha_": _PENALTY,
     "ridge_": _PENALTY,
     "beta_": _POSITIVE,

@@ -53,12 +53,14 @@ class SteinSet(PreparedSet):
 
     def lanes(self, exponent: int) -> batched.Lanes:
         """Return 2^-e·X packed for the lane kernels; it is kept, as one set often meets many others."""
-        self._lanes = exponent, self._packed(exponent)
-        return self._lanes[1]
+        packed = self._packed(exponent)
+        self._lanes = exponent, packed
+        return packed
 
     def _packed(self, exponent: int) -> batched.Lanes:
-        if self._lanes is not None and self._lanes[0] == exponent:
-            return self._lanes[1]
+        kept = self._lanes  # another thread may replace it
+        if kept is not None and kept[0] == exponent:
+            return kept[1]
         return batched.Lanes(self.matrices, float(np.ldexp(1.0, -exponent)))
 
     def common_exponent(self, other: SteinSet) -> int | None:

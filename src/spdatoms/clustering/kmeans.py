@@ -179,7 +179,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         used = np.flatnonzero(weights > 0)
         self._check_number_of_samples(len(used), len(matrices))
         data = self._data(divergence, matrices, weights, used)
-        starts = self._starts(divergence, matrices, weights, used)
+        starts = self._starts(divergence, matrices, weights, used, data)
         best = min((self._run(data, centres) for centres in starts), key=lambda run: run.inertia)
         self.cluster_centers_ = best.centres.astype(matrices.dtype)
         self.n_iter_ = len(best.history) - 1
@@ -295,6 +295,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         X: Any,
         weights: Floats,
         used: Indices,
+        data: Any,
     ) -> Iterator[Floats]:
         """Yield the first centres of every start."""
         if not isinstance(self.init, str):
@@ -307,7 +308,10 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         if starts == "auto":
             starts = _RANDOM_STARTS if self.init == "random" else 1
         limit = max(_SEED_LEAST, _SEED_SAMPLES * self.n_clusters)
-        sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
+        if isinstance(data, ClusteredSample) and len(used) <= limit:
+            sample = data.sample
+        else:
+            sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
         for _ in range(starts):
             yield sample.matrices[_SEEDS[self.init](sample, self.n_clusters, rng)]
 

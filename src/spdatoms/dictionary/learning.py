@@ -413,7 +413,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs, weights)
         fixed = self.beta, self.alpha, self.landmarks, self.positive
-        return atoms, fix_problem(X, atoms, divergence, *fixed)
+        return atoms, fix_problem(X, atoms, divergence, *fixed, self.n_jobs)
 
     def _learn_batch(
         self, X: FloatArray, weights: Floats | None

@@ -21,7 +21,7 @@ from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
-from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
@@ -185,7 +185,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.n_iter_ = len(best.history) - 1
         self.inertia_history_ = total * np.array(best.history)
         if isinstance(data, ClusteredSample):
-            divergences = self._divergences(matrices)
+            every = len(used) == len(matrices)
+            divergences = self._divergences(matrices, data.sample.prepared if every else None)
             self.labels_ = divergences.argmin(axis=1)
             inertia = float(weights @ divergences.min(axis=1))
         else:
@@ -334,11 +335,12 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
         return run() if isinstance(data, ClusteredSample) else data.attempt(run)
 
-    def _divergences(self, X: FloatArray) -> Floats:
-        """d(X_i, C_j) at [i, j], in double precision whatever that of X is."""
+    def _divergences(self, X: FloatArray, prepared: PreparedSet | None = None) -> Floats:
+        """d(X_i, C_j) at [i, j], in double precision whatever that of X is, which may be prepared."""
         centres = as_double(self.cluster_centers_)
         divergence = over(get_divergence(self.metric), np.result_type(X, centres))
-        return divergence.each_to_centres(divergence.prepare(as_double(X)), centres, self.n_jobs)
+        known = divergence.prepare(as_double(X)) if prepared is None else prepared
+        return divergence.each_to_centres(known, centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))

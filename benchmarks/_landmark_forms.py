@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from spdatoms import SPDDictionaryLearning
-from spdatoms.coding import coded_blocks
+from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
@@ -99,7 +99,8 @@ def compared(gallery: Gallery, metric: str, beta_factor: float) -> dict[str, Any
         seconds = time.perf_counter() - start
         ridge = max(ridge, learner.ridge_)  # that of the exact form, for both
         kernel = RidgeKernel(metric, beta, ridge).fit_checked(learner.atoms_)
-        blocks = coded_blocks(gallery.learn, kernel, COMPARED_ALPHA)
+        blocks: list[CodedBlock] = []
+        for_coded_blocks(blocks.append, gallery.learn, kernel, COMPARED_ALPHA)
         neighbours = KNeighborsClassifier(1).fit(
             learner.transform(gallery.train), gallery.train_labels
         )

@@ -11,7 +11,7 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.coding import coded_blocks
+from spdatoms.coding import for_coded_blocks
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.lasso import sparse_code
 
@@ -44,7 +44,8 @@ def results(model, X):
 
 def test_blocks_are_consecutive_and_hold_what_coding_finds_out(X, small_blocks):
     coder = SPDSparseCoder().fit(X[:20])
-    blocks = list(coded_blocks(X, coder.kernel_, coder.alpha_))
+    blocks = []
+    for_coded_blocks(blocks.append, X, coder.kernel_, coder.alpha_)
     assert [(b.rows.start, b.rows.stop) for b in blocks] == [
         *((i, i + 7) for i in range(0, 49, 7)),
         (49, 50),
@@ -69,6 +70,31 @@ def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
                         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-10)
                     else:
                         np.testing.assert_array_equal(b, a)
+
+
+def test_results_do_not_depend_on_threads(X, monkeypatch):
+    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    for model in fitted(X):
+        alone = results(model, X)
+        for n_jobs in (2, 3):
+            for a, b in zip(alone, results(model.set_params(n_jobs=n_jobs), X), strict=True):
+                np.testing.assert_array_equal(b, a)
+
+
+def test_explanations_are_in_order_with_threads(X, monkeypatch):
+    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    model = SPDSparseClassifier("stein").fit(X[:20], np.arange(20) % 3)
+    alone = model.explain(X)
+    for a, b in zip(alone, model.set_params(n_jobs=2).explain(X), strict=True):
+        np.testing.assert_array_equal(b.atoms, a.atoms)
+        np.testing.assert_array_equal(b.shares, a.shares)
+
+
+def test_few_queries_are_one_block_for_threads(X):
+    """Threads share the work on each of them."""
+    kernel, blocks = SPDSparseCoder().fit(X[:20]).kernel_, []
+    for_coded_blocks(blocks.append, X, kernel, 0.1, n_jobs=2)
+    assert [len(block.codes) for block in blocks] == [50]
 
 
 def test_single_precision_stays(X, small_blocks):

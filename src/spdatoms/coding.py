@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.threads import block_slices
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
@@ -33,6 +33,8 @@ __all__ = ["SPDSparseCoder"]
 
 #: Bytes of matrices, and of their codes, that are computed at a time, so that all on the way stays small and warm.
 _BLOCK_BYTES = 8 << 20
+#: Work in a block that is worth a thread's while, a millisecond, where that on a query is n³ + this per atom.
+_LEAST_BLOCK_WORK, _ATOM_WORK = 1e8, 4500
 #: The automatic α is found from this many matrices at most.
 _SUBSAMPLE = 500
 
@@ -85,7 +87,8 @@ class AtomLengths:
         return np.asarray(self.lengthened(self.lengthened(gram).T))
 
 
-def coded_blocks(
+def for_coded_blocks(
+    use: Callable[[CodedBlock], None],
     X: FloatArray,
     kernel: Kernel,
     alpha: float,
@@ -94,14 +97,16 @@ def coded_blocks(
     positive: bool = False,
     weights: Floats | None = None,
     n_jobs: int | None = None,
-) -> Iterator[CodedBlock]:
-    """Yield the codes of checked matrices X over the atoms of a fitted kernel, block by block.
+) -> None:
+    """Call ``use`` with the codes of checked matrices X over the atoms of a fitted kernel, block by block.
 
-    For atoms with weights w the penalties are Σ_j α|y_j|/√w_j and Σ_j ρy_j²/w_j.
+    Several threads call it at the same time, and for blocks in any order. For atoms with weights w the
+    penalties are Σ_j α|y_j|/√w_j and Σ_j ρy_j²/w_j.
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
-    for rows in _query_blocks(X, len(gram)):
+
+    def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
         codes, certificate = sparse_code(
             gram,
@@ -114,7 +119,11 @@ def coded_blocks(
             check_gram=False,
             n_jobs=n_jobs,
         )
-        yield CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective)
+        use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
+
+    jobs = effective_n_jobs(n_jobs)
+    # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
+    run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
 
 
 def coded_feature_blocks(
@@ -129,7 +138,7 @@ def coded_feature_blocks(
     """Yield rows, features (m, r) and codes (m, N) of checked matrices X, block by block.
 
     The codes are found with the Gram matrix of the atoms, or by working sets if the kernel has none.
-    Weights of the atoms do what they do in `coded_blocks`.
+    Weights of the atoms do what they do in `for_coded_blocks`.
     """
     atoms = AtomLengths(weights)
     vectors = atoms.lengthened(kernel.features_.T).T
@@ -154,8 +163,22 @@ def coded_feature_blocks(
 
 
 def _query_blocks(X: FloatArray, n_atoms: int) -> Iterator[slice]:
-    each = max(X.itemsize * X.shape[-1] ** 2, 8 * n_atoms)
-    return block_slices(len(X), max(1, _BLOCK_BYTES // each))
+    return block_slices(len(X), _block(X, n_atoms))
+
+
+def _block(X: FloatArray, n_atoms: int) -> int:
+    """Return how many queries to code at a time."""
+    each: int = max(X.itemsize * X.shape[-1] ** 2, 8 * n_atoms)
+    return max(1, _BLOCK_BYTES // each)
+
+
+def _shared_block(X: FloatArray, n_atoms: int, jobs: int) -> int:
+    """Return the number of queries in a block, so that threads have some blocks each."""
+    block = _block(X, n_atoms)
+    least = int(_LEAST_BLOCK_WORK / (n_atoms * (_ATOM_WORK + X.shape[-1] ** 3)))
+    if jobs == 1 or len(X) < max(4 * jobs, 2 * least):
+        return block  # of few queries threads share the work on each
+    return min(block, max(-(-len(X) // (4 * jobs)), least))
 
 
 def code_matrices(
@@ -168,13 +191,16 @@ def code_matrices(
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
-    codes = np.empty((0, 0))
-    for block in coded_blocks(X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs):
-        if block.rows == slice(0, len(X)):
-            return block.codes
-        if block.rows.start == 0:
-            codes = np.empty((len(X), block.codes.shape[1]), block.codes.dtype)
-        codes[block.rows] = block.codes
+    codes = np.empty((len(X), len(kernel.gram_)))
+
+    def keep(block: CodedBlock) -> None:
+        nonlocal codes
+        if len(block.codes) == len(X):
+            codes = block.codes
+        else:
+            codes[block.rows] = block.codes
+
+    for_coded_blocks(keep, X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
     return codes
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
+import weakref
 
 import pytest
 from threadpoolctl import ThreadpoolController
@@ -19,6 +21,7 @@ from spdatoms._utils.threads import (
     one_blas_thread,
     run_blocks,
 )
+from spdatoms._utils.warning import warn_user, warnings_of
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -174,3 +177,79 @@ def test_blas_has_one_thread_until_the_last_has_left():
             assert threads() == {1}
         assert threads() == {1}
     assert threads() == before
+
+
+def test_blocks_within_a_shared_block_have_one_thread():
+    """The other threads are busy with other blocks."""
+    found = map_in_threads(lambda i: effective_n_jobs(-1), 4, 2)
+    assert found == [1] * 4
+    assert effective_n_jobs(2) == 2
+    assert map_in_threads(lambda i: effective_n_jobs(2), 4, 1) == [2] * 4
+
+
+def test_every_helper_that_is_asked_for_comes():
+    """All blocks wait for each other, so there must be as many threads; also where two callers want some."""
+    together = threading.Barrier(6)
+
+    def compute():
+        run_blocks(lambda part: together.wait(60), 3, 1, 3)
+
+    other = threading.Thread(target=compute)
+    other.start()
+    compute()
+    other.join()
+
+
+def test_helpers_forget_what_they_have_done():
+    class Large:
+        pass
+
+    large = Large()
+    gone = weakref.ref(large)
+    run_blocks(lambda part, held=large: time.sleep(0.01), 4, 1, 2)
+    del large
+    for _ in range(1000):
+        if gone() is None:
+            return
+        time.sleep(0.01)
+    raise AssertionError("a waiting thread holds the last task")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_helpers_of_its_own():
+    run_blocks(lambda part: None, 4, 1, 2)
+    child = os.fork()
+    if child == 0:
+        try:
+            together = threading.Barrier(2)
+            run_blocks(lambda part: together.wait(60), 2, 1, 2)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_warnings_of_blocks_come_from_the_line_of_the_caller_and_in_order(n_jobs):
+    def task(part):
+        time.sleep(0.002 * (part.start % 2))
+        warn_user(f"block {part.start}")
+
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        run_blocks(task, 6, 1, n_jobs)
+    assert [str(w.message) for w in given] == [f"block {i}" for i in range(6)]
+    assert {w.filename for w in given} == {__file__}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_warnings_of_blocks_name_the_estimator_and_come_once(n_jobs):
+    class Coder:
+        pass
+
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        with warnings_of(Coder()):
+            run_blocks(lambda part: warn_user("poor"), 6, 1, n_jobs)
+    assert [str(w.message) for w in given] == ["Coder: poor"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.mean import gmean
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from _matrices import random_spd, spd_stacks
 from spdatoms import check_spd, mean, pairwise_divergence
 from spdatoms.divergences import Burg, get_divergence
+from spdatoms.divergences.hermitian import over
 from spdatoms.geometry import geometric_mean, log_map
 
 METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]
@@ -184,3 +186,29 @@ def test_centre_with_negative_weights_stays_in_the_cone(metric):
     weights = np.array([1.0, 1.0, -0.7, -0.7])
     C = divergence.centre(divergence.prepare(X), weights, X[0])
     check_spd(0.5 * (C + C.T)[None])
+
+
+@pytest.mark.parametrize("complex_entries", [False, True])
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "riemann"])
+def test_centres_are_those_of_the_columns_of_weights(metric, complex_entries):
+    """Weights of both signs, of one matrix alone, and of all; at small scales, too."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(11, 4, 9)) + (1j * rng.normal(size=(11, 4, 9)) if complex_entries else 0)
+    Z = 1e-30 * A @ A.conj().swapaxes(1, 2)
+    weights = np.zeros((11, 3))
+    weights[3, 0], weights[:, 1], weights[:5, 2] = 2.0, np.arange(1, 12), [1, 2, -0.1, 3, 0.5]
+    divergence = over(get_divergence(metric), Z)
+    prepared = divergence.prepare(Z)
+    found = divergence.centres(prepared, scipy.sparse.csc_array(weights), Z[:3])
+    for r in range(3):
+        one = divergence.centre(prepared, weights[:, r], Z[r])
+        np.testing.assert_allclose(found[r], one, rtol=1e-14, atol=1e-14 * abs(one).max())
+
+
+def test_centre_of_stein_is_the_step_of_its_fixed_point():
+    Z, C = random_spd(9, 5, seed=3), random_spd(1, 5, seed=4)[0]
+    weights = np.arange(9.0)
+    P = np.einsum("i,ijk->jk", weights, np.linalg.inv(Z + C))
+    stein = get_divergence("stein")
+    found = stein.centre(stein.prepare(Z), weights, C)
+    np.testing.assert_allclose(found, 0.5 * weights.sum() * np.linalg.inv(P), rtol=1e-12)

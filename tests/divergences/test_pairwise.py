@@ -290,6 +290,16 @@ def test_threads_do_not_change_a_bit(metric, dtype):
             np.testing.assert_array_equal(again, within)
 
 
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid", "euclid", "burg"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_threads_share_rows_and_do_not_change_a_bit(metric, dtype):
+    """So many rows that each of the threads gets some of them."""
+    X, Y = random_spd(1100, 12, dtype=dtype), random_spd(310, 12, seed=1, dtype=dtype)
+    alone = pairwise_divergence(X, Y, metric)
+    for n_jobs in (2, 3):
+        np.testing.assert_array_equal(pairwise_divergence(X, Y, metric, n_jobs=n_jobs), alone)
+
+
 def extra_memory(compute):
     """Return the peak of what was allocated beyond the result, in bytes."""
     tracemalloc.start()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from _matrices import random_spd
+from spdatoms.divergences.sparse_pairs import weighted_inverse_sums
 from spdatoms.geometry import batched
 
 
@@ -50,4 +52,4 @@ def test_indefinite_with_positive_diagonal_is_detected():
         with pytest.raises(ValueError, match="not positive definite"):
             batched.careful_log_determinant(Y[4], Y[4])
         with pytest.raises(ValueError, match="not positive definite"):
-            batched.weighted_inverse_sum(Y, np.ones(9), zero[0], 1.0)
+            weighted_inverse_sums(Y, scipy.sparse.csc_array(np.ones((9, 1))), zero)

@@ -10,7 +10,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
-from functools import cache
+from contextvars import ContextVar, copy_context
+from functools import cache, partial
+from queue import SimpleQueue
 from threading import Condition, Lock, Thread
 from typing import Any, TypeVar
 
@@ -19,17 +21,23 @@ from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.parameters import N_JOBS
 from spdatoms._utils.progress import progress_bar, progress_is_due
+from spdatoms._utils.warning import holding_warnings, warn_user
 
 Result = TypeVar("Result")
 
 #: Seconds before the blocks of a verbose estimator get a bar: most of its loops are over by then.
 _DELAY = 0.5
+#: Whether this is a block of a run that threads share. What it calls has one thread: the others are busy.
+_SHARED: ContextVar[bool] = ContextVar("shared", default=False)
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one."""
+    """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one.
+
+    Within a block of `run_blocks` that threads share it is 1.
+    """
     N_JOBS.check("n_jobs", n_jobs)
-    if n_jobs is None:
+    if n_jobs is None or _SHARED.get():
         return 1
     if n_jobs < 0:
         return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
@@ -97,7 +105,8 @@ def run_blocks(
     With one job the slices run in the calling thread, in order; with more other threads help it, and the
     order is any. If the task uses BLAS, BLAS is held at one thread meanwhile, so that the two do not
     compete for the cores. An exception, Ctrl-C included, stops the run after the blocks that are under
-    way.
+    way. Warnings of the user that blocks of several threads give come after the last of them, in the
+    order of the blocks.
     """
     slices = list(block_slices(n_items, max(1, block)))
     jobs = min(effective_n_jobs(n_jobs), len(slices))
@@ -130,6 +139,45 @@ def map_in_threads(
     return [results[number] for number in range(count)]
 
 
+class _Helpers:
+    """Threads that wait to help others: to wake one takes microseconds, to start one a hundred of them."""
+
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.lock, self.started, self.wanted = Lock(), 0, 0
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Let one of them call a function, which does not raise."""
+        with self.lock:
+            if self.started == self.wanted:
+                Thread(target=self._wait, name="spdatoms", daemon=True).start()
+                self.started += 1
+            self.wanted += 1
+        self.calls.put(function)
+
+    def _wait(self) -> None:
+        while True:
+            function: Callable[[], None] | None = self.calls.get()
+            assert function is not None
+            function()
+            function = None  # what it holds need not wait for the next call
+            with self.lock:
+                self.wanted -= 1
+
+
+_helpers = _Helpers()
+
+
+def _forget_helpers() -> None:
+    """Begin anew in a process that was forked: it has none of the threads."""
+    global _helpers
+    _helpers = _Helpers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_helpers)
+
+
 class _SharedBlocks:
     """Blocks that several threads take one after the other, until none is left or one has failed."""
 
@@ -137,6 +185,7 @@ class _SharedBlocks:
         self.task, self.left = task, deque(slices)
         self.running, self.finished = 0, 0
         self.errors: list[BaseException] = []
+        self.warnings: dict[int, list[tuple[str, type[Warning]]]] = {}
         self.changed = Condition()
 
     def run_one(self) -> bool:
@@ -147,7 +196,8 @@ class _SharedBlocks:
             part = self.left.popleft()
             self.running += 1
         try:
-            self.task(part)
+            with holding_warnings() as self.warnings[part.start]:
+                self.task(part)
         except BaseException as error:
             self.errors.append(error)
             self.left.clear()
@@ -171,6 +221,12 @@ class _SharedBlocks:
             count, self.finished = self.finished, 0
         return count
 
+    def give_warnings(self) -> None:
+        """Give the warnings of all blocks, in their order."""
+        for start in sorted(self.warnings):
+            for message, category in self.warnings[start]:
+                warn_user(message, category)
+
 
 def _run_threaded(
     task: Callable[[slice], None],
@@ -183,12 +239,14 @@ def _run_threaded(
     It waits for blocks that others have begun, but for no thread: on a busy machine one may come too late for any.
     """
     blocks = _SharedBlocks(task, slices)
+    token = _SHARED.set(True)
     try:
         for _ in range(jobs - 1):
-            Thread(target=blocks.help, name="spdatoms", daemon=True).start()
+            _helpers.call(partial(copy_context().run, blocks.help))
         while blocks.run_one():
             advance(blocks.take_finished())
     finally:
+        _SHARED.reset(token)
         blocks.left.clear()
         with blocks.changed:
             while blocks.running:
@@ -196,3 +254,4 @@ def _run_threaded(
     advance(blocks.take_finished())
     if blocks.errors:
         raise blocks.errors[0]
+    blocks.give_warnings()

@@ -24,6 +24,8 @@ class _Call:
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("call", default=None)
+#: Messages and categories of warnings that are to be given later, or None where they are given at once.
+_HELD: ContextVar[list[tuple[str, type[Warning]]] | None] = ContextVar("held", default=None)
 
 
 @contextmanager
@@ -46,6 +48,17 @@ def warnings_of(estimator: object) -> Iterator[None]:
         _CALL.reset(token)
 
 
+@contextmanager
+def holding_warnings() -> Iterator[list[tuple[str, type[Warning]]]]:
+    """Yield a list to which `warn_user` adds until the end of the block, in a thread that has no line of the user's."""
+    held: list[tuple[str, type[Warning]]] = []
+    token = _HELD.set(held)
+    try:
+        yield held
+    finally:
+        _HELD.reset(token)
+
+
 def warn_of_share(count: int, total: int, message: str, category: type[Warning]) -> None:
     """Warn that this holds for ``count`` of ``total`` queries, in an estimator once for all its blocks."""
     call = _CALL.get()
@@ -60,6 +73,10 @@ def warn_of_share(count: int, total: int, message: str, category: type[Warning])
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the innermost line outside of this package and of scikit-learn."""
+    held = _HELD.get()
+    if held is not None:
+        held.append((message, category))
+        return
     call = _CALL.get()
     if call is not None:
         kind = message if category is UserWarning else category

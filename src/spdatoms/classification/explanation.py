@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.coding import coded_blocks, coded_feature_blocks
+from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.kernels import Kernel
 from spdatoms.kernels.landmarks import LandmarkKernel
 
@@ -88,7 +88,7 @@ def explain_queries(
 ) -> Iterator[Explanation]:
     """Yield the explanations of checked matrices X by the labelled atoms of a fitted kernel.
 
-    ``coding`` is what `coded_blocks` wants to know besides.
+    ``coding`` is what `for_coded_blocks` wants to know besides.
     """
     if isinstance(kernel, LandmarkKernel):
         for _, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
@@ -99,12 +99,18 @@ def explain_queries(
                     code.indices, code.data, atoms @ atoms.T, atoms @ query, query @ query, labels
                 )
         return
-    for block in coded_blocks(X, kernel, alpha, **coding):
+    found: dict[int, Explanation] = {}
+
+    def explain(block: CodedBlock) -> None:
         norms = np.broadcast_to(kernel.cross_and_norms(X[block.rows])[1], len(block.codes))
-        for code, cross, norm in zip(block.codes, block.cross, norms, strict=True):
+        for i, (code, cross, norm) in enumerate(zip(block.codes, block.cross, norms, strict=True)):
             used = np.flatnonzero(code)
             gram = kernel.gram_[np.ix_(used, used)]
-            yield _explanation(used, code[used], gram, cross[used], norm, labels)
+            explanation = _explanation(used, code[used], gram, cross[used], norm, labels)
+            found[block.rows.start + i] = explanation
+
+    for_coded_blocks(explain, X, kernel, alpha, **coding)
+    yield from (found[i] for i in range(len(X)))
 
 
 def _explanation(

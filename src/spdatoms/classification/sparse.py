@@ -7,7 +7,7 @@ done with several kernels, whose judgements are averaged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -37,7 +37,7 @@ from spdatoms.classification.scores import (
     scores_of_feature_codes,
     warn_of_zero_codes,
 )
-from spdatoms.coding import coded_blocks, coded_feature_blocks
+from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import AUTOMATIC_METRIC, symmetric_divergence
@@ -394,8 +394,11 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """
         X = self.check_queries(X)
         best = np.empty(len(X), np.intp)
-        for rows, scores in self._blocks_of_scores(X):
+
+        def choose(rows: slice, scores: Floats) -> None:
             best[rows] = scores.argmax(axis=1)
+
+        self._for_scores(choose, X)
         labels: Array = self.classes_[best]
         return labels
 
@@ -444,46 +447,53 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return [*explain_queries(X, self.kernel_, self.alpha_, self.atom_labels_, **self._coding())]
 
     def _coding(self) -> dict[str, Any]:
-        """Return what `coded_blocks` wants to know besides the kernel and α."""
+        """Return what `for_coded_blocks` wants to know besides the kernel and α."""
         return {"ridge": self._ridge(), "weights": self.atom_weights_, "n_jobs": self.n_jobs}
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores of the classes."""
         scores = np.empty((len(X), len(self.classes_)))
-        for rows, found in self._blocks_of_scores(X):
-            scores[rows] = found
+        self._for_scores(scores.__setitem__, X)
         return scores
 
-    def _blocks_of_scores(self, X: FloatArray) -> Iterator[tuple[slice, Floats]]:
-        """Yield rows and the scores of the classes."""
+    def _for_scores(self, use: Callable[[slice, Floats], None], X: FloatArray) -> None:
+        """Call ``use`` with rows and their scores of the classes, block by block, maybe in several threads."""
         if hasattr(self, "average_"):
             for rows in block_slices(len(X), _BLOCK):
-                yield rows, average_scores(self.average_, self._references, X[rows], self.n_jobs)
+                use(rows, average_scores(self.average_, self._references, X[rows], self.n_jobs))
             return
-        zeros = 0
-        for rows, scores, zero in self._scored_blocks(X):
+        zeros = np.empty(len(X), np.bool_)
+
+        def complete(rows: slice, scores: Floats, zero: NDArray[np.bool_]) -> None:
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
             scores[zero] *= self._distance_scale() / _SHARPNESS
-            zeros += int(zero.sum())
-            yield rows, scores
-        warn_of_zero_codes(zeros, len(X))
+            zeros[rows] = zero
+            use(rows, scores)
 
-    def _scored_blocks(self, X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.bool_]]]:
-        """Yield rows, scores, and which of their codes are all zero."""
+        self._for_scored_blocks(complete, X)
+        warn_of_zero_codes(int(zeros.sum()), len(X))
+
+    def _for_scored_blocks(
+        self, use: Callable[[slice, Floats, NDArray[np.bool_]], None], X: FloatArray
+    ) -> None:
+        """Call ``use`` with rows, scores, and which of their codes are all zero."""
         classes = self._atom_classes, len(self.classes_), self.rule
         kernel, alpha = self.kernel_, self.alpha_
         coding = self._coding()
         if isinstance(kernel, LandmarkKernel):
             for rows, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
                 atoms = kernel.features_
-                yield rows, *scores_of_feature_codes(codes, features, atoms, *classes)
+                use(rows, *scores_of_feature_codes(codes, features, atoms, *classes))
             return
-        for block in coded_blocks(X, kernel, alpha, **coding):
+
+        def score(block: CodedBlock) -> None:
             to_atoms = partial(self._divergences_to_atoms, X[block.rows])
-            yield (
+            use(
                 block.rows,
                 *scores_of_codes(block.codes, kernel.gram_, block.cross, *classes, to_atoms),
             )
+
+        for_coded_blocks(score, X, kernel, alpha, **coding)
 
     def _divergences_to_atoms(self, X: FloatArray, some: NDArray[np.bool_]) -> FloatArray:
         """Return the divergences of some of the matrices X to the atoms."""

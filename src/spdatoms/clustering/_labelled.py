@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.clustering._lloyd import Tally, exchange_goals
 from spdatoms.divergences.seeds import Sample
@@ -47,24 +48,40 @@ class ClusteredSample:
         """Return `Divergence.centre` of the members of each of the clusters."""
         sample = self.sample
         steps = np.empty_like(self.centres, shape=(len(clusters), *self.centres.shape[1:]))
+        members = self._members()
 
         def step(some: slice) -> None:
-            for a in range(some.start, some.stop):
-                weights = np.where(self.labels == clusters[a], sample.weights, 0.0)
-                current = self.centres[clusters[a]]
-                steps[a] = sample.divergence.centre(sample.prepared, weights, current)
+            chosen = clusters[some]
+            steps[some] = sample.divergence.centres(
+                sample.prepared, members[:, chosen], self.centres[chosen]
+            )
 
         flops = 20 * len(sample) / len(self.centres) * self.centres.shape[-1] ** 3
-        run_blocks(step, len(clusters), int(_TASK_FLOPS / flops), sample.n_jobs)
+        # Two tasks per thread even out that clusters differ in size.
+        share = -(-len(clusters) // (2 * effective_n_jobs(sample.n_jobs)))
+        run_blocks(step, len(clusters), max(share, int(_TASK_FLOPS / flops)), sample.n_jobs)
         return steps
+
+    def _members(self) -> scipy.sparse.csc_array:
+        """Return the weights of the matrices in the columns of their clusters, shape (m, k)."""
+        order = np.argsort(self.labels, kind="stable")
+        starts = np.searchsorted(self.labels[order], np.arange(len(self.centres) + 1))
+        shape = len(order), len(self.centres)
+        return scipy.sparse.csc_array((self.sample.weights[order], order, starts), shape=shape)
 
     def try_centres(self, clusters: Indices, centres: Floats) -> tuple[Floats, Floats]:
         """Return Σ w_i d(X_i, C) over the members of each cluster, with its centre and with this one."""
         rows = self.sample.divergences(centres)
         self._tried = clusters, centres, rows
-        weights = np.where(self.labels == clusters[:, None], self.sample.weights, 0.0)
-        before = np.einsum("ji,ji->j", weights, self.divergences[clusters])
-        return before, np.einsum("ji,ji->j", weights, rows)
+        places = np.full(len(self.centres), -1)
+        places[clusters] = np.arange(len(clusters))
+        members = np.flatnonzero(places[self.labels] >= 0)
+        at, weights = places[self.labels[members]], self.sample.weights[members]
+
+        def costs(divergences: Floats) -> Floats:
+            return np.asarray(np.bincount(at, weights * divergences, len(clusters)), np.float64)
+
+        return costs(self.own[members]), costs(rows[at, members])
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Replace the chosen centres by those just tried."""

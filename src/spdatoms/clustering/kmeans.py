@@ -21,7 +21,7 @@ from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
-from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
@@ -179,13 +179,14 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         used = np.flatnonzero(weights > 0)
         self._check_number_of_samples(len(used), len(matrices))
         data = self._data(divergence, matrices, weights, used)
-        starts = self._starts(divergence, matrices, weights, used)
+        starts = self._starts(divergence, matrices, weights, used, data)
         best = min((self._run(data, centres) for centres in starts), key=lambda run: run.inertia)
         self.cluster_centers_ = best.centres.astype(matrices.dtype)
         self.n_iter_ = len(best.history) - 1
         self.inertia_history_ = total * np.array(best.history)
         if isinstance(data, ClusteredSample):
-            divergences = self._divergences(matrices)
+            every = len(used) == len(matrices)
+            divergences = self._divergences(matrices, data.sample.prepared if every else None)
             self.labels_ = divergences.argmin(axis=1)
             inertia = float(weights @ divergences.min(axis=1))
         else:
@@ -295,6 +296,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         X: Any,
         weights: Floats,
         used: Indices,
+        data: Any,
     ) -> Iterator[Floats]:
         """Yield the first centres of every start."""
         if not isinstance(self.init, str):
@@ -307,7 +309,10 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         if starts == "auto":
             starts = _RANDOM_STARTS if self.init == "random" else 1
         limit = max(_SEED_LEAST, _SEED_SAMPLES * self.n_clusters)
-        sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
+        if isinstance(data, ClusteredSample) and len(used) <= limit:
+            sample = data.sample
+        else:
+            sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
         for _ in range(starts):
             yield sample.matrices[_SEEDS[self.init](sample, self.n_clusters, rng)]
 
@@ -330,11 +335,12 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
         return run() if isinstance(data, ClusteredSample) else data.attempt(run)
 
-    def _divergences(self, X: FloatArray) -> Floats:
-        """d(X_i, C_j) at [i, j], in double precision whatever that of X is."""
+    def _divergences(self, X: FloatArray, prepared: PreparedSet | None = None) -> Floats:
+        """d(X_i, C_j) at [i, j], in double precision whatever that of X is, which may be prepared."""
         centres = as_double(self.cluster_centers_)
         divergence = over(get_divergence(self.metric), np.result_type(X, centres))
-        return divergence.each_to_centres(divergence.prepare(as_double(X)), centres, self.n_jobs)
+        known = divergence.prepare(as_double(X)) if prepared is None else prepared
+        return divergence.each_to_centres(known, centres, self.n_jobs)
 
     def _warn(self, converged: bool) -> None:
         found = len(np.unique(self.labels_))

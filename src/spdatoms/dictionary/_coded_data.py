@@ -207,7 +207,8 @@ class CodedData(SamplesInMemory):
 
     def codes(self) -> scipy.sparse.csr_array:
         """Return all codes, (m, N)."""
-        return scipy.sparse.vstack([part.columns.tocsr() for part in self.parts], "csr")
+        rows = map_in_threads(lambda i: self.parts[i].columns.tocsr(), len(self.parts), self.n_jobs)
+        return scipy.sparse.vstack(rows, "csr")
 
     def start_from(self, codes: scipy.sparse.csr_array) -> None:
         """Let the next coding start from these codes."""

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._utils.threads import block_slices
+from spdatoms._utils.threads import block_slices, map_in_threads
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.dictionary._gram_margin import GramMargin, has_margin
 from spdatoms.divergences.atom_sums import AtomSums
@@ -46,6 +46,8 @@ LAST_STEPS: tuple[float, ...] = (0.5, 0.015625)
 _ROUNDING = 1e-14
 #: A re-seeded atom must differ from the others: no kernel value with them is above this.
 _LARGEST_LIKENESS = 0.99
+#: Atoms of a block whose sums over the other atoms a thread computes at a time.
+_ATOMS_AT_ONCE = 64
 
 
 class Passes(Protocol):
@@ -91,6 +93,8 @@ class UpdateRule:
     most_candidates : int or None
         The most candidates for all atoms together in a pass, unless that is less than one per atom;
         None is no bound.
+    n_jobs : int or None
+        The number of threads for what concerns atoms only.
     """
 
     sums: AtomSums
@@ -102,6 +106,7 @@ class UpdateRule:
     least_eigenvalue: float = 1e-10
     trials_at_once: int = 1
     most_candidates: int | None = None
+    n_jobs: int | None = None
 
     @property
     def trials(self) -> Sequence[tuple[Move, float]]:
@@ -130,7 +135,20 @@ class UpdateRule:
         """Return k(C_p, D_j), or k(C_p, C_q) without D."""
         divergence = self.sums.divergence
         prepared = None if D is None else divergence.prepare(D)
-        return kernel_values(divergence.pairwise(divergence.prepare(C), prepared), self.beta)
+        divergences = divergence.pairwise(divergence.prepare(C), prepared, n_jobs=self.n_jobs)
+        return kernel_values(divergences, self.beta)
+
+    def sums_over_atoms(self, D: Floats, weights: Floats, block: Indices) -> Floats:
+        """Return the sums over all atoms D, with weights (N, B), for those of a block."""
+        atoms = self.sums.divergence.prepare(D)
+
+        def of_columns(number: int) -> Floats:
+            some = parts[number]
+            column_weights = scipy.sparse.csc_array(weights[:, some])
+            return self.sums.sums(atoms, column_weights, D[block[some]])
+
+        parts = list(block_slices(len(block), _ATOMS_AT_ONCE))
+        return np.concatenate(map_in_threads(of_columns, len(parts), self.n_jobs))
 
 
 class AtomUpdate:
@@ -208,12 +226,9 @@ class AtomUpdate:
 
     def _sums(self, block: Indices) -> Floats:
         """Return the sums over samples and other atoms for the atoms of a block."""
-        sums = self.rule.sums
         weights = -self.code_gram[:, block] * self.gram[:, block]
         weights[block, np.arange(len(block))] = 0.0
-        over_atoms = sums.sums(
-            sums.divergence.prepare(self.atoms), scipy.sparse.csc_array(weights), self.atoms[block]
-        )
+        over_atoms = self.rule.sums_over_atoms(self.atoms, weights, block)
         return self.data.weighted_sums(block, self.atoms) + over_atoms
 
     def _candidates(self, sums: Floats, block: Indices, move: Move, t: float) -> Floats:

@@ -17,7 +17,7 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import code_matrices, coded_blocks
+from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks
 from spdatoms.dictionary._checkpoint import checkpoint_of
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._samples import SomeSamples
@@ -353,9 +353,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     @per_matrix
     def _losses(self, X: ArrayLike) -> Floats:
         """Return the loss of every matrix."""
-        coding: dict[str, Any] = {"positive": self.positive, "n_jobs": self.n_jobs}
-        blocks = coded_blocks(self.check_queries(X), self.kernel_, self.alpha_, **coding)
-        return np.concatenate([block.losses for block in blocks])
+        X = self.check_queries(X)
+        losses = np.empty(len(X))
+
+        def keep(block: CodedBlock) -> None:
+            losses[block.rows] = block.losses
+
+        for_coded_blocks(
+            keep, X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
+        )
+        return losses
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
@@ -406,7 +413,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         rng = generator(self.random_state)
         atoms = first_atoms(X, self.init, self.n_atoms, divergence, rng, self.n_jobs, weights)
         fixed = self.beta, self.alpha, self.landmarks, self.positive
-        return atoms, fix_problem(X, atoms, divergence, *fixed)
+        return atoms, fix_problem(X, atoms, divergence, *fixed, self.n_jobs)
 
     def _learn_batch(
         self, X: FloatArray, weights: Floats | None

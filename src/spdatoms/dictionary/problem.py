@@ -106,7 +106,7 @@ class Problem:
         weights: Floats | None = None,
     ) -> tuple[Any, UpdateRule]:
         """Return the samples X, in memory or in a stream, and how atoms move."""
-        rule = self.rule(update, block_size, X)
+        rule = replace(self.rule(update, block_size, X), n_jobs=n_jobs)
         if isinstance(X, np.ndarray):
             return CodedData(X, rule.sums, self.beta, n_atoms, n_jobs, weights), rule
         data = StreamedCodedData(X, rule.sums, self.beta, n_atoms, weights)
@@ -211,6 +211,7 @@ def fix_problem(
     alpha: float | str,
     landmarks: str | int | ArrayLike | None = None,
     positive: bool = False,
+    n_jobs: int | None = None,
 ) -> AnyProblem:
     """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
@@ -224,7 +225,8 @@ def fix_problem(
     f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
-    divergences = divergence.pairwise(divergence.prepare(np.concatenate([samples, atoms])))
+    both = divergence.prepare(np.concatenate([samples, atoms]))
+    divergences = divergence.pairwise(both, n_jobs=n_jobs)
     beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
     gram = kernel_values(divergences, beta)
     guaranteed = divergence.kernel_is_guaranteed(beta, X.shape[-1])

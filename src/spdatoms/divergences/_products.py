@@ -10,7 +10,7 @@ import numpy as np
 
 from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
 from spdatoms._utils.products import row_products
-from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import PreparedSet
 from spdatoms.exceptions import OutOfRangeError
@@ -18,8 +18,11 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9
-#: BLAS packs the other factor anew for every block, which should serve at least this many rows.
-_LEAST_ROWS = 512
+#: BLAS packs the other factor anew for every block, which should serve at least this many rows, or these for
+#: threads to share them.
+_LEAST_ROWS, _LEAST_SHARED_ROWS = 512, 256
+#: Flops that are worth waking another thread for: some 0.2 milliseconds.
+_LEAST_SHARED_FLOPS = 1e7
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
 #: Matrices whose half-vectors are found at a time, in bytes of input.
@@ -58,7 +61,7 @@ def shifted_products(
             fill(rows, out[rows])
         _shift(out[rows], scale, shifts_x[rows], shifts_y)
 
-    run_blocks(compute, len(out), _rows_at_once(width * len(shifts_y)), n_jobs)
+    run_blocks(compute, len(out), _shared_rows(len(out), width * len(shifts_y), n_jobs), n_jobs)
     return out
 
 
@@ -129,6 +132,18 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
 def _rows_at_once(multiplications: int) -> int:
     """Return how many rows, each of this many multiplications, to compute at a time."""
     return max(_LEAST_ROWS, int(_BLOCK_FLOPS / (2.0 * multiplications)))
+
+
+def _shared_rows(count: int, multiplications: int, n_jobs: int | None) -> int:
+    """Return how many of ``count`` rows to compute at a time, so that threads have two blocks each.
+
+    Rows must not depend on the others of their block: the result is the same for any number of threads.
+    """
+    jobs = effective_n_jobs(n_jobs)
+    if jobs == 1:
+        return _rows_at_once(multiplications)
+    least = max(_LEAST_SHARED_ROWS, int(_LEAST_SHARED_FLOPS / (2.0 * multiplications)))
+    return min(_rows_at_once(multiplications), max(least, -(-count // (2 * jobs))))
 
 
 def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
@@ -117,6 +118,30 @@ class Divergence(ABC):
         -------
         ndarray of shape (n, n)
         """
+
+    def centres(self, Z: Any, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
+        """Return `centre` for every column of weights.
+
+        Parameters
+        ----------
+        Z : PreparedSet
+            m matrices.
+        weights : csc_array of shape (m, k)
+            The weights, one column per centre.
+        current : ndarray of shape (k, n, n)
+            Where the steps begin.
+
+        Returns
+        -------
+        ndarray of shape (k, n, n)
+        """
+        found = np.empty_like(current)
+        for r, begin in enumerate(current):
+            column = slice(weights.indptr[r], weights.indptr[r + 1])
+            own = np.zeros(len(Z))
+            own[weights.indices[column]] = weights.data[column]
+            found[r] = self.centre(Z, own, begin)
+        return found
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i.

@@ -65,6 +65,10 @@ class Hermitian(Divergence):
         """Return the stationary point, or a step towards it, as a complex matrix."""
         return complex_form(self.divergence.centre(Z.real, weights, _real(current)))
 
+    def centres(self, Z: HermitianSet, weights: scipy.sparse.csc_array, current: Array) -> Array:
+        """Return `centre` for every column of weights."""
+        return complex_form(self.divergence.centres(Z.real, weights, _real(current)))
+
     def _own(self, values: FloatArray) -> FloatArray:
         """Return what values of real forms are for the complex matrices; the array is used again."""
         values /= values.dtype.type(self.divergence.real_form_factor)

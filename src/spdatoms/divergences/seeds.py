@@ -50,13 +50,14 @@ def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> Indices:
     nearest = sample.divergences(X[seeds])[0]
     with progress_bar(count, "k-means++", initial=1) as advance:
         while len(seeds) < count:
-            potential = weights * nearest
-            total = potential.sum()
-            if not total > 0:  # every matrix equals a seed: any of them will do
+            cumulated = np.cumsum(weights * nearest)
+            if not cumulated[-1] > 0:  # every matrix equals a seed: any of them will do
                 unused = np.setdiff1d(np.arange(len(X)), seeds)
                 seeds.extend(rng.choice(unused, count - len(seeds), replace=False))
                 break
-            candidates = rng.choice(len(X), trials, p=potential / total)
+            # The draws of `rng.choice` with these probabilities, which takes longer to check them.
+            cumulated /= cumulated[-1]
+            candidates = np.searchsorted(cumulated, rng.random(trials), side="right")
             remaining = np.minimum(nearest, sample.divergences(X[candidates]))
             best = int(np.argmin(remaining @ weights))
             nearest = remaining[best]

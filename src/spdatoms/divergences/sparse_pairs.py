@@ -74,9 +74,19 @@ class PairBatches:
 
 def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
     """Return Σ_i w_ir (X_i + D_r)⁻¹ as half-vectors with weights √2, shape (B, n(n+1)/2)."""
-    # A power of two for every atom brings it near one, where no reciprocal overflows.
+    sums, factors = scaled_inverse_sums(X, weights, D)
+    _, rows, cols = tile_entries(X.shape[-1])
+    return np.asarray(sums * entry_weights(rows, cols) * factors[:, None])
+
+
+def scaled_inverse_sums(
+    X: Floats, weights: scipy.sparse.csc_array, D: Floats
+) -> tuple[Floats, Floats]:
+    """Return Σ_i w_ir (f_r·(X_i + D_r))⁻¹ as half-vectors without weights, and the f_r.
+
+    These are powers of two that bring atoms near one, where no reciprocal overflows.
+    """
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
-    picked, rows, cols = tile_entries(X.shape[-1])
     totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
     pairs = PairBatches.of(weights)
     batched.add_weighted_inverses(
@@ -91,7 +101,7 @@ def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats)
     )
     if np.isnan(totals).any():
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    return np.asarray(totals[:, picked] * entry_weights(rows, cols) * factors[:, None])
+    return totals[:, tile_entries(X.shape[-1])[0]], factors
 
 
 def stein_divergences(

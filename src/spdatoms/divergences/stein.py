@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,12 @@ import scipy.sparse
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import FLOOR, AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.divergences.sparse_pairs import stein_divergences, weighted_inverse_sums
+from spdatoms.divergences.sparse_pairs import (
+    columns_of_entries,
+    scaled_inverse_sums,
+    stein_divergences,
+    weighted_inverse_sums,
+)
 from spdatoms.geometry import batched
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -53,12 +59,14 @@ class SteinSet(PreparedSet):
 
     def lanes(self, exponent: int) -> batched.Lanes:
         """Return 2^-e·X packed for the lane kernels; it is kept, as one set often meets many others."""
-        self._lanes = exponent, self._packed(exponent)
-        return self._lanes[1]
+        packed = self._packed(exponent)
+        self._lanes = exponent, packed
+        return packed
 
     def _packed(self, exponent: int) -> batched.Lanes:
-        if self._lanes is not None and self._lanes[0] == exponent:
-            return self._lanes[1]
+        kept = self._lanes  # another thread may replace it
+        if kept is not None and kept[0] == exponent:
+            return kept[1]
         return batched.Lanes(self.matrices, float(np.ldexp(1.0, -exponent)))
 
     def common_exponent(self, other: SteinSet) -> int | None:
@@ -141,13 +149,21 @@ class Stein(Divergence):
 
         It is one step of a fixed point iteration, and the stationary point is its fixed point.
         """
-        scale = 2.0 ** -np.frexp(current.trace())[1]
-        P = batched.weighted_inverse_sum(Z.matrices, weights, current, scale)
-        if (weights < 0).any():
-            P = nearest_spd(P)
-        # P holds the inverse of the scaled sums: P⁻¹ is scale times what is asked for.
-        step: Floats = batched.inverse(P[None])[0] * (0.5 * weights.sum() / scale)
-        return step
+        used = np.flatnonzero(weights)
+        column = scipy.sparse.csc_array((weights[used], used, [0, len(used)]), (len(weights), 1))
+        (step,) = self.centres(Z, column, current[None])
+        return np.asarray(step)
+
+    def centres(self, Z: SteinSet, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
+        """Return `centre` for every column of weights."""
+        matrices = np.asarray(Z.matrices, np.float64)
+        sums, factors = scaled_inverse_sums(matrices, weights, current)
+        P = from_half_vectors(sums, Z.n, weighted=False)
+        for r in np.unique(columns_of_entries(weights)[weights.data < 0]):
+            P[r] = nearest_spd(P[r])
+        totals = np.array([weights.data[a:b].sum() for a, b in pairwise(weights.indptr)])
+        # P holds the inverse of the scaled sums: P⁻¹ is f times what is asked for.
+        return np.asarray(batched.inverse(P) * (0.5 * totals / factors)[:, None, None])
 
     def coordinates(self, C: Floats, current: Floats) -> Floats:
         """Return C⁻¹."""

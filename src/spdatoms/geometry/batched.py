@@ -35,8 +35,8 @@ _FIRST_LEVEL_BYTES = 20 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
-#: Flops from which on it pays to start threads: below, two milliseconds of work, one is faster.
-_LEAST_SHARED_FLOPS = 9e7
+#: Flops that are worth waking another thread for: some 0.2 milliseconds.
+_LEAST_SHARED_FLOPS = 1e7
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
 _NONE = np.empty(0, np.int64)
@@ -292,35 +292,6 @@ def inverse(X: FloatArray) -> Floats:
     return from_half_vectors(half, n, weighted=False)
 
 
-def weighted_inverse_sum(Z: FloatArray, weights: Floats, current: Floats, factor: float) -> Floats:
-    """Return Σ_i w_i (factor·(Z_i + current))⁻¹ over the i with w_i ≠ 0, shape (n, n)."""
-    n, lanes = Z.shape[-1], lane_count(np.float64)
-    used = np.flatnonzero(weights)
-    chosen = lanes_of(len(used), lanes)
-    if Z.dtype == np.float64 and Z.flags.c_contiguous:
-        chosen = used[chosen]
-    else:  # only what is used is converted
-        Z = Z[used]
-    padded = np.zeros(len(chosen))
-    padded[: len(used)] = weights[used]
-    total = np.zeros((1, len(flat_order(n))))
-    add_weighted_inverses(
-        current[None],
-        np.array([factor]),
-        flat(np.asarray(Z, np.float64)),
-        chosen,
-        np.array([0]),
-        np.array([len(chosen) // lanes]),
-        padded,
-        total,
-    )
-    half = total[:, tile_entries(n)[0]]
-    if np.isnan(half).any():
-        raise ValueError("A sum Z_i + current is not positive definite: ask check_spd about both.")
-    (P,) = from_half_vectors(half, n, weighted=False)
-    return np.asarray(P)
-
-
 def add_weighted_inverses(
     X: Floats,
     factors: Floats,
@@ -368,9 +339,7 @@ def _block_size(items: int, flops: float, n_jobs: int | None) -> int:
     """Return how many items, each of this many flops, a task takes."""
     jobs, total = effective_n_jobs(n_jobs), items * flops
     # Several tasks per thread even out what disturbs one of them, if they are not too small for it.
-    shares = min(4 * jobs, max(jobs, int(4 * total / _LEAST_SHARED_FLOPS)))
-    if jobs == 1 or total < _LEAST_SHARED_FLOPS:
-        shares = 1
+    shares = 1 if jobs == 1 else max(1, min(4 * jobs, int(total / _LEAST_SHARED_FLOPS)))
     return max(1, min(int(_BLOCK_FLOPS / flops), -(-items // shares)))
 
 

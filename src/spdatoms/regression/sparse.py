@@ -13,7 +13,7 @@ from spdatoms._utils.typing import Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import SPDEstimator, check_targets, per_matrix
-from spdatoms.coding import alpha_of_atoms, coded_blocks
+from spdatoms.coding import CodedBlock, alpha_of_atoms, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning
@@ -154,19 +154,23 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         X = self.check_queries(X)
         mean = np.average(self.targets_, axis=0, weights=self.atom_weights_)
         deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
-        moved, empty = np.empty((len(X), deviations.shape[1])), 0
-        for block in coded_blocks(
+        moved, empty = np.empty((len(X), deviations.shape[1])), np.empty(len(X), np.bool_)
+
+        def move(block: CodedBlock) -> None:
+            moved[block.rows] = row_products(block.codes, deviations)
+            empty[block.rows] = ~block.codes.any(axis=1)
+
+        for_coded_blocks(
+            move,
             X,
             self.kernel_,
             self.alpha_,
             ridge=self.ridge,
             weights=self.atom_weights_,
             n_jobs=self.n_jobs,
-        ):
-            moved[block.rows] = row_products(block.codes, deviations)
-            empty += int((~block.codes.any(axis=1)).sum())
+        )
         warn_of_share(
-            empty,
+            int(empty.sum()),
             len(X),
             "queries have an all-zero code, and the mean target is predicted: alpha or beta is too large "
             "for them.",

@@ -344,6 +344,7 @@ def _code_rows(
     scratch = h, explained, integers[0], integers[1], integers[2]
     for number in range(first, rows.shape[0]):
         query, size, rounds, peak, excess = rows[number], 0, 0, 0.0, 0.0
+        fetch(cross[rows[min(number + 1, rows.shape[0] - 1)]])  # which may be anywhere
         if warm:
             count = _support(codes[query], positive, excluded[query], integers[1])
             size = _with_more(gram, active, 0, integers[1], count, scales, cross[query], tau[query])

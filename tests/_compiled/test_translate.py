@@ -13,7 +13,7 @@ from numba import types
 
 from spdatoms._compiled.corner import factorise_corner, scale_row, transpose
 from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
-from spdatoms._compiled.rows import fetch, take_rows_off
+from spdatoms._compiled.rows import ENTRIES, fetch, take_entries_off, take_rows_off
 from spdatoms._compiled.scan import greatest, indices_above, take_off, two_largest
 from spdatoms._compiled.translate import address, apart, reordered, translated
 
@@ -204,6 +204,9 @@ def greedy(values, fold, indices, rows, order, left):
     fetch(rows[0])
     atoms = indices[left.shape[0] :]
     take_rows_off(rows[3], rows, atoms, rows[1], 1, 2, left)
+    for some in range(1, ENTRIES + 1):
+        whole = left.shape[0] - left.shape[0] % PANEL
+        take_entries_off(rows, atoms, rows[some - 1], 0, some, indices, whole, left)
     return following
 
 
@@ -216,7 +219,7 @@ def test_the_largest_is_found_while_something_is_taken_off(fold, count):
     rng = np.random.default_rng(0)
     values = np.r_[rng.standard_normal(count), np.full(PANEL, np.nan)]
     rows = rng.standard_normal((4, count + PANEL))
-    indices, left = np.r_[rng.permutation(count + PANEL), 0, 3, 1], np.zeros(count + PANEL)
+    indices, left = np.r_[rng.permutation(count + PANEL), 0, 3, 1, 2], np.zeros(count + PANEL)
     ours = [values, indices, rows, np.zeros(2, np.int64), left]
     theirs = [array.copy() for array in ours]
     compiled_greedy(ours[0], fold, *ours[1:])

@@ -189,8 +189,9 @@ def test_any_gram_of_features_is_solved(drawn, relative_alpha, positive):
 
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("alpha", [0.1, 1e-3])
-def test_objective_falls_strictly_in_every_round(alpha, positive):
-    gram, cross = gaussian_problem(150, 10)
+@pytest.mark.parametrize("n_atoms", [150, 600])
+def test_objective_falls_strictly_in_every_round(n_atoms, alpha, positive):
+    gram, cross = gaussian_problem(n_atoms, 10)
     _, last = sparse_code(gram, cross, alpha, positive=positive, return_certificate=True)
     objectives, residuals = [], []
     with warnings.catch_warnings():
@@ -240,6 +241,14 @@ def test_indefinite_block_met_by_the_search_is_refused():
         sparse_code(gram, [[0.0, 0.0, 0.0], [1.0, -1.0, 1.0]], 0.01, check_gram=False)
 
 
+def test_indefinite_block_is_met_in_whatever_order_many_atoms_are_coded():
+    gram, cross = np.eye(300), np.eye(300)[::-1][:5].copy()
+    gram[0, 1] = gram[1, 0] = 2.0
+    cross[3, :2] = 1.0, -1.0
+    with pytest.raises(ValueError, match=r"met at query 3.*'clip'"):
+        sparse_code(gram, cross, 0.01, check_gram=False)
+
+
 def test_positive_codes_over_an_unchecked_indefinite_gram_are_stationary():
     gram = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.9], [0.0, 0.9, 1.0]])
     cross = np.array([[0.9, 0.1, 0.8], [0.1, 0.9, 0.1]])
@@ -263,8 +272,9 @@ def test_codes_are_homogeneous_in_cross_and_alpha(scale):
     np.testing.assert_allclose(codes / scale, sparse_code(gram, cross, 0.01), atol=1e-12)
 
 
-def test_codes_do_not_depend_on_threads_or_on_other_queries():
-    gram, cross = gaussian_problem(40, 300)
+@pytest.mark.parametrize("n_atoms", [40, 500])
+def test_codes_do_not_depend_on_threads_or_on_other_queries(n_atoms):
+    gram, cross = gaussian_problem(n_atoms, 300)
     codes = sparse_code(gram, cross, 0.01)
     np.testing.assert_array_equal(codes, sparse_code(gram, cross, 0.01, n_jobs=2))
     np.testing.assert_array_equal(codes, sparse_code(gram, cross, 0.01, n_jobs=-1))

@@ -8,7 +8,7 @@ y_j ≠ 0 and |h_j| ≤ τ elsewhere. One round
 2. appends them to the Cholesky factor of the active block of K;
 3. takes feature-sign steps (Newton steps on the active block, cut by an exact search over the sign
    changes) to the optimum of the active block;
-4. recomputes h over all atoms, which is the test of optimality.
+4. recomputes h over all atoms, which is the test of optimality, or first over those near their limit.
 
 The violation |h_j| − τ of an atom is judged in the atom's own scale √K_jj, so that a short atom counts as
 much as a long one. K, k and τ come in units in which no square overflows. No loop depends on a
@@ -40,9 +40,16 @@ from spdatoms._compiled.active_factor import (
     solve_upper_end,
     solve_upper_rest,
 )
+from spdatoms._compiled.correlations import (
+    correlate,
+    correlate_some,
+    largest_violation,
+    settle,
+    watch,
+)
 from spdatoms._compiled.panel import PANEL
-from spdatoms._compiled.rows import fetch, take_rows_off
-from spdatoms._compiled.scan import LANES, greatest, indices_above, take_off, two_largest
+from spdatoms._compiled.rows import fetch
+from spdatoms._compiled.scan import LANES, indices_above, take_off, two_largest
 from spdatoms._compiled.translate import apart, reordered, translated
 
 REPORT = 8  # numbers that `code_block` reports of each query
@@ -63,59 +70,7 @@ CONTENDER = 0.12
 
 FAR = 1024  # atoms from which on rows of K are far away in memory, and asked for ahead of time
 
-FIRST_CAPACITY = 64  # active atoms that there is room for at first
-
-
-@apart
-def _correlate(gram, cross, active, size, h):
-    """h = k − K y, six rows of K at a time."""
-    atoms, code, rest = active.atoms, active.entries[CODE], size % 6
-    if rest == 0:
-        take_rows_off(cross, gram, atoms, code, 0, 0, h)
-    elif rest == 1:
-        take_rows_off(cross, gram, atoms, code, 0, 1, h)
-    elif rest == 2:
-        take_rows_off(cross, gram, atoms, code, 0, 2, h)
-    elif rest == 3:
-        take_rows_off(cross, gram, atoms, code, 0, 3, h)
-    elif rest == 4:
-        take_rows_off(cross, gram, atoms, code, 0, 4, h)
-    else:
-        take_rows_off(cross, gram, atoms, code, 0, 5, h)
-    for i in range(rest, size, 6):
-        take_rows_off(h, gram, atoms, code, i, 6, h)
-    for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
-        h[j] = cross[j]
-        for i in range(size):
-            h[j] -= code[i] * gram[atoms[i], j]
-
-
-def _settle(active, size, tau, inverse_scale, h):
-    """Move the active entries of h to r = h − τθ, leave zeros, return max |r_j|/√K_jj."""
-    sign, slack = active.entries[SIGN], active.entries[SLACK]
-    worst = 0.0
-    for i in range(size):
-        j = active.atoms[i]
-        slack[i] = h[j] - tau * sign[i]
-        h[j] = 0.0
-        worst = max(worst, abs(slack[i]) * inverse_scale[j])
-    return worst
-
-
-def _peak(h, fold):
-    """max(h_j, fold·h_j): |h_j| or, for non-negative codes, max(h_j, 0)."""
-    peak = greatest(h, fold)
-    for j in range(h.shape[0] - h.shape[0] % LANES, h.shape[0]):
-        peak = max(peak, h[j], fold * h[j])
-    return peak
-
-
-def _excess(h, tau, inverse_scale, fold):
-    """max (|h_j| − τ)/√K_jj, at least 0."""
-    worst = 0.0
-    for j in range(h.shape[0]):
-        worst = max(worst, (max(h[j], fold * h[j]) - tau) * inverse_scale[j])
-    return worst
+FIRST_CAPACITY = 128  # active atoms that there is room for at first
 
 
 @apart
@@ -333,28 +288,35 @@ def _search(
     Return the size of the active set (−1 if an indefinite block was met), the rounds, and of the other
     atoms max |h_j| and the largest violation in their own scale.
     """
-    h, explained, contenders, atoms = scratch
+    h, explained, contenders, atoms, watched = scratch
     fold = 0.0 if positive else -1.0
     inverse_scale = scales.inverse
-    rounds, previous_error, peak, excess = 0, math.inf, 0.0, 0.0
+    rounds, previous_error, peak, excess, n_watched = 0, math.inf, 0.0, 0.0, 0
     for rounds in range(max_rounds + 1):
-        _correlate(gram, cross, active, size, h)
-        error = _settle(active, size, tau, inverse_scale, h)
-        if excluded >= 0:
-            h[excluded] = 0.0  # never proposed, and no part of the test of optimality
-        peak = _peak(h, fold)
-        excess = max(0.0, (peak - tau) * inverse_scale[0])
-        if not scales.uniform:
-            excess = _excess(h, tau, inverse_scale, fold)
+        error, partly = 0.0, n_watched > 0 and rounds < max_rounds
+        if partly:
+            before = excess
+            correlate_some(gram, cross, active, size, watched, n_watched, explained, h)
+            peak, excess = largest_violation(h, tau, scales, fold)
+            partly = tolerance < excess <= 0.5 * before
+        if not partly:
+            correlate(gram, cross, active, size, h)
+            error = settle(active, size, tau, inverse_scale, h)
+            if excluded >= 0:
+                h[excluded] = 0.0  # never proposed, and no part of the test of optimality
+            peak, excess = largest_violation(h, tau, scales, fold)
+        n_watched = 0
         block_is_optimal = error <= tolerance
         if (block_is_optimal and excess <= tolerance) or rounds == max_rounds:
-            break
+            break  # all atoms have been looked at
         if block_is_optimal:
             limit = max(LEAST_PROPOSALS, MORE_PROPOSALS + int(GROWTH * size))
             count = _propose(
                 gram, h, excess, tau, tolerance, fold, limit, inverse_scale,
                 scales.uniform, atoms, contenders, explained,
             )  # fmt: skip
+            if count < limit:
+                n_watched = watch(h, tau, excess, scales, fold, watched)
             first = size
             size = _with_more(gram, active, first, atoms, count, scales, h, tau)
             if size < 0:
@@ -373,15 +335,16 @@ def _search(
 @translated(types.UniTuple(types.int64, 2))
 def _code_rows(
     gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-    inverse, uniform, dependent, indefinite, first,
+    inverse, uniform, dependent, indefinite, rows, first,
     active_atoms, entries, factor, starts, panel, squares, corner, places, h, explained, integers,
 ):  # fmt: skip
-    """Code the rows from the first one on; return the row that it stopped at, and the size it had then."""
+    """Code these rows, from the first of them on; return the number of that where it stopped, and the size it had."""
     active = ActiveSet(active_atoms, entries, factor, starts, panel, squares, corner, places)
     scales = AtomScales(inverse, uniform, (dependent, indefinite))
-    scratch = h, explained, integers[0], integers[1]
-    for query in range(first, cross.shape[0]):
-        size, rounds, peak, excess = 0, 0, 0.0, 0.0
+    scratch = h, explained, integers[0], integers[1], integers[2]
+    for number in range(first, rows.shape[0]):
+        query, size, rounds, peak, excess = rows[number], 0, 0, 0.0, 0.0
+        fetch(cross[rows[min(number + 1, rows.shape[0] - 1)]])  # which may be anywhere
         if warm:
             count = _support(codes[query], positive, excluded[query], integers[1])
             size = _with_more(gram, active, 0, integers[1], count, scales, cross[query], tau[query])
@@ -392,15 +355,15 @@ def _code_rows(
                 excluded[query], active, size, scratch,
             )  # fmt: skip
         if size < 0:
-            return query, size
+            return number, size
         finite = _deliver(
             cross[query], tau[query], active, size, peak, excess, scales.inverse, h,
             codes[query], report[query],
         )  # fmt: skip
         if not finite:
-            return query, INDEFINITE
+            return number, INDEFINITE
         report[query, 5] = rounds
-    return cross.shape[0], 0
+    return rows.shape[0], 0
 
 
 def code_block(
@@ -415,8 +378,9 @@ def code_block(
     warm: bool,
     codes: np.ndarray,
     report: np.ndarray,
+    rows: np.ndarray | None = None,
 ) -> int:
-    """Code every row of `cross`; return SOLVED, or the row for which K_AA turned out indefinite.
+    """Code rows of `cross`; return SOLVED, or the number of the one for which K_AA turned out indefinite.
 
     Parameters
     ----------
@@ -437,16 +401,21 @@ def code_block(
         Overwritten by the largest violation of optimality in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
         unless positive), the number of rounds, the largest violation in h_j/√K_jj, and the number of
         entries that are not zero.
+    rows : (q,)
+        Which rows are coded, one after the other; None for all. What a query needs of K may still be in the cache
+        if the one before is like it.
     """
-    n_atoms, row, size = len(gram), 0, FULL
+    n_atoms, number, size = len(gram), 0, FULL
+    rows = np.arange(len(cross)) if rows is None else rows
     h, explained = np.empty(n_atoms), np.empty(n_atoms + LANES)
-    integers = np.zeros((2, n_atoms + LANES), np.int64)  # atoms, whatever is read
-    for doublings in range(n_atoms.bit_length()):
-        active = new_active_set(min(n_atoms, FIRST_CAPACITY << doublings))
-        row, size = _code_rows(
+    integers = np.zeros((3, n_atoms + LANES), np.int64)  # atoms, whatever is read
+    for times in range(n_atoms.bit_length()):
+        # Four times as much each time: the query that found no room begins again.
+        active = new_active_set(min(n_atoms, FIRST_CAPACITY << (2 * times)))
+        number, size = _code_rows(
             gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-            scales.inverse, scales.uniform, *scales.limits, row, *active, h, explained, integers,
+            scales.inverse, scales.uniform, *scales.limits, rows, number, *active, h, explained, integers,
         )  # fmt: skip
         if size != FULL:
             break
-    return row if size == INDEFINITE else SOLVED
+    return number if size == INDEFINITE else SOLVED

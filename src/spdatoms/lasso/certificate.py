@@ -34,8 +34,8 @@ class Certificate:
     n_nonzero : ndarray of int
         Size of the active set.
     rounds : ndarray of int
-        Rounds of feature-sign search, each with one product with K, or solutions of
-        (K + ρI)y = k where alpha is 0.
+        Rounds of feature-sign search, each with one product with K or with some of its columns, or
+        solutions of (K + ρI)y = k where alpha is 0.
     converged : ndarray of bool
         Whether the violations are within the tolerance, that of each atom in its own scale √K_jj, and
         the duality gap, where it says something, is within 1 % of the objective.

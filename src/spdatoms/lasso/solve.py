@@ -59,6 +59,9 @@ _OPTIONS = allow.declare(
     n_jobs=allow.N_JOBS,
 )
 
+#: Atoms that tell which queries are alike, and from how many atoms on it matters.
+_LANDMARKS, _MANY_ATOMS = 16, 256
+
 
 @same_kind
 @allow.checks(**_OPTIONS)
@@ -267,21 +270,21 @@ def _solve(
 
     def search(part: slice, cross: Floats, codes: Floats, scales: AtomScales) -> None:
         # A loop, since a function that calls itself would keep all of this alive until the next collection.
-        done = 0
+        rows = _alike_together(cross)
         while True:
-            rest = slice(part.start + done, part.stop)
             # The compiled code works with h, half the gradient.
             failed = code_block(
-                problem.gram, cross[done:], penalties[rest] / 2, wanted[rest] / 2, problem.positive,
-                problem.max_rounds, scales, excluded[rest],
-                init is not None or direct is not None, codes[done:], report[rest],
+                problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
+                problem.max_rounds, scales, excluded[part],
+                init is not None or direct is not None, codes, report[part], rows,
             )  # fmt: skip
             if failed == SOLVED:
                 return
-            done += failed
-            trusted = problem.trusted(part.start + done)
+            rows = rows[failed:]
+            query = part.start + int(rows[0])
+            trusted = problem.trusted(query)
             if scales.limits == trusted.limits:
-                raise ValueError(indefinite_message(f", met at query {part.start + done}"))
+                raise ValueError(indefinite_message(f", met at query {query}"))
             scales = trusted
 
     def code_queries(part: slice) -> None:
@@ -347,6 +350,18 @@ def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder 
         return None
     coder = CollaborativeCoder(problem.gram)
     return coder if coder.definite else None
+
+
+def _alike_together(cross: Floats) -> NDArray[np.int64]:
+    """Return the queries in an order in which those follow each other that are nearest to the same of some atoms.
+
+    They need the same rows of K, which are then in the cache. Of few atoms all rows are.
+    """
+    n_queries, n_atoms = cross.shape
+    if n_atoms < _MANY_ATOMS:
+        return np.arange(n_queries)
+    some = cross[:, :: -(-n_atoms // _LANDMARKS)]
+    return np.argsort(some.argmax(axis=1).astype(np.int16), kind="stable")
 
 
 def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:

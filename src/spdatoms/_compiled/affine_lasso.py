@@ -11,15 +11,7 @@ import numpy as np
 from numba import types
 
 from spdatoms._compiled.active_factor import ActiveSet, AtomScales, new_active_set
-from spdatoms._compiled.feature_sign import (
-    REPORT,
-    _deliver,
-    _search,
-    _start,
-    _support,
-    _with_more,
-)
-from spdatoms._compiled.scan import LANES
+from spdatoms._compiled.feature_sign import REPORT, code_query, new_scratch
 from spdatoms._compiled.translate import translated
 
 _ROUNDS, _SEARCH_ROUNDS = 60, 500
@@ -32,7 +24,7 @@ def _affine_rows(
     active_atoms, entries, factor, starts, panel, squares, corner, places, h, explained, integers,
 ):  # fmt: skip
     active = ActiveSet(active_atoms, entries, factor, starts, panel, squares, corner, places)
-    scratch = h, explained, integers[0], integers[1]
+    scratch = h, explained, integers[0], integers[1], integers[2]
     for query in range(codes.shape[0]):
         gram, code = grams[query], codes[query]
         for j in range(inverse.shape[0]):
@@ -42,17 +34,11 @@ def _affine_rows(
         for _ in range(_ROUNDS):
             for j in range(cross.shape[0]):
                 cross[j] = rho[query] * target * lengths[j]
-            count = _support(code, False, _NOBODY, integers[1])
-            size = _with_more(gram, active, 0, integers[1], count, scales, cross, tau)
-            if size < 0:
-                break
-            _start(active, size, code)
-            size, _rounds, peak, excess = _search(
-                gram, cross, tau, tolerance[query], False, _SEARCH_ROUNDS, scales, _NOBODY, active, size, scratch,
+            size = code_query(
+                gram, cross, tau, tolerance[query], False, _SEARCH_ROUNDS, scales, _NOBODY, True, active, scratch,
+                code, report,
             )  # fmt: skip
-            if size < 0 or not _deliver(
-                cross, tau, active, size, peak, excess, scales.inverse, h, code, report
-            ):
+            if size < 0:
                 break
             total, norm = 0.0, 0.0
             for j in range(cross.shape[0]):
@@ -95,7 +81,5 @@ def solve_affine(
     n_atoms = len(lengths)
     _affine_rows(
         grams, lengths, rho, tau, tolerance, inverse_scale, *limits, codes, np.empty(n_atoms), np.empty(n_atoms),
-        np.empty(REPORT),
-        *new_active_set(n_atoms), np.empty(n_atoms), np.empty(n_atoms + LANES),
-        np.zeros((2, n_atoms + LANES), np.int64),
+        np.empty(REPORT), *new_active_set(n_atoms), *new_scratch(n_atoms),
     )  # fmt: skip

@@ -332,6 +332,29 @@ def _search(
     return size, rounds, peak, excess
 
 
+def code_query(
+    gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, warm, active, scratch, code, report,
+):  # fmt: skip
+    """Code one query, from its code if ``warm``; return the size of its active set, FULL or INDEFINITE."""
+    h, _, _, atoms, _ = scratch
+    size = 0
+    if warm:
+        count = _support(code, positive, excluded, atoms)
+        size = _with_more(gram, active, 0, atoms, count, scales, cross, tau)
+        if size < 0:
+            return size
+        _start(active, size, code)
+    size, rounds, peak, excess = _search(
+        gram, cross, tau, tolerance, positive, max_rounds, scales, excluded, active, size, scratch
+    )
+    if size < 0:
+        return size
+    if not _deliver(cross, tau, active, size, peak, excess, scales.inverse, h, code, report):
+        return INDEFINITE
+    report[5] = rounds
+    return size
+
+
 @translated(types.UniTuple(types.int64, 2))
 def _code_rows(
     gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
@@ -343,27 +366,21 @@ def _code_rows(
     scales = AtomScales(inverse, uniform, (dependent, indefinite))
     scratch = h, explained, integers[0], integers[1], integers[2]
     for number in range(first, rows.shape[0]):
-        query, size, rounds, peak, excess = rows[number], 0, 0, 0.0, 0.0
+        query = rows[number]
         fetch(cross[rows[min(number + 1, rows.shape[0] - 1)]])  # which may be anywhere
-        if warm:
-            count = _support(codes[query], positive, excluded[query], integers[1])
-            size = _with_more(gram, active, 0, integers[1], count, scales, cross[query], tau[query])
-            _start(active, size, codes[query])
-        if size >= 0:
-            size, rounds, peak, excess = _search(
-                gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
-                excluded[query], active, size, scratch,
-            )  # fmt: skip
+        size = code_query(
+            gram, cross[query], tau[query], tolerance[query], positive, max_rounds, scales,
+            excluded[query], warm, active, scratch, codes[query], report[query],
+        )  # fmt: skip
         if size < 0:
             return number, size
-        finite = _deliver(
-            cross[query], tau[query], active, size, peak, excess, scales.inverse, h,
-            codes[query], report[query],
-        )  # fmt: skip
-        if not finite:
-            return number, INDEFINITE
-        report[query, 5] = rounds
     return rows.shape[0], 0
+
+
+def new_scratch(n_atoms: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return h, what proposals explain, and three lists of atoms: any number that is read there is one."""
+    lists = np.zeros((3, n_atoms + LANES), np.int64)
+    return np.empty(n_atoms), np.empty(n_atoms + LANES), lists
 
 
 def code_block(
@@ -407,14 +424,13 @@ def code_block(
     """
     n_atoms, number, size = len(gram), 0, FULL
     rows = np.arange(len(cross)) if rows is None else rows
-    h, explained = np.empty(n_atoms), np.empty(n_atoms + LANES)
-    integers = np.zeros((3, n_atoms + LANES), np.int64)  # atoms, whatever is read
+    scratch = new_scratch(n_atoms)
     for times in range(n_atoms.bit_length()):
         # Four times as much each time: the query that found no room begins again.
         active = new_active_set(min(n_atoms, FIRST_CAPACITY << (2 * times)))
         number, size = _code_rows(
             gram, cross, tau, tolerance, positive, max_rounds, excluded, warm, codes, report,
-            scales.inverse, scales.uniform, *scales.limits, rows, number, *active, h, explained, integers,
+            scales.inverse, scales.uniform, *scales.limits, rows, number, *active, *scratch,
         )  # fmt: skip
         if size != FULL:
             break

@@ -10,7 +10,8 @@ import math
 from llvmlite import ir
 
 from spdatoms._compiled.panel import PANEL, address, eight_lanes
-from spdatoms._compiled.translate import INT, emitted_by
+from spdatoms._compiled.syntax import INT
+from spdatoms._compiled.translate import emitted_by
 
 _LANE = ir.IntType(32)
 

@@ -9,7 +9,8 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from spdatoms._compiled.panel import PANEL, address, eight_lanes
-from spdatoms._compiled.translate import INT, emitted_by
+from spdatoms._compiled.syntax import INT
+from spdatoms._compiled.translate import emitted_by
 
 LANES = PANEL
 #: Rows of which some entries are taken off together.

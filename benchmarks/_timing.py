@@ -16,6 +16,7 @@ def best_times(
     methods: Mapping[str, Callable[[], Any]],
     repeats: int,
     clock: Callable[[], float] = time.perf_counter,
+    warm: bool = False,
 ) -> dict[str, float]:
     """Seconds of the fastest run of each method.
 
@@ -23,13 +24,16 @@ def best_times(
     changes less; that is fair only if every method has one thread.
 
     The methods take turns, so that a busy spell of the machine falls on all of them, and each is run
-    once before anything is timed, so that none pays for compilation or a cold cache.
+    once before anything is timed, so that none pays for compilation. What the others leave in the caches of the
+    processor is what each begins with, unless ``warm``: then each is run once more just before it is timed.
     """
     for run in methods.values():
         run()
     best = dict.fromkeys(methods, float("inf"))
     for _ in range(repeats):
         for name, run in methods.items():
+            if warm:
+                run()
             start = clock()
             run()
             best[name] = min(best[name], clock() - start)

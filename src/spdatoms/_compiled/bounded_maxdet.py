@@ -274,7 +274,7 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
         solved = report[GAP] <= tolerance * n and report[RESIDUAL] <= tolerance
         if solved or report[ROUNDS] == max_rounds or stalled > PATIENCE:
             break
-        count = working_set(x, slack, working, 0.1 * tolerance)
+        count = working_set(x, slack, working, 0.1 * tolerance, p)
         chosen = gather(atoms, ones, working, count, stack)
         H = _hessian(chosen, TM, TS, LZ, transformed)
         old, slopes = take(x, working, count), take(pull, working, count)

@@ -28,7 +28,7 @@ from spdatoms._compiled.small_matrices import (
 
 # Atoms that may come in a round: this many, or this share of those in use if that is more.
 _PROPOSALS, _SHARE_OF_PROPOSALS = 8, 0.25
-# Such steps over all atoms before the first code is chosen.
+# Steps over all atoms before the first code is chosen.
 _FIRST_ROUNDS = 5
 # Below this Newton decrement a full step is safe (the objective is self-concordant).
 _SAFE_DECREMENT = 0.2
@@ -45,7 +45,7 @@ OBJECTIVE, GAP, RESIDUAL, ROUNDS = range(4)
 
 
 @compiled
-def working_set(x, gradient, atoms, tolerance):
+def working_set(x, gradient, atoms, tolerance, dimension):
     """Write the atoms in use, then those of the most negative gradient; return their number."""
     count = 0
     for j in range(len(x)):
@@ -53,6 +53,10 @@ def working_set(x, gradient, atoms, tolerance):
             atoms[count] = j
             count += 1
     used, most = count, count + max(_PROPOSALS, int(_SHARE_OF_PROPOSALS * count))
+    if (
+        len(x) > dimension
+    ):  # atoms are dependent: the more are looked at together, the fewer are used in the end
+        most = 2 * count + _PROPOSALS
     for j in range(len(x)):
         if x[j] > 0.0 or gradient[j] >= -tolerance:
             continue
@@ -147,12 +151,26 @@ def _gradient(halves, costs, x, half, M, L, T, work, gradient):
 
 
 @compiled
-def _first_code(halves, costs, half, M, L, T, work, gradient, x):
+def _first_atom(costs, logdets, n):
+    """The atom that represents the query best on its own: least n·log c_j − logdet D_j."""
+    best = 0
+    for j in range(len(costs)):
+        if n * math.log(costs[j] / costs[best]) < logdets[j] - logdets[best]:
+            best = j
+    return best
+
+
+@compiled
+def _first_code(halves, logdets, costs, half, M, L, T, work, gradient, x):
     """Write the greatest entries of a code that x_j ← x_j tr(M⁻¹D_j)/c_j has improved from x = n/N on.
 
-    The optimum is a fixed point, and no such step raises the objective.
+    The optimum is a fixed point, and no such step raises the objective. If there are more atoms than dimensions, many
+    codes are optimal to within the tolerance: then one atom is the start, from which few others are reached.
     """
     N, n = len(x), len(M)
+    if N > len(half):
+        x[_first_atom(costs, logdets, n)] = n
+        return
     for j in range(N):
         x[j] = n / N
     for _ in range(_FIRST_ROUNDS):
@@ -195,13 +213,13 @@ def _step_length(step, H, V, n):
 
 
 @kept
-def code_free(atoms, halves, costs, tolerance, max_rounds, x, report):
+def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     """Code one query.
 
     Parameters
     ----------
-    atoms : (N, n, n), halves : (N, p)
-        D and their half-vectors.
+    atoms : (N, n, n), halves : (N, p), logdets : (N,)
+        D, their half-vectors and log-determinants.
     costs : (N,)
         c_j = tr(X⁻¹D_j) + λ.
     tolerance : float
@@ -219,7 +237,7 @@ def code_free(atoms, halves, costs, tolerance, max_rounds, x, report):
     groups = -(-N // LANES)
     stack, transformed = np.empty((groups, n, n, LANES)), np.empty((groups, p, LANES))
     if total(x) <= 0.0:
-        _first_code(halves, costs, half, M, L, T, work, gradient, x)
+        _first_code(halves, logdets, costs, half, M, L, T, work, gradient, x)
     best_gap, stalled = np.inf, 0
     for rounds in range(max_rounds + 1):
         # The best multiple of a code is known: Σ x_j = n.
@@ -237,7 +255,7 @@ def code_free(atoms, halves, costs, tolerance, max_rounds, x, report):
         solved = gap <= tolerance * n and residual <= tolerance
         if solved or rounds == max_rounds or stalled > PATIENCE:
             break
-        count = working_set(x, gradient, working, 0.1 * tolerance)
+        count = working_set(x, gradient, working, 0.1 * tolerance, p)
         chosen = gather(atoms, costs, working, count, stack)
         V = transformed[: len(chosen)]
         transform_halves(T, chosen, V)

@@ -115,13 +115,13 @@ class MaxdetDictionary:
         report: Floats,
     ) -> None:
         """Write c∘y, the half-vector of Z and the report of one query."""
-        D, halves = self.atoms, self.halves
+        D, halves, logdets = self.atoms, self.halves, self.logdets
         if bound is not None:
             # Where the bound matters, a rough solution without it is a good start.
-            code_free(D, halves, costs, _ROUGH, max_rounds, x, report)
+            code_free(D, halves, logdets, costs, _ROUGH, max_rounds, x, report)
             if code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report):
                 return
-        code_free(D, halves, costs, tol, max_rounds, x, report)
+        code_free(D, halves, logdets, costs, tol, max_rounds, x, report)
         if bound is not None:
             code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report)
 

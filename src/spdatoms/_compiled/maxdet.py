@@ -168,7 +168,7 @@ def _first_code(halves, logdets, costs, half, M, L, T, work, gradient, x):
     codes are optimal to within the tolerance: then one atom is the start, from which few others are reached.
     """
     N, n = len(x), len(M)
-    if N > len(half):
+    if len(half) < N:
         x[_first_atom(costs, logdets, n)] = n
         return
     for j in range(N):

@@ -21,7 +21,7 @@ from spdatoms.lasso.certificate import Certificate
 #: Queries that a thread takes at a time.
 _BLOCK = 16
 #: The tolerance of codes to start from.
-_ROUGH = 0.1
+_ROUGH = 1e-2
 
 
 @dataclass(frozen=True)

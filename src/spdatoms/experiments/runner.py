@@ -125,7 +125,7 @@ def run(
         for part, total in totals.items()
         for repeat in range(total)
         for method in chosen
-        if repeats is not None or repeat < min(experiment.few(part, method.name), total)
+        if repeats is not None or repeat < experiment.few(part, method.name)
     ]
     start = time.perf_counter()
     with progress_bar(len(cells), experiment.name, progress) as advance:

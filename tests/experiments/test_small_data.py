@@ -180,6 +180,7 @@ def test_objective_by_iteration(monkeypatch):
     experiment = get_experiment("objective")
     results = run(experiment, repeats=1, parts=["Stein"])
     (table,) = tables(experiment, results)
+    assert table.title == "Stein: mean objective (%) by iteration, 1 of 3 repeats"
     assert table.header[1:5] == ("first atoms", "after 1", "after 5", "after 6")
     for line in table.lines:
         fall = [float(cell) for cell in line.cells[1:5]]

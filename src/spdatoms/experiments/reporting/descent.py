@@ -6,6 +6,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats
 from spdatoms.experiments.experiment import Experiment
+from spdatoms.experiments.reporting.origin import repeats_made
 from spdatoms.experiments.reporting.table import LOW, Line, Table
 from spdatoms.experiments.results import Results, Row
 
@@ -50,7 +51,7 @@ def _table(experiment: Experiment, results: Results, part: str) -> Table:
         lines.append(Line((name, *cells)))
     after = [f"after {i}" for i in (*_SHOWN, last)]
     header = ("method", "first atoms", *after, "lowest in")
-    made = f"{len(best)} of {experiment.repeats} repeats"
+    made = repeats_made([len(best)], experiment.repeats)
     title = f"{part}: mean objective (%) by iteration, {made}"
     return Table(title, header, tuple(lines), ("", *(LOW for _ in header[1:-1]), ""))
 

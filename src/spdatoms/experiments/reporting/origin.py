@@ -85,6 +85,12 @@ def from_to(counts: Sequence[int]) -> str:
     return "–".join(str(count) for count in dict.fromkeys((min(counts), max(counts))))
 
 
+def repeats_made(counts: Sequence[int], whole: int) -> str:
+    """Return how many repeats the rows of a table have, and of how many if that is not all."""
+    asked = f" of {whole}" if min(counts) < whole else ""
+    return f"{from_to(counts)}{asked} repeats"
+
+
 def _threads(jobs: int | None) -> str:
     return "one thread" if jobs in (None, 1) else f"{jobs} threads"
 

@@ -10,7 +10,7 @@ from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
 from spdatoms.experiments.reporting.comparison import comparison_tables
 from spdatoms.experiments.reporting.curves import curve_tables
 from spdatoms.experiments.reporting.descent import descent_tables
-from spdatoms.experiments.reporting.origin import from_to
+from spdatoms.experiments.reporting.origin import from_to, repeats_made
 from spdatoms.experiments.reporting.seconds import second_tables
 from spdatoms.experiments.reporting.table import CITED, HIGH, PUBLISHED, Line, Table
 from spdatoms.experiments.results import Results, Summary
@@ -112,8 +112,7 @@ def _title(
     counts = [summary.repeats for summary in usual or here]
     if whole == 1:
         return title
-    asked = f" of {whole}" if min(counts) < whole else ""
-    return f"{title}, {from_to(counts)}{asked} repeats"
+    return f"{title}, {repeats_made(counts, whole)}"
 
 
 def _whole(experiment: Experiment, results: Results) -> int:

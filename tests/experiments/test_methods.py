@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from _toy_experiment import two_kinds
-from spdatoms import SPDDictionaryLearning, SPDKMeans
+from spdatoms import SPDDictionaryLearning, SPDKMeans, sparse_code
 from spdatoms.baselines import LogEuclideanKSVD
 from spdatoms.divergences import get_divergence
 from spdatoms.experiments import get_experiment
@@ -23,7 +23,10 @@ from spdatoms.experiments.methods.dictionary_codes import (
     matches,
     of_norm_one,
 )
+from spdatoms.experiments.methods.kernel_machines import vector_classifier
+from spdatoms.experiments.methods.left_out_codes import LeftOutCodes
 from spdatoms.experiments.methods.nearest_class import NearestClass
+from spdatoms.kernels import DivergenceKernel
 from spdatoms.kernels.bandwidth import subsample_beta
 
 
@@ -183,3 +186,23 @@ def test_dictionaries_of_peers_choose_their_penalty(learner):
     assert coder.chosen_["alpha"] in (0.01, 0.1)
     assert type(coder.coder_).__name__ == f"{learner.capitalize()}DictionaryLearning"
     np.testing.assert_array_equal(coder.transform(X), of_norm_one(coder.coder_.transform(X)))
+
+
+def test_codes_of_training_matrices_leave_them_out():
+    X = two_kinds(count=12).views["covariances"]
+    codes = LeftOutCodes().fit(X).fit_transform(X)
+    assert not codes.diagonal().any()
+    kernel = DivergenceKernel("stein").fit(X)
+    others = np.arange(1, len(X))
+    gram = kernel.gram_[np.ix_(others, others)]
+    np.testing.assert_allclose(
+        codes[0, 1:], sparse_code(gram, kernel.gram_[:1, 1:], 0.01)[0], atol=1e-9
+    )
+    np.testing.assert_array_equal(
+        LeftOutCodes().fit(X).transform(X[:2]), sparse_code(kernel.gram_, kernel.gram_[:2], 0.01)
+    )
+
+
+@pytest.mark.parametrize("model", ["LR", "LinearSVC", "SVC"])
+def test_rows_do_not_depend_on_the_global_state_of_randomness(model):
+    assert vector_classifier(model).estimator.random_state == 0

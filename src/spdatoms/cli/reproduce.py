@@ -57,7 +57,7 @@ def reproduce(
         int, _run("Methods and repeats that are computed at the same time.", min=1, max=1024)
     ] = 1,
     time_limit: Annotated[
-        float | None, _run("Seconds for a method in a part of the experiment.", min=0)
+        float | None, _run("Seconds of processor time for a method in a part.", min=0)
     ] = None,
     on_error: Annotated[
         OnError, _run("Unreadable files: 'raise' stops, 'warn' goes on without them.")

@@ -89,7 +89,7 @@ class Setting:
     n_jobs : int, default=None
         The number of threads.
     time_limit : float, default=None
-        Seconds that the predictions of a repeat may take.
+        Seconds of processor time that the predictions of a repeat may take.
     """
 
     seed: int
@@ -161,7 +161,7 @@ class Outcome:
     scores : dict of str to float
         The scores by name, in per cent.
     fit_seconds, predict_seconds : float
-        Wall-clock time.
+        Processor time, which other work on the machine changes little.
     extra : dict, default={}
         What figures need besides the scores: curves, predictions.
     note : str, default=""
@@ -340,7 +340,7 @@ class Experiment(ABC):
             A score for every test set, and their average where there are several.
         """
         model, fit_seconds = fitted(method, task, setting)
-        start, scores, asked_of = time.perf_counter(), {}, []
+        start, scores, asked_of = time.process_time(), {}, []
         share = 1.0 / len(task.tests)
         for name, test in task.tests.items():
             predicted, asked = predict_in_time(model, test.views[method.view], setting, share)
@@ -350,7 +350,7 @@ class Experiment(ABC):
                 asked_of.append(f"{len(asked)} of {len(test)}{where}")
         if len(scores) > 1:
             scores["average"] = float(np.mean(list(scores.values())))
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         note = f"{', '.join(asked_of)} queries because time ran out" if asked_of else ""
         return Outcome(scores, fit_seconds, seconds, note=note)
 
@@ -383,10 +383,10 @@ class Experiment(ABC):
 
 
 def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Return what a call returns, and the seconds it took."""
-    start = time.perf_counter()
+    """Return what a call returns, and the seconds of processor time it took."""
+    start = time.process_time()
     result = call(*arguments)
-    return result, time.perf_counter() - start
+    return result, time.process_time() - start
 
 
 def fitted(method: Method, task: Task, setting: Setting) -> tuple[Any, float]:

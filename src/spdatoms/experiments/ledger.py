@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from threading import RLock
 from typing import Any
 
 from spdatoms.experiments.cell import Cell
@@ -12,6 +14,8 @@ from spdatoms.experiments.results import ResultsFile, Row, SettingsError
 class Ledger:
     """The rows so far, in memory and on file, and the methods that had to stop.
 
+    Threads may share it: with several processes another thread than the one that enters rows asks what is lacking.
+
     Parameters
     ----------
     file : ResultsFile or None
@@ -19,7 +23,7 @@ class Ledger:
     totals : dict of str to int
         The number of repeats of every part.
     time_limit : float or None
-        Seconds that a method may take for all its repeats in a part.
+        Seconds of processor time that a method may take for all its repeats in a part.
     """
 
     def __init__(
@@ -29,6 +33,10 @@ class Ledger:
         self.rows = {row.key: row for row in (file.rows if file else ())}
         self._problems = dict(file.problems) if file else {}
         self._stopped: set[tuple[str, str]] = set()
+        self._spent: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for row in self.rows.values():
+            self._count(row)
+        self._lock = RLock()
 
     @property
     def problems(self) -> list[str]:
@@ -47,39 +55,38 @@ class Ledger:
     def lacks(self, cell: Cell) -> bool:
         """Return whether the row of a cell is to be computed: it is not there, and the method need not stop."""
         part, method, repeat = cell.key
-        if (part, method) in self._stopped:
-            return False
-        try:
-            parameters = cell.parameters
-        except ImportError as error:
-            self._stop(part, method, str(error))
-            return False
-        if cell.key in self.rows:
-            _check_parameters(self.rows[cell.key], parameters)
-            return False
-        if self._spent(part, method):
-            self._stop(
-                part, method, f"{repeat} of {self.totals[part]} repeats because time ran out"
-            )
-            return False
-        return True
+        with self._lock:
+            if (part, method) in self._stopped:
+                return False
+            try:
+                parameters = cell.parameters
+            except ImportError as error:
+                self._stop(part, method, str(error))
+                return False
+            if cell.key in self.rows:
+                _check_parameters(self.rows[cell.key], parameters)
+                return False
+            if self.time_limit is not None and self._spent[part, method] > self.time_limit:
+                made = f"{repeat} of {self.totals[part]} repeats"
+                self._stop(part, method, f"{made} because time ran out")
+                return False
+            return True
 
     def enter(self, cell: Cell, found: Row | str) -> None:
         """Write down the row of a cell, or why the method must stop there."""
         part, method, _ = cell.key
-        if isinstance(found, str):
-            self._stop(part, method, found)
-            return
-        self.rows[cell.key] = found
-        self._problems.pop((part, method), None)
-        if self.file:
-            self.file.append(found)
+        with self._lock:
+            if isinstance(found, str):
+                self._stop(part, method, found)
+                return
+            self.rows[cell.key] = found
+            self._count(found)
+            self._problems.pop((part, method), None)
+            if self.file:
+                self.file.append(found)
 
-    def _spent(self, part: str, method: str) -> bool:
-        """Return whether a method has used up its time in a part."""
-        rows = [row for row in self.rows.values() if (row.part, row.method) == (part, method)]
-        seconds = sum(row.fit_seconds + row.predict_seconds for row in rows)
-        return self.time_limit is not None and seconds > self.time_limit
+    def _count(self, row: Row) -> None:
+        self._spent[row.part, row.method] += row.fit_seconds + row.predict_seconds
 
     def _stop(self, part: str, method: str, reason: str) -> None:
         self._stopped.add((part, method))

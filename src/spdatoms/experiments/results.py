@@ -173,8 +173,10 @@ class Results:
         -------
         list of Summary
         """
-        keys = dict.fromkeys((row.part, row.method) for row in self.rows)
-        return [_summary(self.of(*key)) for key in keys]
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault((row.part, row.method), []).append(row)
+        return [_summary(sorted(rows, key=lambda row: row.repeat)) for rows in groups.values()]
 
     def write_json(self, path: Path) -> None:
         """Write settings, rows and summaries as one JSON file.

@@ -76,8 +76,8 @@ def run(
     n_jobs : int, default=None
         The number of threads.
     time_limit : float, default=None
-        Seconds that a method may take for the predictions of a repeat, and for all its repeats in a
-        part. What had to be left out is noted in the results.
+        Seconds of processor time that a method may take for the predictions of a repeat, and for all its
+        repeats in a part. What had to be left out is noted in the results.
     on_error : {"raise", "warn"}, default="raise"
         What to do about files that are missing or cannot be read: stop before anything is computed,
         or go on without them.
@@ -110,7 +110,11 @@ def run(
     }
     processes = 1 if experiment.timed else processes
     environment = {
-        "asked": {"methods": methods, "parts": parts, "repeats": repeats},
+        "asked": {
+            "methods": [method.name for method in chosen] if methods else None,
+            "parts": wanted if parts else None,
+            "repeats": repeats,
+        },
         "parts": list(sources),
         "order": list(experiment.methods()),
         "time_limit": time_limit,
@@ -187,7 +191,7 @@ def choose_methods(
             f"The experiment '{experiment.name}' has no method {', '.join(map(repr, unknown))}; there "
             f"are {', '.join(known)}."
         )
-    return [by_name[name.casefold()] for name in dict.fromkeys(names)]
+    return [by_name[name] for name in dict.fromkeys(name.casefold() for name in names)]
 
 
 def choose_parts(known: Sequence[str], names: Sequence[str] | None) -> list[str]:

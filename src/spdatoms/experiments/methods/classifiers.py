@@ -13,6 +13,7 @@ from typing import Any
 from spdatoms.experiments.experiment import Method, Setting
 
 Make = Callable[[Setting], Any]
+C_CHOSEN = "C chosen by cross-validation"
 
 
 def made(home: str, name: str, **parameters: Any) -> Make:
@@ -68,24 +69,35 @@ def _projected(metric: str) -> Make:
 
 def _codes_and_svm(setting: Setting) -> Any:
     from sklearn.pipeline import make_pipeline
-    from sklearn.svm import LinearSVC
 
-    from spdatoms.coding import SPDSparseCoder
-    from spdatoms.experiments.methods.kernel_machines import with_chosen_c
+    from spdatoms.experiments.methods.kernel_machines import vector_classifier
+    from spdatoms.experiments.methods.left_out_codes import LeftOutCodes
 
-    coder = SPDSparseCoder(metric="stein", beta="auto", alpha=0.01, n_jobs=setting.n_jobs)
-    return make_pipeline(coder, with_chosen_c(LinearSVC()))
+    return make_pipeline(LeftOutCodes(n_jobs=setting.n_jobs), vector_classifier("LinearSVC"))
 
 
-def _tangent_space(setting: Setting) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
+def in_tangent_space(model: str) -> Make:
+    """Return what makes a classifier of tangent vectors, see `vector_classifier`."""
 
-    try:
-        from pyriemann.tangentspace import TangentSpace
-    except ImportError as error:
-        raise ImportError("This needs 'pyriemann': pip install pyriemann") from error
-    return make_pipeline(TangentSpace(metric="riemann"), LogisticRegression(max_iter=2000))
+    def make(setting: Setting) -> Any:
+        from sklearn.pipeline import make_pipeline
+
+        from spdatoms.experiments.methods.kernel_machines import vector_classifier
+        from spdatoms.experiments.methods.tangent_vectors import TangentVectors
+
+        return make_pipeline(TangentVectors(), vector_classifier(model))
+
+    return make
+
+
+def tangent(model: str, note: str, make: Make | None = None) -> Method:
+    """Return a method for tangent vectors; ``model`` names it, and what makes it if nothing else does."""
+    return Method(
+        f"tangent space + {model}",
+        make or in_tangent_space(model),
+        note=f"tangent vectors at the mean (pyRiemann), {note}",
+        kind="external",
+    )
 
 
 _RSR_S = Method(
@@ -143,13 +155,14 @@ _CLASSIFIERS = (
     Method(
         "codes + SVM",
         _codes_and_svm,
-        note="sparse codes over the training matrices (Stein, α = 0.01), linear SVM, C chosen by cross-validation",
+        note="sparse codes over the training matrices (Stein, α = 0.01), of a training matrix over the others; "
+        f"linear SVM, {C_CHOSEN}",
         kind="variant",
     ),
     Method(
         "kernel + SVM",
         made("experiments.methods.kernel_machines", "PrecomputedSVM"),
-        note="SVM on the Stein kernel itself with the automatic β, C chosen by cross-validation",
+        note=f"SVM on the Stein kernel itself with the automatic β, {C_CHOSEN}",
         kind="variant",
     ),
     Method(
@@ -183,12 +196,7 @@ _CLASSIFIERS = (
     Method(
         "MDM", made("baselines", "MinimumDistanceToMean"), note="nearest mean, affine-invariant"
     ),
-    Method(
-        "tangent space + LR",
-        _tangent_space,
-        note="logistic regression in the tangent space at the mean (pyRiemann)",
-        kind="external",
-    ),
+    tangent("LR", f"logistic regression, {C_CHOSEN}"),
 )
 
 

@@ -1,4 +1,4 @@
-"""Support vector machines with kernels of SPD matrices, their C and β chosen by cross-validation."""
+"""Support vector machines with kernels of SPD matrices, and models of vectors: C and β chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.pairwise import pairwise_divergence
@@ -51,6 +53,18 @@ def with_chosen_c(model: Any) -> GridSearchCV:
     """Return a search for the C of a linear model or an SVM, by accuracy in `FewFolds`."""
     values = _C_OF_KERNELS if isinstance(model, SVC) else _C_OF_LINEAR_MODELS
     return GridSearchCV(model, {"C": list(values)}, cv=FewFolds())
+
+
+def vector_classifier(model: str) -> Any:
+    """Return a classifier of vectors by name: "LR", "LinearSVC" or "SVC", whose C is chosen, or "LDA"."""
+    if model == "LDA":
+        return LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
+    machines = {
+        "LR": LogisticRegression(max_iter=500, random_state=0),
+        "LinearSVC": LinearSVC(random_state=0),
+        "SVC": SVC(random_state=0),
+    }
+    return with_chosen_c(machines[model])
 
 
 class KernelSVM(ClassifierMixin, BaseEstimator):

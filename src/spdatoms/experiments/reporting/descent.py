@@ -15,8 +15,10 @@ _SHOWN = (1, 5)
 
 
 def mean_objective(rows: list[Row]) -> Floats:
-    """Return the mean objective after every half-step."""
-    return np.asarray(np.mean([row.extra["objective"] for row in rows], axis=0))
+    """Return the mean objective after every half-step; one that ended early stays what it was."""
+    objectives = [row.extra["objective"] for row in rows]
+    most = max(map(len, objectives))
+    return np.asarray(np.mean([o + o[-1:] * (most - len(o)) for o in objectives], axis=0))
 
 
 def descent_tables(experiment: Experiment, results: Results) -> list[Table]:
@@ -37,20 +39,19 @@ def descent_tables(experiment: Experiment, results: Results) -> list[Table]:
 
 
 def _table(experiment: Experiment, results: Results, part: str) -> Table:
-    lines, last = [], 0
+    lines = []
     best = _best_of_each(results, part)
-    for name in experiment.methods():
-        rows = results.of(part, name)
-        if not rows:
-            continue
-        mean = mean_objective(rows)
-        last = len(mean) // 2
+    ran = {name: rows for name in experiment.methods() if (rows := results.of(part, name))}
+    means = {name: mean_objective(rows) for name, rows in ran.items()}
+    last = max(map(len, means.values())) // 2
+    iterations = [*(i for i in _SHOWN if i < last), last]
+    for name, rows in ran.items():
+        mean = means[name]
         lowest = sum(row.extra["objective"][-1] <= best[row.repeat] for row in rows)
-        shown = [mean[0], *(mean[2 * i - 1] for i in (*_SHOWN, last))]
+        shown = [mean[0], *(mean[min(2 * i, len(mean)) - 1] for i in iterations)]
         cells = (*(f"{value:.2f}" for value in shown), f"{lowest} of {len(rows)}")
         lines.append(Line((name, *cells)))
-    after = [f"after {i}" for i in (*_SHOWN, last)]
-    header = ("method", "first atoms", *after, "lowest in")
+    header = ("method", "first atoms", *(f"after {i}" for i in iterations), "lowest in")
     made = repeats_made([len(best)], experiment.repeats)
     title = f"{part}: mean objective (%) by iteration, {made}"
     return Table(title, header, tuple(lines), ("", *(LOW for _ in header[1:-1]), ""))

@@ -12,6 +12,7 @@ from spdatoms.experiments.results import Results
 PROCESSOR, ELAPSED = "s of processor time", "s of fits and predictions"
 #: Between the seconds from beginning to end, and the number of processes.
 PASSED = "s from beginning to end with"
+_ONE = {"repeats": "repeat", "training samples": "training sample", "queries": "query"}
 
 
 def origin(results: Results) -> str:
@@ -34,7 +35,8 @@ def origin(results: Results) -> str:
         made = f"Made by `{command(settings | {'asked': None})}` in several runs"
         clauses = [made, _range("repeats", list(repeats))]
     else:
-        clauses = [f"Made by `{command(settings)}`"]
+        runs = " in several runs" if len({row.commit for row in rows}) > 1 else ""
+        clauses = [f"Made by `{command(settings)}`{runs}"]
     clauses.append(_commits(row.commit for row in rows))
     clauses.append(_range("training samples", [row.n_train for row in rows if row.n_train]))
     clauses.append(_range("queries", [row.n_test for row in rows if row.n_test]))
@@ -77,7 +79,10 @@ def _commits(commits: Iterable[str]) -> str:
 
 
 def _range(what: str, counts: Sequence[int]) -> str:
-    return f"{from_to(counts)} {what}" if counts else ""
+    """Return a clause such as "3–5 queries", or "1 query"."""
+    if not counts:
+        return ""
+    return f"{from_to(counts)} {what}" if max(counts) > 1 else f"1 {_ONE[what]}"
 
 
 def from_to(counts: Sequence[int]) -> str:
@@ -92,7 +97,11 @@ def repeats_made(counts: Sequence[int], whole: int) -> str:
 
 
 def _threads(jobs: int | None) -> str:
-    return "one thread" if jobs in (None, 1) else f"{jobs} threads"
+    if jobs is None or jobs == 1:
+        return "one thread"
+    if jobs > 0:
+        return f"{jobs} threads"
+    return "a thread per processor" if jobs == -1 else f"a thread per processor but {-1 - jobs}"
 
 
 def _elapsed(settings: dict[str, Any]) -> str:

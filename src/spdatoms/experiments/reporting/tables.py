@@ -227,18 +227,18 @@ def _grouped(problems: Sequence[str]) -> list[str]:
 
 def _notes(results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return by part and method what is to be known about its scores: notes of rows, problems, fewer repeats."""
-    found = {}
-    for part in results.parts():
-        summaries = [s for s in results.summaries() if s.part == part]
-        most = max(summary.repeats for summary in summaries)
-        for summary in summaries:
-            name = f"{summary.method}{f' ({part})' if part else ''}: "
-            notes = [f"{name}{note}" for note in summary.notes]
-            problems = [text for text in results.problems if text.startswith(name)]
-            if summary.repeats < most and not problems:
-                notes.append(f"{name}{summary.repeats} of {most} repeats")
-            if notes or problems:
-                found[part, summary.method] = (*notes, *problems)
+    found, summaries, most = {}, results.summaries(), Counter[str]()
+    for summary in summaries:
+        most[summary.part] = max(most[summary.part], summary.repeats)
+    for summary in summaries:
+        part, whole = summary.part, most[summary.part]
+        name = f"{summary.method}{f' ({part})' if part else ''}: "
+        notes = [f"{name}{note}" for note in summary.notes]
+        problems = [text for text in results.problems if text.startswith(name)]
+        if summary.repeats < whole and not problems:
+            notes.append(f"{name}{summary.repeats} of {whole} repeats")
+        if notes or problems:
+            found[part, summary.method] = (*notes, *problems)
     return found
 
 

@@ -7,12 +7,13 @@ import dataclasses
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from _toy_experiment import Toy, two_kinds
-from spdatoms.experiments import Published, read_results, run
+from spdatoms.experiments import Method, Published, Results, Row, read_results, run
 from spdatoms.experiments.reporting import (
     Table,
     narrow,
@@ -25,6 +26,8 @@ from spdatoms.experiments.reporting import (
     write_folder,
     write_record,
 )
+from spdatoms.experiments.reporting.descent import descent_tables
+from spdatoms.experiments.reporting.origin import origin
 from spdatoms.experiments.reporting.table import HIGH, LOW, PUBLISHED, Line
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
@@ -70,6 +73,12 @@ def test_the_best_of_every_column_is_bold():
         "| *published* | *99.0* | *1.0* | *9.0* | *–* |",
         "| 1-NN c | 80.0 | 10.0 | 5.0 | – |",
     ]
+
+
+def test_marks_of_markdown_are_escaped_but_for_code():
+    line = Line(("a|b", "seq/<name>/*.png", "see `f(*a)`"))
+    text = to_markdown(Table("", ("x", "y", "z"), (line,)))
+    assert text.splitlines()[2] == r"| a\|b | seq/\<name>/\*.png | see `f(*a)` |"
 
 
 def test_notes_are_footnotes_and_asterisks():
@@ -190,6 +199,40 @@ def test_section_has_tables_and_origin():
     assert f"20 training samples, 20 queries, no time limit, {seconds} s of processor time" in text
 
 
+def test_origin_names_what_ran_and_how():
+    results = run(Toy(), repeats=1, methods=["rsr-s", "RSR-S"])
+    assert [row.method for row in results.rows] == ["RSR-S"]
+    assert 'Made by `spdatoms reproduce toy --methods "RSR-S" --repeats 1`, ' in origin(results)
+    for jobs, words in (
+        (-1, "a thread per processor,"),
+        (-2, "processor but 1,"),
+        (2, "2 threads"),
+    ):
+        settings = results.settings | {"n_jobs": jobs}
+        assert words in origin(dataclasses.replace(results, settings=settings))
+    rows = [dataclasses.replace(row, n_test=1, commit=c) for row in results.rows for c in "ab"]
+    text = origin(dataclasses.replace(results, rows=rows))
+    assert "in several runs, commits a, b, " in text
+    assert " 1 query, " in text
+
+
+def test_objectives_of_different_length():
+    learned = {"short": [[9.0, 8.0]], "long": [[9.0, 8.0, 7.0, 6.0, 5.0, 4.0], [9.0, 6.0]]}
+    rows = [
+        Row("Stein", name, i, 0, "", {}, 0.0, 0.0, {"objective": objective})
+        for name, objectives in learned.items()
+        for i, objective in enumerate(objectives)
+    ]
+    methods = {name: Method(name, lambda setting: None) for name in learned}
+    experiment = SimpleNamespace(methods=lambda: methods, repeats=2)
+    (table,) = descent_tables(experiment, Results({}, rows))
+    assert table.header == ("method", "first atoms", "after 1", "after 3", "lowest in")
+    assert [line.cells[1:] for line in table.lines] == [
+        ("9.00", "8.00", "8.00", "0 of 1"),
+        ("9.00", "7.00", "5.00", "2 of 2"),
+    ]
+
+
 class Noted(Toy):
     notes = ("with Stein's kernel", "with Jeffrey's kernel")
 
@@ -249,7 +292,8 @@ def test_record_says_what_is_not_reproduced():
     table = text.partition("## What is not reproduced")[2]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table
     assert "| Another toy | a third kind | – | Data of it |" in table
-    assert "| A toy of others | RSR-S | 91.2 | The data: a folder of theirs |" in table
+    published = "91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5"
+    assert f"| A toy of others | RSR-S | {published} | The data: a folder of theirs |" in table
     assert "| A toy |" not in table
 
 

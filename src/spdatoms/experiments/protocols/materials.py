@@ -38,7 +38,7 @@ class Materials(Experiment):
             "VZ",
             {ACCURACY: 23.8},
             cited=True,
-            why=f"{_FLICKR} the textons themselves are `TextonClassifier`",
+            why=f"{_FLICKR} which `TextonClassifier` can classify",
         ),
         Published(
             "VZ-augmented",

@@ -60,7 +60,7 @@ class Reidentification(Experiment):
             "The ETHZ images, and the authors' symmetry-driven features; the paper shows curves only",
         ),
         (
-            "RLPP and logEuc-SC",
+            "RSR-S, RSR-J, RLPP and logEuc-SC on sequences 1 and 2",
             "The ETHZ images; the methods are here, the paper shows curves only",
         ),
     )

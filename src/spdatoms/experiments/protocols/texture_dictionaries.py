@@ -193,7 +193,8 @@ def _peer(name: str) -> Method:
 
         return PeerCodes(name, random_state=setting.seed, n_jobs=setting.n_jobs)
 
-    note = f"`{name.capitalize()}DictionaryLearning`, α chosen"
+    bound = ", codes without TSC's bound" if name == "tensor" else ""
+    note = f"`{name.capitalize()}DictionaryLearning`{bound}, α chosen"
     return Method(f"{name.capitalize()} dictionary", make, note=note, kind="slow")
 
 

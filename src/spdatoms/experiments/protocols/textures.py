@@ -53,7 +53,7 @@ class Textures(Experiment):
         "Randen's mosaics, 49 per texture; that they are 5v, 5v2, 5v3 and 5m is probable. The plates at hand "
         "have 300×300 pixels; with blocks of their upper left "
         "256×256 pixels, not resampled, RSR-S and RSR-J gain three to four points on 16c: the level depends "
-        "on the preparation, the order of the methods hardly."
+        "on the preparation."
     )
 
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:

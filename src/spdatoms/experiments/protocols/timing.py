@@ -31,9 +31,10 @@ class Time(Experiment):
     name = "time"
     title = "Time against AIRM"
     protocol = (
-        "HDM05, 93×93 covariances of 31 joints: 140 random motions train, 109 others are recognised, the numbers "
-        "of the paper. Seconds are processor time, for preparing the training matrices and for recognising all "
-        "queries, on one thread. The methods take turns, and the fastest of five runs counts."
+        "HDM05 with headings aligned, 93×93 covariances of 31 joints: 140 random motions train, 109 others are "
+        "recognised, the numbers of the paper. Seconds are processor time, for preparing the training matrices and for "
+        "recognising all queries, on one thread. The methods take turns, and the fastest of five runs counts. '×' "
+        "compares the sums of both."
     )
     wants = Actions.wants
     subfolder = Actions.subfolder

@@ -173,6 +173,11 @@ def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
         )
         for name in names
     }
+    published: dict[str, dict[int, float]] = {}
+    if results.settings.get("data") != "embedded":
+        for row in experiment.published:
+            if row.part in results.parts():
+                published.setdefault(row.method, {})[int(row.part)] = row.scores[ACCURACY]
     display = AccuracyBySizeDisplay(
         {name: [point[0] for point in points] for name, points in curves.items()},
         {name: [point[1] for point in points] for name, points in curves.items()},
@@ -185,8 +190,20 @@ def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
         display.plot(ax)
         ax.get_legend().remove()
         figure.legend(*ax.get_legend_handles_labels(), loc=place, frameon=False, fontsize=8)
-    caption = "Mean accuracy against the size of the dictionary."
-    return [Picture("accuracy-by-size", caption, wide, narrow)]
+        for name, line in zip(curves, display.lines_, strict=True):
+            _mark_published(ax, published.get(name, {}), line[0].get_color())
+    caption = "Mean accuracy against the size of the dictionary, with standard deviations as lines"
+    if any(published.values()):
+        caption += "; diamonds are published values, in the colour of their method"
+    return [Picture("accuracy-by-size", f"{caption}.", wide, narrow)]
+
+
+def _mark_published(ax: Any, values: Mapping[int, float], colour: Any) -> None:
+    if values:
+        ax.plot(
+            list(values), list(values.values()), "D", markersize=7, markerfacecolor="white",
+            markeredgecolor=colour, markeredgewidth=1.6, zorder=5,
+        )  # fmt: skip
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
@@ -295,7 +312,8 @@ def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
         predicted = [label for row in rows for label in row.extra["predicted"]]
         labels = sorted({*truth, *predicted})
         matrix = 100 * confusion_matrix(truth, predicted, labels=labels, normalize="true")
-        caption = f"Confusion matrix of {name}, in %."
+        where = f", {part}" if (part := rows[0].part) else ""
+        caption = f"Confusion matrix of {name}{where}, in %."
         found.append(Picture(f"confusion-{slug}", caption, _matrix(matrix, labels)))
         if name in experiment.published_confusions and not embedded:
             actions, printed = experiment.published_confusions[name]

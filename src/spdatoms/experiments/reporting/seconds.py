@@ -49,7 +49,7 @@ def second_tables(experiment: Experiment, results: Results) -> list[Table]:
             said = f"{'>' if name == slow else '<'} {published[name]:.0f}"
             if name != slow and slow in published:
                 quotient = f"> {published[slow] / published[name]:.1f}"
-        lines.append(Line((name, f"{fit:.2f}", f"{predict:.2f}", ratio, said, quotient)))
+        lines.append(Line((name, f"{fit:.3f}", f"{predict:.3f}", ratio, said, quotient)))
     header = (
         "method",
         "seconds to prepare",

@@ -16,6 +16,8 @@ HIGH, LOW = "high", "low"
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 #: Numbers that belong together stand on one line.
 _NUMBERS = re.compile(r"[\d.+±<> -]+")
+#: Code, which stays as it is, or a character that Markdown would take for a mark.
+_MARKUP = re.compile(r"(`[^`]*`)|([|<*])")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -131,9 +133,10 @@ def to_markdown(table: Table, label: str = "") -> str:
 
 
 def _markdown_cell(cell: str, kind: str, best: bool) -> str:
-    cell = cell.replace("|", "\\|")
     if _NUMBERS.fullmatch(cell):
         cell = cell.replace(" ", _NO_BREAK)
+    else:
+        cell = _MARKUP.sub(lambda found: found[1] or f"\\{found[2]}", cell)
     marks = "**" if best else "" if kind == MEASURED else "*"
     return f"{marks}{cell}{marks}"
 

@@ -2,7 +2,7 @@ r"""
 Side claims of the paper, checked
 =================================
 
-Besides its tables the paper makes four smaller claims. Here each is tested with small data.
+Besides its tables the paper makes smaller claims. Four of them are tested here with small data.
 
 1. Residuals classify better than the sum or the maximum of a class's part of the code.
 2. J is cheaper than S for matrices smaller than about 35 (its counts say larger).

@@ -10,11 +10,13 @@ import threading
 import time
 import warnings
 import weakref
+from collections import deque
 
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.threads import (
+    _SharedBlocks,
     block_slices,
     effective_n_jobs,
     map_in_threads,
@@ -96,6 +98,42 @@ def test_an_exception_stops_the_run(error, n_jobs):
     assert len(begun) < 1000
     if n_jobs == 1:
         assert begun == [0, 1, 2, 3]
+
+
+def test_a_block_that_fails_leaves_the_others_to_threads_that_are_taking_them():
+    """A thread that has seen a block can still take it: an error of its own would hide the real one."""
+    seen, cleared = threading.Event(), threading.Event()
+
+    class Blocks(deque):
+        def __bool__(self):
+            some = len(self) > 0
+            if len(self) == 1:
+                seen.set()
+                cleared.wait(0.5)
+            return some
+
+        def clear(self):
+            super().clear()
+            cleared.set()
+
+    def task(part):
+        if part.start == 0:
+            seen.wait(60)
+            raise KeyError("real")
+
+    def fail():
+        with pytest.raises(KeyError, match="real"):
+            blocks.run_one()
+
+    blocks = _SharedBlocks(task, [])
+    blocks.left = Blocks([slice(0, 1), slice(1, 2)])
+    other = threading.Thread(target=fail)
+    other.start()
+    while len(blocks.left) == 2:
+        time.sleep(0.001)
+    assert blocks.run_one()
+    other.join()
+    assert [type(error) for error in blocks.errors] == [KeyError]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

@@ -199,8 +199,7 @@ class _SharedBlocks:
             with holding_warnings() as self.warnings[part.start]:
                 self.task(part)
         except BaseException as error:
-            self.errors.append(error)
-            self.left.clear()
+            self.drop_left(error)
             raise
         finally:
             with self.changed:
@@ -208,6 +207,12 @@ class _SharedBlocks:
                 self.finished += part.stop - part.start
                 self.changed.notify()
         return True
+
+    def drop_left(self, *errors: BaseException) -> None:
+        """Let no more blocks begin, because of these errors."""
+        with self.changed:  # another thread may have seen a block that it has not taken yet
+            self.errors.extend(errors)
+            self.left.clear()
 
     def help(self) -> None:
         """Run blocks in a thread that cannot raise: the caller does, see `run_one`."""
@@ -247,7 +252,7 @@ def _run_threaded(
             advance(blocks.take_finished())
     finally:
         _SHARED.reset(token)
-        blocks.left.clear()
+        blocks.drop_left()
         with blocks.changed:
             while blocks.running:
                 blocks.changed.wait(timeout=0.2)

@@ -204,17 +204,18 @@ def test_progress_bar(capsys):
     assert "pairs" in capsys.readouterr().err
 
 
-def test_blas_has_one_thread_until_the_last_has_left():
-    def threads() -> set[int]:
-        pools = ThreadpoolController().info()
-        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+def blas_threads() -> set[int]:
+    pools = ThreadpoolController().info()
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
 
-    before = threads()
+
+def test_blas_has_one_thread_until_the_last_has_left():
+    before = blas_threads()
     with one_blas_thread():
         with one_blas_thread():
-            assert threads() == {1}
-        assert threads() == {1}
-    assert threads() == before
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == before
 
 
 def test_blocks_within_a_shared_block_have_one_thread():
@@ -253,19 +254,111 @@ def test_helpers_forget_what_they_have_done():
     raise AssertionError("a waiting thread holds the last task")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_process_has_helpers_of_its_own():
-    run_blocks(lambda part: None, 4, 1, 2)
+def succeeds_in_a_fork(function):
+    """Return whether a forked process can call a function, without an exception and within a minute."""
     child = os.fork()
     if child == 0:
         try:
-            together = threading.Barrier(2)
-            run_blocks(lambda part: together.wait(60), 2, 1, 2)
+            signal.alarm(60)  # nobody else would end it
+            function()
         except BaseException:
             os._exit(1)
         os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+    return os.waitpid(child, 0)[1] == 0
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+forks_with_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
+
+@forks
+@forks_with_threads
+def test_a_forked_process_has_helpers_of_its_own():
+    run_blocks(lambda part: None, 4, 1, 2)
+
+    def compute():
+        together = threading.Barrier(2)
+        run_blocks(lambda part: together.wait(60), 2, 1, 2)
+
+    assert succeeds_in_a_fork(compute)
+
+
+def limit_and_release_blas():
+    """Hold BLAS, which has two threads, at one thread."""
+    assert blas_threads() == {2}
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.fixture
+def two_blas_threads():
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS cannot have two threads")
+        yield
+
+
+@forks
+@forks_with_threads
+def test_a_forked_process_has_the_blas_threads_that_another_thread_had_taken(two_blas_threads):
+    """In it that thread does not exist, and would never give them back."""
+    inside, forked = threading.Event(), threading.Event()
+
+    def hold():
+        with one_blas_thread():
+            inside.set()
+            forked.wait(120)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    inside.wait(60)
+    try:
+        assert succeeds_in_a_fork(limit_and_release_blas)
+    finally:
+        forked.set()
+        other.join()
+    limit_and_release_blas()
+
+
+@forks
+@forks_with_threads
+def test_a_process_can_be_forked_while_another_thread_limits_blas(two_blas_threads, monkeypatch):
+    begun = threading.Event()
+
+    class SlowController(ThreadpoolController):
+        def limit(self, **limits):
+            limiter = super().limit(**limits)
+            if threading.current_thread() is other:
+                begun.set()
+                time.sleep(0.5)
+            return limiter
+
+    def hold():
+        with one_blas_thread():
+            pass
+
+    monkeypatch.setattr("spdatoms._utils.threads._threadpools", SlowController)
+    other = threading.Thread(target=hold)
+    other.start()
+    begun.wait(60)
+    assert succeeds_in_a_fork(limit_and_release_blas)
+    other.join()
+    limit_and_release_blas()
+
+
+@forks
+@forks_with_threads
+def test_a_thread_that_holds_blas_can_fork(two_blas_threads):
+    def leave():
+        held.__exit__()
+        limit_and_release_blas()
+
+    held = one_blas_thread()
+    with held:
+        assert succeeds_in_a_fork(leave)
+        assert blas_threads() == {1}
+    limit_and_release_blas()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

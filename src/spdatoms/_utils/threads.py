@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from queue import SimpleQueue
-from threading import Condition, Lock, Thread
+from threading import Condition, Lock, RLock, Thread
 from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
@@ -60,7 +60,8 @@ class _OneBlasThread:
     """Holds BLAS at one thread from when the first enters until the last leaves: the limit is one for all threads."""
 
     def __init__(self) -> None:
-        self.lock, self.inside = Lock(), 0
+        # The thread that forks holds the lock, see below; a signal may let it fork where it holds it already.
+        self.lock, self.inside = RLock(), 0
         self.limiter: Any = None
 
     def __enter__(self) -> None:
@@ -73,15 +74,21 @@ class _OneBlasThread:
         with self.lock:
             self.inside -= 1
             if not self.inside:
-                self.limiter.restore_original_limits()
+                self.restore()
+
+    def restore(self) -> None:
+        """Give BLAS the threads that it had before the first entered."""
+        if self.limiter is not None:
+            self.limiter.restore_original_limits()
+            self.limiter = None
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+_one_blas_thread = _OneBlasThread()
 
 
 def one_blas_thread() -> Any:
     """Context manager that holds BLAS at one thread."""
-    return _ONE_BLAS_THREAD
+    return _one_blas_thread
 
 
 def one_thread() -> Any:
@@ -168,14 +175,30 @@ class _Helpers:
 _helpers = _Helpers()
 
 
-def _forget_helpers() -> None:
-    """Begin anew in a process that was forked: it has none of the threads."""
-    global _helpers
+def _before_fork() -> None:
+    """Wait until no thread changes the limit of BLAS: the child would have half of the change."""
+    _one_blas_thread.lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    _one_blas_thread.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Begin anew in a process that was forked: it has none of the threads that help, or that hold BLAS."""
+    global _helpers, _one_blas_thread
     _helpers = _Helpers()
+    _one_blas_thread.restore()
+    _one_blas_thread.lock.release()  # the thread that forked may be inside, and has to leave
+    _one_blas_thread = _OneBlasThread()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 class _SharedBlocks:

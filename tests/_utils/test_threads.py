@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.threads import (
     _SharedBlocks,
+    available_processors,
     block_slices,
     effective_n_jobs,
     map_in_threads,
@@ -67,7 +68,7 @@ def test_one_job_runs_here_and_in_order():
 
 
 def test_number_of_jobs():
-    processors = os.cpu_count() or 1
+    processors = available_processors()
     assert effective_n_jobs(None) == 1
     assert effective_n_jobs(3) == 3
     assert effective_n_jobs(-1) == processors
@@ -75,6 +76,27 @@ def test_number_of_jobs():
     assert effective_n_jobs(-1000) == 1
     with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
         effective_n_jobs(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="chooses a processor")
+def test_all_processors_are_those_that_the_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert available_processors() == effective_n_jobs(-1) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert effective_n_jobs(-1) == available_processors() == len(allowed)
+
+
+def test_processors_are_known_on_every_system(monkeypatch):
+    for name in ("process_cpu_count", "sched_getaffinity"):
+        monkeypatch.delattr(os, name, raising=False)
+    assert available_processors() == os.cpu_count()
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_processors() == 1
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 3, raising=False)
+    assert available_processors() == 3
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

@@ -31,8 +31,18 @@ _DELAY = 0.5
 _SHARED: ContextVar[bool] = ContextVar("shared", default=False)
 
 
+def available_processors() -> int:
+    """Return how many processors this process may use, which can be fewer than the machine has."""
+    # The first is new in Python 3.13, the second is not everywhere.
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one.
+    """Return the number of threads: ``None`` means 1, ``-1`` all available processors, ``-2`` all but one.
 
     Within a block of `run_blocks` that threads share it is 1.
     """
@@ -40,7 +50,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None or _SHARED.get():
         return 1
     if n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+        return max(1, available_processors() + 1 + n_jobs)
     return n_jobs
 
 

@@ -8,10 +8,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.coding import for_coded_blocks
+from spdatoms.coding import coded_feature_blocks, for_coded_blocks
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.lasso import sparse_code
 
@@ -108,6 +109,67 @@ def test_zero_codes_are_counted_over_all_blocks(X, small_blocks):
         model.predict(X)
     assert len(caught) == 1
     assert caught[0].filename == __file__
+
+
+class SmallKernel:
+    """Kernel values with two atoms that are the same: those of query i are given, and X[i] is full of i."""
+
+    def __init__(self, cross, has_gram=True):
+        self.cross, self.space, self.features_ = cross, self, np.eye(2)
+        if has_gram:
+            self.gram_ = np.ones((2, 2))
+
+    def cross_and_norms(self, X):
+        return self.cross[X[:, 0, 0].astype(int)], 1.0
+
+    def features(self, X, n_jobs):
+        return self.cross_and_norms(X)[0]
+
+
+def code_by_cross(kernel, X, **options):
+    for_coded_blocks(lambda block: None, X, kernel, 0.1, **options)
+
+
+def code_by_features(kernel, X, **options):
+    for _ in coded_feature_blocks(X, kernel, 0.1, **options):
+        pass
+
+
+@pytest.fixture
+def numbered(monkeypatch, small_blocks):
+    """50 queries in four blocks or more, each query full of its index."""
+    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    return np.broadcast_to(np.arange(50.0)[:, None, None], (50, 3, 3)).copy()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("code", [code_by_cross, code_by_features])
+def test_codes_that_are_not_optimal_are_counted_over_all_blocks(code, n_jobs, numbered):
+    """For values that differ between equal atoms there is no minimum. The worst is named by its index."""
+    cross = np.full((50, 2), 0.5)
+    cross[[3, 31, 32, 47]] = [[1.0, -1.0], [1.0, -1.0], [3.0, -3.0], [2.0, -2.0]]
+    message = r"^4 of 50 codes violate .*, query 32 the most: by .* max_rounds=500 "
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        code(SmallKernel(cross), numbered, n_jobs=n_jobs)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(("code", "has_gram"), [(code_by_cross, True), (code_by_features, False)])
+def test_errors_give_the_index_among_all_queries(code, has_gram, numbered):
+    cross = np.full((50, 2), 0.5)
+    cross[[32, 40]] = np.nan
+    with pytest.raises(ValueError, match=r"NaN or infinity, first in row 32\."):
+        code(SmallKernel(cross, has_gram), numbered)
+
+
+def test_an_indefinite_gram_matrix_is_met_at_the_index_among_all_queries(numbered):
+    cross = np.zeros((50, 2))
+    cross[32] = 1.0, 0.9
+    kernel = SmallKernel(cross)
+    kernel.gram_ = np.array([[1.0, -2.0], [-2.0, 1.0]])
+    with pytest.raises(ValueError, match="not positive semidefinite, met at query 32,"):
+        code_by_cross(kernel, numbered)
 
 
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])

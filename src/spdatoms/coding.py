@@ -26,7 +26,8 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.lasso.alpha import sparse_alpha
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.certificate import ShortCodes
+from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
 
 __all__ = ["SPDSparseCoder"]
@@ -105,18 +106,19 @@ def for_coded_blocks(
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
+    short = ShortCodes()
 
     def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
-        codes, certificate = sparse_code(
+        codes, certificate = sparse_code_block(
             gram,
             atoms.lengthened(cross),
             alpha,
+            first=rows.start,
+            short=short,
             ridge=ridge,
             query_norm=norms,
             positive=positive,
-            return_certificate=True,
-            check_gram=False,
             n_jobs=n_jobs,
         )
         use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
@@ -124,6 +126,7 @@ def for_coded_blocks(
     jobs = effective_n_jobs(n_jobs)
     # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
     run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
+    short.warn()
 
 
 def coded_feature_blocks(
@@ -143,23 +146,23 @@ def coded_feature_blocks(
     atoms = AtomLengths(weights)
     vectors = atoms.lengthened(kernel.features_.T).T
     gram = atoms.lengthened_gram(kernel.gram_) if hasattr(kernel, "gram_") else None
+    short = ShortCodes()
     for rows in _query_blocks(X, len(vectors)):
         features = kernel.space.features(X[rows], n_jobs)
+        block: Any = {"ridge": ridge, "n_jobs": n_jobs, "first": rows.start, "short": short}
         if gram is None:
-            codes, _ = code_features(vectors, features, alpha, ridge=ridge, n_jobs=n_jobs)
-            yield rows, features, atoms.lengthened(codes)
-            continue
-        codes = sparse_code(
-            gram,
-            row_products(features, vectors.T),
-            alpha,
-            ridge=ridge,
-            query_norm=np.einsum("ij,ij->i", features, features),
-            sparse=True,
-            check_gram=False,
-            n_jobs=n_jobs,
-        )
+            codes, _ = code_features(vectors, features, alpha, **block)
+        else:
+            codes, _ = sparse_code_block(
+                gram,
+                row_products(features, vectors.T),
+                alpha,
+                query_norm=np.einsum("ij,ij->i", features, features),
+                sparse=True,
+                **block,
+            )
         yield rows, features, atoms.lengthened(codes)
+    short.warn()
 
 
 def _query_blocks(X: FloatArray, n_atoms: int) -> Iterator[slice]:

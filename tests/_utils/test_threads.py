@@ -10,11 +10,14 @@ import threading
 import time
 import warnings
 import weakref
+from collections import deque
 
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.threads import (
+    _SharedBlocks,
+    available_processors,
     block_slices,
     effective_n_jobs,
     map_in_threads,
@@ -65,7 +68,7 @@ def test_one_job_runs_here_and_in_order():
 
 
 def test_number_of_jobs():
-    processors = os.cpu_count() or 1
+    processors = available_processors()
     assert effective_n_jobs(None) == 1
     assert effective_n_jobs(3) == 3
     assert effective_n_jobs(-1) == processors
@@ -73,6 +76,27 @@ def test_number_of_jobs():
     assert effective_n_jobs(-1000) == 1
     with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
         effective_n_jobs(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="chooses a processor")
+def test_all_processors_are_those_that_the_process_may_use():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert available_processors() == effective_n_jobs(-1) == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert effective_n_jobs(-1) == available_processors() == len(allowed)
+
+
+def test_processors_are_known_on_every_system(monkeypatch):
+    for name in ("process_cpu_count", "sched_getaffinity"):
+        monkeypatch.delattr(os, name, raising=False)
+    assert available_processors() == os.cpu_count()
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_processors() == 1
+    monkeypatch.setattr(os, "process_cpu_count", lambda: 3, raising=False)
+    assert available_processors() == 3
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
@@ -96,6 +120,42 @@ def test_an_exception_stops_the_run(error, n_jobs):
     assert len(begun) < 1000
     if n_jobs == 1:
         assert begun == [0, 1, 2, 3]
+
+
+def test_a_block_that_fails_leaves_the_others_to_threads_that_are_taking_them():
+    """A thread that has seen a block can still take it: an error of its own would hide the real one."""
+    seen, cleared = threading.Event(), threading.Event()
+
+    class Blocks(deque):
+        def __bool__(self):
+            some = len(self) > 0
+            if len(self) == 1:
+                seen.set()
+                cleared.wait(0.5)
+            return some
+
+        def clear(self):
+            super().clear()
+            cleared.set()
+
+    def task(part):
+        if part.start == 0:
+            seen.wait(60)
+            raise KeyError("real")
+
+    def fail():
+        with pytest.raises(KeyError, match="real"):
+            blocks.run_one()
+
+    blocks = _SharedBlocks(task, [])
+    blocks.left = Blocks([slice(0, 1), slice(1, 2)])
+    other = threading.Thread(target=fail)
+    other.start()
+    while len(blocks.left) == 2:
+        time.sleep(0.001)
+    assert blocks.run_one()
+    other.join()
+    assert [type(error) for error in blocks.errors] == [KeyError]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
@@ -166,17 +226,18 @@ def test_progress_bar(capsys):
     assert "pairs" in capsys.readouterr().err
 
 
-def test_blas_has_one_thread_until_the_last_has_left():
-    def threads() -> set[int]:
-        pools = ThreadpoolController().info()
-        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+def blas_threads() -> set[int]:
+    pools = ThreadpoolController().info()
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
 
-    before = threads()
+
+def test_blas_has_one_thread_until_the_last_has_left():
+    before = blas_threads()
     with one_blas_thread():
         with one_blas_thread():
-            assert threads() == {1}
-        assert threads() == {1}
-    assert threads() == before
+            assert blas_threads() == {1}
+        assert blas_threads() == {1}
+    assert blas_threads() == before
 
 
 def test_blocks_within_a_shared_block_have_one_thread():
@@ -215,19 +276,111 @@ def test_helpers_forget_what_they_have_done():
     raise AssertionError("a waiting thread holds the last task")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_process_has_helpers_of_its_own():
-    run_blocks(lambda part: None, 4, 1, 2)
+def succeeds_in_a_fork(function):
+    """Return whether a forked process can call a function, without an exception and within a minute."""
     child = os.fork()
     if child == 0:
         try:
-            together = threading.Barrier(2)
-            run_blocks(lambda part: together.wait(60), 2, 1, 2)
+            signal.alarm(60)  # nobody else would end it
+            function()
         except BaseException:
             os._exit(1)
         os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+    return os.waitpid(child, 0)[1] == 0
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+forks_with_threads = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
+
+@forks
+@forks_with_threads
+def test_a_forked_process_has_helpers_of_its_own():
+    run_blocks(lambda part: None, 4, 1, 2)
+
+    def compute():
+        together = threading.Barrier(2)
+        run_blocks(lambda part: together.wait(60), 2, 1, 2)
+
+    assert succeeds_in_a_fork(compute)
+
+
+def limit_and_release_blas():
+    """Hold BLAS, which has two threads, at one thread."""
+    assert blas_threads() == {2}
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == {2}
+
+
+@pytest.fixture
+def two_blas_threads():
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS cannot have two threads")
+        yield
+
+
+@forks
+@forks_with_threads
+def test_a_forked_process_has_the_blas_threads_that_another_thread_had_taken(two_blas_threads):
+    """In it that thread does not exist, and would never give them back."""
+    inside, forked = threading.Event(), threading.Event()
+
+    def hold():
+        with one_blas_thread():
+            inside.set()
+            forked.wait(120)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    inside.wait(60)
+    try:
+        assert succeeds_in_a_fork(limit_and_release_blas)
+    finally:
+        forked.set()
+        other.join()
+    limit_and_release_blas()
+
+
+@forks
+@forks_with_threads
+def test_a_process_can_be_forked_while_another_thread_limits_blas(two_blas_threads, monkeypatch):
+    begun = threading.Event()
+
+    class SlowController(ThreadpoolController):
+        def limit(self, **limits):
+            limiter = super().limit(**limits)
+            if threading.current_thread() is other:
+                begun.set()
+                time.sleep(0.5)
+            return limiter
+
+    def hold():
+        with one_blas_thread():
+            pass
+
+    monkeypatch.setattr("spdatoms._utils.threads._threadpools", SlowController)
+    other = threading.Thread(target=hold)
+    other.start()
+    begun.wait(60)
+    assert succeeds_in_a_fork(limit_and_release_blas)
+    other.join()
+    limit_and_release_blas()
+
+
+@forks
+@forks_with_threads
+def test_a_thread_that_holds_blas_can_fork(two_blas_threads):
+    def leave():
+        held.__exit__()
+        limit_and_release_blas()
+
+    held = one_blas_thread()
+    with held:
+        assert succeeds_in_a_fork(leave)
+        assert blas_threads() == {1}
+    limit_and_release_blas()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -11,6 +11,7 @@ import scipy.linalg
 from _matrices import random_spd
 from spdatoms import SPDKMeans, SPDKNeighborsClassifier, divergence, mean, pairwise_divergence
 from spdatoms.divergences import PowerEuclidean, Wasserstein, get_divergence
+from spdatoms.geometry.functions import geometric_mean
 
 METRICS = ["logchol", "chol", "wasserstein", "harmonic", "poweuclid", "thompson"]
 
@@ -64,6 +65,23 @@ def test_gradient_of_wasserstein_is_that_of_differences() -> None:
     X, Y = random_spd(3, 4), random_spd(3, 4, seed=1)
     differences = super(Wasserstein, Wasserstein()).gradient(X, Y)
     np.testing.assert_allclose(Wasserstein().gradient(X, Y), differences, rtol=1e-6, atol=1e-8)
+
+
+def test_wasserstein_centre_transports_to_matrices_with_a_weight_only(monkeypatch) -> None:
+    """k-means gives the weight zero to the matrices of all other clusters."""
+    Z, C = random_spd(12, 4), random_spd(1, 4, seed=1)[0]
+    weights = np.where(np.arange(12) % 4 == 1, np.linspace(0.5, 2.0, 12), 0.0)
+    T = np.tensordot(weights, geometric_mean(np.linalg.inv(C), Z), 1) / weights.sum()
+    transported = []
+
+    def counted(A, B):
+        transported.append(len(B))
+        return geometric_mean(A, B)
+
+    monkeypatch.setattr("spdatoms.divergences.wasserstein.geometric_mean", counted)
+    centre = Wasserstein().centre(Wasserstein().prepare(Z), weights, C)
+    np.testing.assert_allclose(centre, T @ C @ T, rtol=1e-10)
+    assert transported == [3]
 
 
 def test_thompson_is_the_greatest_logarithm_and_has_no_mean() -> None:

@@ -53,3 +53,13 @@ def test_indefinite_with_positive_diagonal_is_detected():
             batched.careful_log_determinant(Y[4], Y[4])
         with pytest.raises(ValueError, match="not positive definite"):
             weighted_inverse_sums(Y, scipy.sparse.csc_array(np.ones((9, 1))), zero)
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(2, np.float64), (5, np.float32), (5, np.float64)])
+def test_the_matrix_without_an_inverse_is_counted_from_the_first_of_all(n, dtype, monkeypatch):
+    """Not from the first of those that are inverted at a time."""
+    monkeypatch.setattr(batched, "_PREPARE_BYTES", 1)
+    X = np.repeat(np.eye(n, dtype=dtype)[None], 40, axis=0)
+    X[33, -1, -1] = -1.0
+    with pytest.raises(ValueError, match="Matrix 33 is not positive definite"):
+        batched.half_vectors_with_inverses(X)

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from queue import SimpleQueue
-from threading import Condition, Lock, Thread
+from threading import Condition, Lock, RLock, Thread
 from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
@@ -31,8 +31,18 @@ _DELAY = 0.5
 _SHARED: ContextVar[bool] = ContextVar("shared", default=False)
 
 
+def available_processors() -> int:
+    """Return how many processors this process may use, which can be fewer than the machine has."""
+    # The first is new in Python 3.13, the second is not everywhere.
+    if hasattr(os, "process_cpu_count"):
+        return os.process_cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads: ``None`` means 1, ``-1`` all processors, ``-2`` all but one.
+    """Return the number of threads: ``None`` means 1, ``-1`` all available processors, ``-2`` all but one.
 
     Within a block of `run_blocks` that threads share it is 1.
     """
@@ -40,7 +50,7 @@ def effective_n_jobs(n_jobs: int | None) -> int:
     if n_jobs is None or _SHARED.get():
         return 1
     if n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+        return max(1, available_processors() + 1 + n_jobs)
     return n_jobs
 
 
@@ -60,7 +70,8 @@ class _OneBlasThread:
     """Holds BLAS at one thread from when the first enters until the last leaves: the limit is one for all threads."""
 
     def __init__(self) -> None:
-        self.lock, self.inside = Lock(), 0
+        # The thread that forks holds the lock, see below; a signal may let it fork where it holds it already.
+        self.lock, self.inside = RLock(), 0
         self.limiter: Any = None
 
     def __enter__(self) -> None:
@@ -73,15 +84,21 @@ class _OneBlasThread:
         with self.lock:
             self.inside -= 1
             if not self.inside:
-                self.limiter.restore_original_limits()
+                self.restore()
+
+    def restore(self) -> None:
+        """Give BLAS the threads that it had before the first entered."""
+        if self.limiter is not None:
+            self.limiter.restore_original_limits()
+            self.limiter = None
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+_one_blas_thread = _OneBlasThread()
 
 
 def one_blas_thread() -> Any:
     """Context manager that holds BLAS at one thread."""
-    return _ONE_BLAS_THREAD
+    return _one_blas_thread
 
 
 def one_thread() -> Any:
@@ -168,14 +185,30 @@ class _Helpers:
 _helpers = _Helpers()
 
 
-def _forget_helpers() -> None:
-    """Begin anew in a process that was forked: it has none of the threads."""
-    global _helpers
+def _before_fork() -> None:
+    """Wait until no thread changes the limit of BLAS: the child would have half of the change."""
+    _one_blas_thread.lock.acquire()
+
+
+def _after_fork_in_parent() -> None:
+    _one_blas_thread.lock.release()
+
+
+def _after_fork_in_child() -> None:
+    """Begin anew in a process that was forked: it has none of the threads that help, or that hold BLAS."""
+    global _helpers, _one_blas_thread
     _helpers = _Helpers()
+    _one_blas_thread.restore()
+    _one_blas_thread.lock.release()  # the thread that forked may be inside, and has to leave
+    _one_blas_thread = _OneBlasThread()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )
 
 
 class _SharedBlocks:
@@ -199,8 +232,7 @@ class _SharedBlocks:
             with holding_warnings() as self.warnings[part.start]:
                 self.task(part)
         except BaseException as error:
-            self.errors.append(error)
-            self.left.clear()
+            self.drop_left(error)
             raise
         finally:
             with self.changed:
@@ -208,6 +240,12 @@ class _SharedBlocks:
                 self.finished += part.stop - part.start
                 self.changed.notify()
         return True
+
+    def drop_left(self, *errors: BaseException) -> None:
+        """Let no more blocks begin, because of these errors."""
+        with self.changed:  # another thread may have seen a block that it has not taken yet
+            self.errors.extend(errors)
+            self.left.clear()
 
     def help(self) -> None:
         """Run blocks in a thread that cannot raise: the caller does, see `run_one`."""
@@ -247,7 +285,7 @@ def _run_threaded(
             advance(blocks.take_finished())
     finally:
         _SHARED.reset(token)
-        blocks.left.clear()
+        blocks.drop_left()
         with blocks.changed:
             while blocks.running:
                 blocks.changed.wait(timeout=0.2)

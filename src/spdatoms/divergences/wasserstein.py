@@ -45,8 +45,9 @@ class Wasserstein(Divergence):
 
     def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
-        maps = geometric_mean(powm(current, -1.0), np.asarray(Z.matrices, np.float64))
-        T = np.tensordot(weights, maps, 1) / weights.sum()
+        used = np.flatnonzero(weights)  # in k-means those of one cluster
+        maps = geometric_mean(powm(current, -1.0), Z.matrices[used].astype(np.float64))
+        T = np.tensordot(weights[used], maps, 1) / weights.sum()
         return symmetric_part(T @ current @ T)
 
 

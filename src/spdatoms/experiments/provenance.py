@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from spdatoms._utils.threads import available_processors
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -44,7 +46,7 @@ def versions() -> dict[str, Any]:
     names = ("numpy", "scipy", "scikit-learn", "numba")
     return {
         "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "machine": f"{platform.system()} {platform.machine()}, {available_processors()} processors",
         **{name: metadata.version(name) for name in names},
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }

@@ -217,10 +217,12 @@ def fits(within: tuple[int, int], exponent: int, dtype: np.dtype[np.floating]) -
     return max(exponent - within[0], within[1] - exponent) <= room
 
 
-def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -> None:
+def inverse_half_vectors(
+    X: FloatArray, out: Floats, *, weighted: bool = True, first: int = 0
+) -> None:
     """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``.
 
-    A matrix that is not positive definite is an error.
+    A matrix that is not positive definite is an error, which counts the matrices from ``first``.
     """
     n = X.shape[-1]
     selected, blocks = _inverse.program(n)
@@ -233,7 +235,7 @@ def inverse_half_vectors(X: FloatArray, out: Floats, *, weighted: bool = True) -
     read_lanes((), np.float64(0), packed, slots, weights, half)
     bad = np.flatnonzero(np.isnan(half).any(axis=1))
     if len(bad):
-        raise _no_inverse(bad[0])
+        raise _no_inverse(first + bad[0])
     out[...] = half
 
 
@@ -249,7 +251,7 @@ def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
             _stack_batches(X[part], stacked[part.start :])
         else:
             half_vectors(X[part], stacked[part, :size])
-            inverse_half_vectors(X[part], stacked[part, size:])
+            inverse_half_vectors(X[part], stacked[part, size:], first=part.start)
     # A pivot that is not positive makes the whole inverse NaN.
     bad = np.flatnonzero(np.isnan(stacked[: len(X), size]))
     if len(bad):

@@ -56,6 +56,8 @@ class CodingProblem:
         Rounds after which a query is given up.
     rounding : float
         The relative error of the entries of K and k.
+    first : int
+        The index of the first query, where they are a block of more queries. Messages count from it.
     """
 
     gram: Floats
@@ -69,6 +71,7 @@ class CodingProblem:
     tol: float
     max_rounds: int
     rounding: float
+    first: int = 0
 
     @classmethod
     def checked(
@@ -82,6 +85,7 @@ class CodingProblem:
         tol: float,
         max_rounds: int,
         check_gram: bool,
+        first: int = 0,
     ) -> CodingProblem:
         """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
         matrix, unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
@@ -102,6 +106,7 @@ class CodingProblem:
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
             rounding=rounding,
+            first=first,
         )
 
     def trusted(self, query: int) -> AtomScales:
@@ -253,15 +258,15 @@ def checked_cross(cross: ArrayLike, n_atoms: int) -> Array:
     return array
 
 
-def finite_block(name: str, array: Array, part: slice) -> Floats:
-    """Return the rows ``part`` as float64; ValueError with the first row that is not finite."""
+def finite_block(name: str, array: Array, part: slice, first: int = 0) -> Floats:
+    """Return the rows ``part`` as float64; ValueError with the first row, counted from ``first``, not finite."""
     block = as_double(array[part])
     with np.errstate(over="ignore"):
         total = block.sum()  # cheaper than N tests, and as good when it is finite
     if not np.isfinite(total):
         bad = ~np.isfinite(block).all(axis=1)
         if bad.any():
-            row = part.start + int(bad.argmax())
+            row = first + part.start + int(bad.argmax())
             raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
     return block
 

@@ -98,17 +98,52 @@ def certify(
     )
 
 
+@dataclass(frozen=True)
+class _Shortfall:
+    """How many codes of a block are not optimal to the tolerance, and which is the farthest from it."""
+
+    count: int
+    query: int
+    residual: float
+    gap: float
+    max_rounds: int
+
+
+class ShortCodes:
+    """Codes that are not optimal to the tolerance, counted over blocks of queries."""
+
+    def __init__(self) -> None:
+        self._totals: list[int] = []
+        self._short: list[_Shortfall] = []
+
+    def add(self, certificate: Certificate, max_rounds: int, first: int = 0) -> None:
+        """Count those of a block, the queries from ``first`` on; several threads may do so."""
+        self._totals.append(len(certificate.converged))
+        short = np.flatnonzero(~certificate.converged)
+        if len(short):
+            worst = int(short[certificate.kkt_residual[short].argmax()])
+            residual, gap = certificate.kkt_residual[worst], certificate.duality_gap[worst]
+            self._short.append(
+                _Shortfall(len(short), first + worst, float(residual), float(gap), max_rounds)
+            )
+
+    def warn(self) -> None:
+        """Warn how many they are, and how far the worst is."""
+        if not self._short:
+            return
+        # Of equals the first, in whatever order threads came.
+        worst = max(self._short, key=lambda s: (np.nan_to_num(s.residual, nan=np.inf), -s.query))
+        warn_user(
+            f"{sum(s.count for s in self._short)} of {sum(self._totals)} codes violate the optimality conditions by "
+            f"more than the tolerance, query {worst.query} the most: by {worst.residual:.3g}, with a duality gap of "
+            f"{worst.gap:.3g}. Either max_rounds={worst.max_rounds} is too small, or the problem is too "
+            "ill-conditioned for this tolerance, or it has no minimum because cross is not in the range of gram.",
+            ConvergenceWarning,
+        )
+
+
 def warn_if_short(certificate: Certificate, max_rounds: int) -> None:
     """Warn how many codes are not optimal to the tolerance, and how far the worst is."""
-    short = np.flatnonzero(~certificate.converged)
-    if len(short) == 0:
-        return
-    worst = short[certificate.kkt_residual[short].argmax()]
-    warn_user(
-        f"{len(short)} of {len(certificate.converged)} codes violate the optimality conditions by more "
-        f"than the tolerance, query {worst} the most: by {certificate.kkt_residual[worst]:.3g}, with a "
-        f"duality gap of {certificate.duality_gap[worst]:.3g}. Either max_rounds={max_rounds} is too small, or the "
-        "problem is too ill-conditioned for this tolerance, or it has no minimum because cross is "
-        "not in the range of gram.",
-        ConvergenceWarning,
-    )
+    short = ShortCodes()
+    short.add(certificate, max_rounds)
+    short.warn()

@@ -33,7 +33,7 @@ from spdatoms.lasso._input import (
     real_array,
     representable,
 )
-from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
+from spdatoms.lasso.certificate import Certificate, ShortCodes, certify, warn_if_short
 from spdatoms.lasso.collaborative import CollaborativeCoder
 from spdatoms.lasso.units import (
     common_exponents,
@@ -167,6 +167,7 @@ def sparse_code(
     codes, certificate = _solve(
         problem, alpha, init, exclude, sparse=sparse, progress=progress, n_jobs=n_jobs
     )
+    warn_if_short(certificate, problem.max_rounds)
     return (codes, certificate) if return_certificate else codes
 
 
@@ -242,9 +243,46 @@ def sparse_code_path(
             progress=progress,
             n_jobs=n_jobs,
         )
+        warn_if_short(certificate, problem.max_rounds)
         path.append(codes)
         certificates.append(certificate)
     return (path, certificates) if return_certificate else path
+
+
+def sparse_code_block(
+    gram: ArrayLike,
+    cross: ArrayLike,
+    alpha: ArrayLike,
+    *,
+    first: int,
+    short: ShortCodes,
+    ridge: float = 0.0,
+    query_norm: ArrayLike = 1.0,
+    positive: bool = False,
+    tol: float = 1e-8,
+    max_rounds: int = 500,
+    sparse: bool = False,
+    n_jobs: int | None = None,
+) -> tuple[Any, Certificate]:
+    """Return what `sparse_code` does, for a block of queries and a Gram matrix that need not be checked.
+
+    Errors count the queries from ``first``. Instead of a warning for each block, codes that are not optimal to the
+    tolerance are added to ``short``, which the caller lets warn after the last block.
+    """
+    problem = CodingProblem.checked(
+        gram,
+        cross,
+        ridge=ridge,
+        query_norm=query_norm,
+        positive=positive,
+        tol=tol,
+        max_rounds=max_rounds,
+        check_gram=False,
+        first=first,
+    )
+    codes, certificate = _solve(problem, alpha, None, sparse=sparse, progress=False, n_jobs=n_jobs)
+    short.add(certificate, max_rounds, first)
+    return codes, certificate
 
 
 def _solve(
@@ -281,7 +319,7 @@ def _solve(
             if failed == SOLVED:
                 return
             rows = rows[failed:]
-            query = part.start + int(rows[0])
+            query = problem.first + part.start + int(rows[0])
             trusted = problem.trusted(query)
             if scales.limits == trusted.limits:
                 raise ValueError(indefinite_message(f", met at query {query}"))
@@ -289,7 +327,7 @@ def _solve(
 
     def code_queries(part: slice) -> None:
         cross = as_double(problem.cross[part])
-        sizes = largest_entries("cross", cross, part.start)
+        sizes = largest_entries("cross", cross, problem.first + part.start)
         units[part] = unit_exponents(sizes)
         unit = common_exponents(units[part])
         code_unit = unit - problem.unit
@@ -321,7 +359,8 @@ def _solve(
                 one = slice(part.start + row, part.start + row + 1)
                 search(one, cross[row : row + 1], codes[row : row + 1], problem.scales)
         if problem.dtype != np.float64 or np.any(code_unit):
-            codes = representable(in_units(codes, -code_unit), problem.dtype, part.start)
+            first = problem.first + part.start
+            codes = representable(in_units(codes, -code_unit), problem.dtype, first)
         if sparse:
             rows[part.start] = scipy.sparse.csr_array(codes)
         elif codes is not dense_part:
@@ -340,7 +379,6 @@ def _solve(
         report, penalties, problem.query_norm, allowed,
         ridge=problem.ridge, n_atoms=n_atoms, units=(common_exponents(units), problem.unit),
     )  # fmt: skip
-    warn_if_short(certificate, problem.max_rounds)
     return codes, certificate
 
 

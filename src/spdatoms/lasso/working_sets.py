@@ -36,7 +36,7 @@ from spdatoms.lasso._input import (
     real_array,
     with_ridge,
 )
-from spdatoms.lasso.certificate import Certificate, certify, warn_if_short
+from spdatoms.lasso.certificate import Certificate, ShortCodes, certify, warn_if_short
 from spdatoms.lasso.units import (
     Exponents,
     atom_scales,
@@ -70,6 +70,8 @@ class _Search:
         The violation of the optimality conditions that is allowed.
     report : ndarray of shape (m, 8)
         As `code_block` writes it, but over all atoms.
+    first : int
+        The index of the first query in messages.
     block : int
         The number of queries in a block.
     dense : bool
@@ -77,10 +79,10 @@ class _Search:
     """
 
     def __init__(
-        self, atoms: Floats, queries: Floats, alphas: Floats, ridge: float, tol: float
+        self, atoms: Floats, queries: Floats, alphas: Floats, ridge: float, tol: float, first: int
     ) -> None:
         self.atoms, self.queries, self.tau, self.tol = atoms, queries, alphas / 2, tol
-        self.ridge = ridge
+        self.ridge, self.first = ridge, first
         self.scales = atom_scales(np.einsum("ij,ij->i", atoms, atoms) + ridge)
         self.support: list[Indices] = [np.zeros(0, np.intp)] * len(queries)
         self.codes: list[Floats] = [np.zeros(0)] * len(queries)
@@ -159,7 +161,7 @@ class _Search:
             np.full(1, -1), True, start, np.zeros((1, REPORT)),
         )  # fmt: skip
         if failed != SOLVED:
-            raise ValueError(indefinite_message(f", met at query {query}"))
+            raise ValueError(indefinite_message(f", met at query {self.first + query}"))
         used = np.flatnonzero(start[0])
         self.support[query], self.codes[query] = working[used], start[0, used]
         self.explained[query] = self.codes[query] @ P[used]
@@ -196,6 +198,8 @@ def code_features(
     tol: float = 1e-8,
     max_rounds: int = 100,
     n_jobs: int | None = None,
+    first: int = 0,
+    short: ShortCodes | None = None,
 ) -> tuple[scipy.sparse.csr_array, Certificate]:
     """min_y ‖x − Σ_j y_j p_j‖² + α‖y‖₁ + ρ‖y‖² for every query x: `sparse_code` without a Gram matrix.
 
@@ -218,6 +222,10 @@ def code_features(
         Rounds after which a query is given up, each with one product with all atoms.
     n_jobs : int, default=None
         Threads over blocks of queries; None is 1, -1 all processors. The codes do not depend on it.
+    first : int, default=0
+        The index of the first query, where they are a block of more queries. Messages count from it.
+    short : ShortCodes, default=None
+        What to add codes to that are not optimal to the tolerance, instead of a warning.
 
     Returns
     -------
@@ -238,7 +246,7 @@ def code_features(
         )
     P, X = (
         finite_block("atoms", P, slice(0, len(P))),
-        finite_block("queries", X, slice(0, len(X))),
+        finite_block("queries", X, slice(0, len(X)), first),
     )
     alphas = per_query("alpha", alpha, len(X))
     allow.real(0).check("ridge", ridge)
@@ -247,7 +255,7 @@ def code_features(
     P, X = in_units(P, unit), in_units(X, query_units)
     alphas = penalty_in_units(alphas, query_units + unit)
     squared_norms = np.einsum("ij,ij->i", X, X)
-    search = _Search(P, X, alphas, float(np.ldexp(ridge, -2 * unit)), tol)
+    search = _Search(P, X, alphas, float(np.ldexp(ridge, -2 * unit)), tol, first)
     if search.dense:
         run_blocks(search.start_dense, len(X), search.block, n_jobs)
     unsolved = np.arange(len(X))
@@ -276,5 +284,8 @@ def code_features(
         n_atoms=len(P),
         units=(query_units + unit, 2 * unit),
     )
-    warn_if_short(certificate, max_rounds)
+    if short is None:
+        warn_if_short(certificate, max_rounds)
+    else:
+        short.add(certificate, max_rounds, first)
     return codes, certificate

@@ -8,7 +8,6 @@ whatever is lost with a worker, and the result is the same.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
@@ -218,5 +217,5 @@ def _threads_of(dask_scheduler: Any) -> int:
 def _threads() -> int:
     """Return how many tasks can run at once."""
     client = client_of_user()
-    threads = asked(client.run_on_scheduler, _threads_of) if client else os.cpu_count() or 1
+    threads = asked(client.run_on_scheduler, _threads_of) if client else available_processors()
     return max(1, threads)  # there may be none while a cluster restarts its only workers

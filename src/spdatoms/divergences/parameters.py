@@ -24,7 +24,7 @@ def divergence_parameters(divergence: Divergence) -> dict[str, Any]:
     names = tuple(inspect.signature(type(divergence)).parameters)
     kept = all(hasattr(divergence, name) for name in names)
     values = {name: getattr(divergence, name) for name in names} if kept else vars(divergence)
-    return _plain(values)
+    return {name: _plain(value) for name, value in values.items()}
 
 
 def same_divergence(one: Divergence, other: Divergence) -> bool:

@@ -119,3 +119,13 @@ def test_planted_rank_one_atoms_are_found() -> None:
 def test_bad_parameters(parameters, message) -> None:
     with pytest.raises(ValueError, match=message):
         FrobeniusDictionaryLearning(**parameters).fit(random_spd(20, 3))
+
+
+@pytest.mark.parametrize(
+    "model", [FrobeniusSparseCoder(), FrobeniusDictionaryLearning(4, max_iter=2, random_state=0)]
+)
+def test_codes_have_the_precision_of_the_model(model) -> None:
+    X = random_spd(8, 3, seed=1)
+    single = X.astype(np.float32)
+    assert model.fit(X).transform(single).dtype == np.float64
+    assert model.fit(single).transform(single).dtype == np.float32

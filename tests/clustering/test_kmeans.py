@@ -337,3 +337,13 @@ def test_bad_data():
     X[4, 0, 0] = np.nan
     with pytest.raises(ValueError, match=r"X\[4\]"):
         fitted.fit(X)
+
+
+def test_without_a_seed_the_global_state_of_numpy_is_left_alone() -> None:
+    X = random_spd(30, 2, seed=0)
+    np.random.seed(0)  # noqa: NPY002
+    before = np.random.get_state()[1:3]  # noqa: NPY002
+    fit_quietly(SPDKMeans(3, init="random", n_init=2), X)
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    np.testing.assert_array_equal(before[0], after[0])
+    assert before[1] == after[1]

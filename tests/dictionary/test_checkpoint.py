@@ -14,6 +14,8 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
+from spdatoms.dictionary._checkpoint import checkpoint_of, fingerprint
+from spdatoms.divergences import Hermitian, PowerEuclidean, Stein
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -104,6 +106,40 @@ def test_a_checkpoint_of_other_parameters_is_left_alone(other, X, tmp_path) -> N
     with pytest.raises(ValueError, match="other data or other parameters"):
         learner(path, **other).fit(X)
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("turn", [1.0, np.exp(0.3j)])
+def test_a_checkpoint_of_a_metric_with_other_parameters_is_left_alone(turn, X, tmp_path) -> None:
+    path = tmp_path / "state"
+    if turn != 1.0:
+        phases = turn ** np.arange(3)
+        X = X * np.outer(phases, phases.conj())
+    learner(path, metric=PowerEuclidean(0.5), max_iter=1).fit(X)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="other data or other parameters"):
+        learner(path, metric=PowerEuclidean(2.0)).fit(X)
+    assert path.read_bytes() == content
+    learner(path, metric=PowerEuclidean(0.5), max_iter=2).fit(X)
+
+
+def test_files_from_before_parameters_of_metrics_are_still_read(X) -> None:
+    parameters = {
+        "n_atoms": 5,
+        "metric": "stein",
+        "beta": "auto",
+        "alpha": "0.05",
+        "init": "kmeans",
+        "random_state": 0,
+        "update": "centre",
+        "block_size": None,
+    }
+    for divergence in (Stein(), Hermitian(Stein())):
+        checkpoint = checkpoint_of(
+            "state", X, divergence, **{k: v for k, v in parameters.items() if k != "metric"},
+            landmarks="auto",
+        )  # fmt: skip
+        assert checkpoint is not None
+        assert checkpoint.mark == fingerprint(X, parameters)
 
 
 def test_a_checkpoint_of_other_data_is_left_alone(X, tmp_path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, sparse_code
+from spdatoms.divergences import PowerEuclidean
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -63,3 +64,34 @@ def test_partial_fit_goes_on_from_fit_and_survives_bad_batches() -> None:
     with pytest.raises(ValueError, match="fewer than n_atoms=8"):
         first.partial_fit(X[:5])
     assert not hasattr(first, "atoms_")
+
+
+@pytest.mark.parametrize(
+    ("metric", "changed", "message"),
+    [
+        ("stein", {"n_atoms": 5}, "n_atoms=4 again"),
+        ("stein", {"metric": "jeffrey"}, "learned with, stein"),
+        ("jeffrey", {"metric": "stein"}, "learned with, jeffrey"),
+        (PowerEuclidean(0.5), {"metric": PowerEuclidean(2.0)}, "other parameters"),
+    ],
+)
+def test_the_problem_cannot_change_between_batches(metric, changed, message) -> None:
+    X, _ = wishart_classes(4, 20)
+    learner = SPDDictionaryLearning(4, metric, alpha=0.05, random_state=0).partial_fit(X[:40])
+    before, kernel = learner.atoms_.copy(), learner.kernel_
+    learner.set_params(**changed)
+    with pytest.raises(ValueError, match="call fit to begin anew") as error:
+        learner.partial_fit(X[40:])
+    assert message in str(error.value)
+    np.testing.assert_array_equal(learner.atoms_, before)
+    assert learner.kernel_ is kernel
+
+
+@pytest.mark.parametrize("metric", ["stein", "jeffrey"])
+def test_another_name_of_the_same_metric_goes_on(metric) -> None:
+    X, _ = wishart_classes(4, 20)
+    for data in (X, X.astype(complex)):
+        learner = SPDDictionaryLearning(4, metric, alpha=0.05, random_state=0).fit(data[:40])
+        learner.set_params(metric={"stein": "logdet", "jeffrey": "kullback_sym"}[metric])
+        learner.partial_fit(data[40:])
+        assert learner.batch_losses_.shape == (1,)

@@ -174,3 +174,27 @@ def test_an_early_end_is_told(small_steps):
 def test_bad_input(atoms, queries, alpha, message):
     with pytest.raises(ValueError, match=message):
         code_features(atoms, queries, alpha)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"tol": -1.0}, "tol must be"),
+        ({"tol": 0.0}, "tol must be"),
+        ({"max_rounds": -1}, "max_rounds must be"),
+        ({"max_rounds": 2.5}, "max_rounds must be"),
+        ({"n_jobs": 0.5}, "n_jobs must be"),
+    ],
+)
+def test_options_are_checked(option, message):
+    P, X = vectors(5, 2)
+    with pytest.raises(ValueError, match=message):
+        code_features(P, X, 0.1, **option)
+
+
+def test_atoms_that_are_all_zero_need_a_ridge():
+    _, X = vectors(5, 2)
+    with pytest.raises(ValueError, match="not zero"):
+        code_features(np.zeros((5, 10)), X, 0.1)
+    codes, _ = code_features(np.zeros((5, 10)), X, 0.1, ridge=0.1)
+    assert codes.nnz == 0

@@ -1,6 +1,6 @@
-"""min_y  yᵀKy − 2 yᵀk + λ‖y‖₁  for many k on one K: feature-sign search on the active set.
+"""min_y  yᵀKy − 2 yᵀk + α‖y‖₁  for many k on one K: feature-sign search on the active set.
 
-With h = k − Ky (minus half the gradient) and τ = λ/2, y is optimal when h_j = τ sign(y_j) where
+With h = k − Ky (minus half the gradient) and τ = α/2, y is optimal when h_j = τ sign(y_j) where
 y_j ≠ 0 and |h_j| ≤ τ elsewhere. One round
 
 1. proposes several atoms with |h_j| > τ, each chosen after the correlation that the earlier ones
@@ -404,7 +404,7 @@ def code_block(
     gram : (N, N), cross : (m, N)
         K and the k of each query.
     tau, tolerance : (m,)
-        λ/2, and the error allowed in h_j/√K_jj.
+        α/2, and the error allowed in h_j/√K_jj.
     positive : bool
     max_rounds : int
     scales : AtomScales

@@ -24,13 +24,6 @@ WITHIN = {
 
 compiled = njit(**WITHIN)
 
-#: The same where sums may be reordered. Inlined by force: a function of its own may be compiled to another order
-#: in the process that compiles it than in those that load the caller from the disk cache.
-compiled_fast = njit(**WITHIN, forceinline=True, fastmath=REORDERED)
-
-#: For outer functions, whose calls would all be optimised again with every caller.
-compiled_inline = njit(nogil=True, error_model="numpy", inline="always")
-
 
 def kept(function=None, **options):
     """Compile a function that Python calls, and keep the code between runs: a decorator, with options of ``njit``."""

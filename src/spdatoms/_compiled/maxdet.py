@@ -221,7 +221,7 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     atoms : (N, n, n), halves : (N, p), logdets : (N,)
         D, their half-vectors and log-determinants.
     costs : (N,)
-        c_j = tr(X⁻¹D_j) + λ.
+        c_j = tr(X⁻¹D_j) + α.
     tolerance : float
         The duality gap allowed, over n, and the relative error of the optimality conditions.
     max_rounds : int

@@ -18,7 +18,6 @@ from spdatoms.baselines.inputs import given_dictionary
 class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """Codes over ``atoms_``, by the `_codes` of a subclass."""
 
-    alpha: float
     atoms_: FloatArray
 
     @abstractmethod
@@ -40,11 +39,16 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
             The codes, one per row.
         """
         X = self.check_queries(X)
-        return self._codes(X).astype(np.result_type(X, self.atoms_), copy=False)
+        return self._codes(X).astype(np.result_type(X, self._all_atoms), copy=False)
+
+    @property
+    def _all_atoms(self) -> FloatArray:
+        """The atoms, for a subclass that calls them otherwise."""
+        return self.atoms_
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.atoms_)
+        return len(self._all_atoms)
 
 
 class DictionaryCoder(Coder):

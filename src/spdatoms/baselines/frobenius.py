@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
@@ -24,7 +23,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.baselines.coders import Coder
 from spdatoms.baselines.inputs import given_dictionary
 from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
@@ -44,7 +43,7 @@ def vectors(X: FloatArray, scale: float) -> Floats:
     return np.asarray(vech(X.astype(np.float64) / scale, weighted=True))
 
 
-class _FrobeniusCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class _FrobeniusCoder(Coder):
     """Coding over half-vectors ``_atoms`` (N, p) in units of ``scale_``."""
 
     alpha: float | str
@@ -54,32 +53,11 @@ class _FrobeniusCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEsti
     scale_: float
     _atoms: Floats
 
-    @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return sparse codes.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-
-        Returns
-        -------
-        ndarray of shape (m, n_atoms)
-            The codes, one per row.
-        """
-        X = self.check_queries(X)
-        return self._code(vectors(X, self.scale_)).astype(X.dtype)
-
-    def _code(self, V: Floats) -> Floats:
-        return code(V, self._atoms, self.alpha_, self.n_jobs)
+    def _codes(self, X: FloatArray) -> Floats:
+        return code(vectors(X, self.scale_), self._atoms, self.alpha_, self.n_jobs)
 
     def _choose_alpha(self) -> None:
         self.alpha_ = _ALPHA if isinstance(self.alpha, str) else float(self.alpha)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
 
 
 def code(V: Floats, D: Floats, alpha: float, n_jobs: int | None) -> Floats:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights, given_weights
@@ -302,9 +302,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         if not isinstance(self.init, str):
             yield self._given_centres()
             return
-        random_state = self.random_state
-        generator = isinstance(random_state, np.random.Generator)
-        rng = random_state if generator else check_random_state(random_state)
+        rng = _source(self.random_state)
         starts: Any = self.n_init
         if starts == "auto":
             starts = _RANDOM_STARTS if self.init == "random" else 1
@@ -360,3 +358,13 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
+
+
+def _source(random_state: Any) -> Any:
+    """Return what to draw from: for None a fresh generator, not the global state of NumPy.
+
+    Recorded results hold what `RandomState` draws for an integer, so integers are not for `default_rng`.
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return generator(random_state)
+    return check_random_state(random_state)

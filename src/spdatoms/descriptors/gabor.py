@@ -142,7 +142,7 @@ def magnitudes(
     # The wavelets ignore brightness; without it a flat image gives zeros, not rounding errors.
     values = image - (image.min() + image.max()) / 2
     padded = np.pad(values, margin, mode="symmetric").astype(np.float64)
-    spectra = _spectra(padded.shape, margin, scales, orientations, sigma)
+    spectra = _spectra(padded.shape, scales, orientations, sigma)
     image_spectrum = fft.fft2(padded, s=spectra.shape[1:])
     out = np.empty((height, width, len(spectra)), dtype=image.dtype)
     for i, spectrum in enumerate(spectra):
@@ -153,7 +153,7 @@ def magnitudes(
 
 @lru_cache(maxsize=4)
 def _spectra(
-    shape: tuple[int, int], margin: int, scales: int, orientations: int, sigma: float
+    shape: tuple[int, int], scales: int, orientations: int, sigma: float
 ) -> NDArray[np.complex128]:
     """Return the Fourier transforms of the wavelets, centred on the first pixel."""
     bank = gabor_bank(scales, orientations, sigma)

@@ -22,6 +22,7 @@ from spdatoms._utils.typing import Floats
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.parameters import divergence_parameters
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.correction import is_semidefinite
@@ -234,6 +235,8 @@ def checkpoint_of(
     ):  # the automatic choice is not named: files from before know none
         several = np.ndim(landmarks) > 0  # type: ignore[arg-type]
         parameters["landmarks"] = _digest(landmarks) if several else landmarks  # type: ignore[arg-type]
+    if own := divergence_parameters(divergence):  # most have none, and files from before know none
+        parameters["metric_parameters"] = own
     if positive:
         parameters["positive"] = True
     if weights is not None:

@@ -28,6 +28,7 @@ from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batc
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
@@ -242,8 +243,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
-        The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge. If
-        anything is wrong with a batch the estimator stays as it was.
+        The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge.
+        ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch the estimator
+        stays as it was.
 
         Parameters
         ----------
@@ -421,6 +423,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         """Return atoms, problem and memory after a batch, and its mean loss before."""
         memory = None
         if hasattr(self, "atoms_"):
+            self._check_same_problem()
             check_size(X, self.n_features_in_)
             if is_complex(X) and not is_complex(self.atoms_):
                 raise ValueError(
@@ -460,6 +463,20 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             raise ValueError(
                 f"The first batch holds {count} matrices, fewer than n_atoms={self.n_atoms}, too few to find "
                 "the first atoms, beta and alpha from: give them all, or a larger first batch."
+            )
+
+    def _check_same_problem(self) -> None:
+        """Refuse to go on with other parameters than those that the atoms were learned with."""
+        if self.n_atoms != len(self.atoms_):
+            raise ValueError(
+                f"n_atoms is {self.n_atoms} now, but {len(self.atoms_)} atoms were learned from the data before: call "
+                f"fit to begin anew, or set n_atoms={len(self.atoms_)} again to go on."
+            )
+        learned = self._problem.divergence
+        if not same_divergence(self._divergence(), learned):
+            raise ValueError(
+                f"metric is not the one that the atoms were learned with, {learned.name}, or has other parameters: "
+                "call fit to begin anew, or set the metric of before again to go on."
             )
 
     def _divergence(self) -> Divergence:

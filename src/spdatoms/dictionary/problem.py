@@ -150,6 +150,11 @@ class LandmarkProblem:
         return Lasso(self.alpha, self.positive)
 
     @property
+    def divergence(self) -> Divergence:
+        """The d of the kernel that φ(X)ᵀφ(Y) approximates."""
+        return self.space.divergence
+
+    @property
     def beta(self) -> float:
         """The β of the kernel that φ(X)ᵀφ(Y) approximates."""
         return self.space.beta

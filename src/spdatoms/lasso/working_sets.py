@@ -189,6 +189,12 @@ class _Search:
         return codes
 
 
+@allow.checks(
+    ridge=allow.real(0),
+    tol=allow.real(above=0),
+    max_rounds=allow.integer(0, 2**31 - 1),
+    n_jobs=allow.N_JOBS,
+)
 def code_features(
     atoms: ArrayLike,
     queries: ArrayLike,
@@ -249,7 +255,8 @@ def code_features(
         finite_block("queries", X, slice(0, len(X)), first),
     )
     alphas = per_query("alpha", alpha, len(X))
-    allow.real(0).check("ridge", ridge)
+    if not P.any() and ridge == 0:
+        raise ValueError("atoms must hold a vector that is not zero, or ridge must be positive.")
     unit = int(unit_exponents(np.array(np.abs(P).max(initial=0.0))))
     query_units = unit_exponents(np.abs(X).max(axis=1, initial=0.0))
     P, X = in_units(P, unit), in_units(X, query_units)

@@ -168,3 +168,12 @@ def test_verbose_shows_the_objective(capsys) -> None:
 def test_bad_parameters(parameters, message) -> None:
     with pytest.raises(ValueError, match=message):
         LogEuclideanKSVD(**parameters).fit(random_spd(20, 3))
+
+
+@pytest.mark.parametrize("alpha", [None, 0.1])
+def test_codes_have_the_precision_of_the_model(alpha) -> None:
+    X = random_spd(20, 3, seed=1)
+    single = X.astype(np.float32)
+    learner = LogEuclideanKSVD(4, 2, alpha=alpha, max_iter=2, random_state=0)
+    assert learner.fit(X).transform(single).dtype == np.float64
+    assert learner.fit(single).transform(single).dtype == np.float32

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from mpmath import mp
 from scipy.linalg import logm
+from sklearn.exceptions import ConvergenceWarning
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms.baselines import RiemannianSparseClassifier, RiemannianSparseCoder
+from spdatoms.baselines.tangent import coding
 from spdatoms.baselines.tangent._affine_lasso import affine_codes
 from spdatoms.baselines.tangent._tangents import tangent_gradients, tangent_vectors
 from spdatoms.baselines.tangent.coding import tangent_codes
@@ -146,3 +148,51 @@ def test_classifier_finds_the_class_of_near_copies() -> None:
     part = np.where(labels == "b", codes[i], 0.0)
     residual = np.linalg.norm(np.tensordot(part, B, 1)) / part.sum()
     assert -model.decision_function(1.01 * D)[i, 1] == pytest.approx(residual, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1e12, 1e100, 1e307])
+def test_however_large_alpha_is_codes_are_the_best_of_the_simplex(alpha) -> None:
+    D, X = random_spd(9, 3, seed=1), random_spd(4, 3, seed=2)
+    codes, objective, residual = tangent_codes(X, D, alpha)
+    squares = (all_vectors(X, D) ** 2).sum(axis=-1).max(axis=1)
+    for i in range(4):
+        expected, (least,), _ = tangent_codes(X[i : i + 1], D, 2.0 * squares[i])
+        np.testing.assert_allclose(codes[i : i + 1], expected, atol=1e-8)
+        assert (codes[i] >= 0).all()
+        assert objective[i] == pytest.approx(alpha + least - 2.0 * squares[i], rel=1e-12)
+    assert (residual <= 1e-9).all()
+
+
+def test_a_large_alpha_for_some_of_the_queries_only() -> None:
+    D = random_spd(6, 3, condition=1.5, seed=1)
+    X = np.concatenate([random_spd(2, 3, condition=1.5, seed=2), 1e3 * D[:1]])
+    codes, objective, _ = tangent_codes(X, D, 20.0)
+    for i in range(3):
+        alone, (least,), _ = tangent_codes(X[i : i + 1], D, 20.0)
+        np.testing.assert_array_equal(codes[i : i + 1], alone)
+        assert objective[i] == least
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 1e307])
+def test_atoms_at_the_query_itself(alpha) -> None:
+    (code,), (objective,), (residual,) = affine_codes(np.zeros((1, 3, 6)), alpha, 1e-9)
+    assert code.sum() == pytest.approx(1.0)
+    assert objective == pytest.approx(alpha)
+    assert residual == 0.0
+
+
+def test_codes_that_are_not_optimal_or_not_finite_are_reported(monkeypatch) -> None:
+    D, X = random_spd(6, 3, seed=1), random_spd(4, 3, seed=2)
+    coder, classifier = RiemannianSparseCoder(D).fit(D), RiemannianSparseClassifier()
+    classifier.fit(D, np.arange(6) % 2)
+    weighted = RiemannianSparseClassifier().fit(D, np.arange(6) % 2, np.arange(1.0, 7.0))
+    for alpha in (1e12, 1e100):
+        with pytest.warns(ConvergenceWarning, match="too large next to these distances"):
+            weighted.set_params(alpha=alpha).predict(X)
+    with pytest.raises(ValueError, match=r"query 0 is not finite.*lower it"):
+        weighted.set_params(alpha=1e307).predict(X)
+    monkeypatch.setattr(coding, "_TOLERATED", -1.0)
+    with pytest.warns(ConvergenceWarning, match="4 of 4 codes in tangent spaces"):
+        coder.transform(X)
+    with pytest.warns(ConvergenceWarning, match="4 of 4 codes in tangent spaces"):
+        classifier.predict(X)

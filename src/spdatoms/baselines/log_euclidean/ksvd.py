@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
@@ -15,7 +14,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.baselines.coders import Coder
 from spdatoms.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.baselines.log_euclidean.coding import mean_log_scale, rescaled_logs
 from spdatoms.baselines.pursuit import pursue
@@ -24,7 +23,7 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.lasso.solve import sparse_code
 
 
-class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class LogEuclideanKSVD(Coder):
     """K-SVD: a dictionary of the logarithms of SPD matrices.
 
     min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
@@ -166,36 +165,21 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         self.n_iter_ = len(history)
         return self
 
-    @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
-        """Return sparse codes.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-
-        Returns
-        -------
-        ndarray of shape (m, n_atoms)
-            The codes, one per row.
-        """
-        X = self.check_queries(X)
+    def _codes(self, X: FloatArray) -> Floats:
         V = rescaled_logs(X, self._log_scale)
         gram, cross = self._atoms @ self._atoms.T, row_products(V, self._atoms.T)
         if self.alpha is None:
-            codes = pursue(gram, cross, self.n_nonzero)
-        else:
-            lengths = np.linalg.norm(V, axis=1)
-            codes = sparse_code(
-                gram,
-                cross,
-                self.alpha * lengths,
-                query_norm=lengths**2,
-                check_gram=False,
-                n_jobs=self.n_jobs,
-            )
-        return np.asarray(codes, X.dtype)
+            return pursue(gram, cross, self.n_nonzero)
+        lengths = np.linalg.norm(V, axis=1)
+        codes: Floats = sparse_code(
+            gram,
+            cross,
+            self.alpha * lengths,
+            query_norm=lengths**2,
+            check_gram=False,
+            n_jobs=self.n_jobs,
+        )
+        return codes
 
     def inverse_transform(self, codes: ArrayLike) -> FloatArray:
         """Return the matrices c·exp(Σ_j y_j A_j) of codes y.
@@ -226,5 +210,5 @@ class LogEuclideanKSVD(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEst
         return np.asarray(V[chosen] / np.linalg.norm(V[chosen], axis=1, keepdims=True))
 
     @property
-    def _n_features_out(self) -> int:
-        return len(self.log_atoms_)
+    def _all_atoms(self) -> FloatArray:
+        return self.log_atoms_

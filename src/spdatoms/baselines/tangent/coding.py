@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms.base import SPDEstimator
 from spdatoms.baselines.coders import DictionaryCoder
 from spdatoms.baselines.scores import LabelledAtomsClassifier
@@ -19,8 +21,9 @@ from spdatoms.baselines.tangent._affine_lasso import affine_codes
 from spdatoms.baselines.tangent._tangents import tangent_vectors
 from spdatoms.geometry.spectral import inverse_cholesky
 
-#: The tolerance of the solver, relative to the largest squared distance of an atom.
-_TOL = 1e-9
+#: The tolerance of the solver, relative to the largest squared distance of an atom. Residuals up to the second number
+#: need no warning: where matrices are ill-conditioned, they are rounding errors.
+_TOL, _TOLERATED = 1e-9, 1e-6
 #: Entries of matrices in the tangent spaces that a thread works on at a time, and of their Gram matrices.
 _ENTRIES, _GRAM_ENTRIES = 2**16, 2**19
 
@@ -53,7 +56,17 @@ def tangent_codes(
         The least value for each of the matrices.
     kkt_residual : ndarray of shape (m,)
         The largest violation of the optimality conditions, relative to the largest squared distance
-        of an atom or to α, if that is larger.
+        of an atom or to α, if that is larger, but at most to twice that distance.
+
+    Raises
+    ------
+    ValueError
+        If a code is not finite.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If some codes violate the optimality conditions by more than the tolerance.
     """
     D = np.asarray(atoms, np.float64)
     codes, objective, residual = np.empty((len(X), len(D))), np.empty(len(X)), np.empty(len(X))
@@ -63,7 +76,27 @@ def tangent_codes(
         codes[part], objective[part], residual[part] = affine_codes(B, alpha, _TOL)
 
     run_blocks(code_queries, len(X), _block(D), n_jobs)
+    _judge(residual, alpha)
     return codes, objective, residual
+
+
+def _judge(residual: Floats, alpha: float) -> None:
+    """Refuse codes that are not finite, and warn how many are not optimal to the tolerance."""
+    lost = ~np.isfinite(residual)
+    if lost.any():
+        raise ValueError(
+            f"The code of query {int(lost.argmax())} is not finite: alpha={alpha:.3g} is too large, lower it."
+        )
+    short = np.flatnonzero(residual > _TOLERATED)
+    if len(short):
+        worst = short[residual[short].argmax()]
+        warn_user(
+            f"{len(short)} of {len(residual)} codes in tangent spaces violate the optimality conditions by more than "
+            f"the tolerance, query {worst} the most: by {residual[worst]:.3g}, relative to the largest squared "
+            "distance of an atom. Either their matrices are too ill-conditioned (spdatoms.geometry.shrink or "
+            f"regularise helps), or alpha={alpha:.3g} is too large next to these distances for weighted atoms.",
+            ConvergenceWarning,
+        )
 
 
 def _all_vectors(X: FloatArray, D: Floats) -> Floats:
@@ -193,15 +226,17 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
         """Return minus the residuals of the classes."""
         D = np.asarray(self.atoms_, np.float64)
         members = np.equal.outer(np.arange(len(self.classes_)), self._atom_classes)
-        scores = np.empty((len(X), len(self.classes_)))
+        scores, residual = np.empty((len(X), len(self.classes_))), np.empty(len(X))
+        alpha = float(self.alpha)
 
         def score_queries(part: slice) -> None:
             vectors = _all_vectors(X[part], D)
-            codes, _, _ = affine_codes(vectors, float(self.alpha), _TOL, self.atom_weights_)
+            codes, _, residual[part] = affine_codes(vectors, alpha, _TOL, self.atom_weights_)
             for i, (B, y) in enumerate(zip(vectors, codes, strict=True), part.start):
                 scores[i] = -_class_residuals(B, y, members)
 
         run_blocks(score_queries, len(X), _block(D), self.n_jobs)
+        _judge(residual, alpha)
         return scores
 
 

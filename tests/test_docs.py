@@ -171,6 +171,24 @@ def test_accuracies_of_the_guide_are_those_of_the_results():
                 assert float(cell) == pytest.approx(float(found[method]), abs=0.5)
 
 
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        ("reproduce actions", "Action recognition from skeletons"),
+        ("reproduce texture-dictionaries", "Texture dictionaries"),
+        ("reproduce time", "Time against AIRM"),
+    ],
+)
+def test_figures_of_the_side_claims_are_in_the_results(command, title):
+    results = (DOCS / "theory" / "results.md").read_text(encoding="utf-8")
+    claims = (DOCS / "theory" / "side_claims.md").read_text(encoding="utf-8")
+    section = results.partition(f"## {title}\n")[2].partition("\n## ")[0]
+    measured = [row[1] for row in table_rows(claims).values() if row[2] == f"`{command}`"]
+    quoted = re.findall(r"\d+\.\d+", " ".join(measured))
+    assert quoted
+    assert not set(quoted) - set(re.findall(r"\d+\.\d+", section))
+
+
 def test_every_public_name_is_in_the_reference():
     text = (DOCS / "api" / "index.rst").read_text(encoding="utf-8")
     listed = set(re.findall(r"^   ([\w.]+)$", text, flags=re.M))

@@ -259,6 +259,12 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     n_features_in_ : int
         The size n of the matrices.
 
+    Notes
+    -----
+    Over atoms that are the matrices given to `fit`, each of these is its own code, a unit vector: a classifier that
+    learns from them meets codes of another kind in its queries. Give it codes over a learned dictionary, or
+    leave-one-out codes: ``sparse_code(K, K, alpha, exclude=range(N))``.
+
     Examples
     --------
     >>> import numpy as np

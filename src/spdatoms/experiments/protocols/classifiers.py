@@ -60,7 +60,10 @@ class Classifiers(Experiment):
         "test matrices of the eight columns other than FERET and HDM05, out of eight sets of cells; with the set "
         "that is best on seven of them for the eighth, its mean is 87.9. For SPDSparseClassifierCV 69 sets and "
         "weights were compared, and in the same way its mean is 88.0. That 30 % of its weights are the same for "
-        "all cells was settled with FERET in view, which without that has 94.9."
+        "all cells was settled with FERET in view, which without that has 94.9. These three figures were found when "
+        "the defaults were settled, with the code of that time; no command renews them. With 16 classes FgMDM "
+        "projects on all 15 dimensions of tangent vectors of 5×5 matrices, and is MDM. Calibration is of columns "
+        "with 500 matrices and more. Seconds are processor time of one thread; methods take turns in every repeat."
     )
     table = "comparison"
     repeats = 48

@@ -11,7 +11,8 @@ import numpy as np
 from numba import types
 
 from spdatoms._compiled.active_factor import ActiveSet, AtomScales, new_active_set
-from spdatoms._compiled.feature_sign import REPORT, code_query, new_scratch
+from spdatoms._compiled.feature_sign import code_query, new_scratch
+from spdatoms._compiled.report import REPORT
 from spdatoms._compiled.translate import translated
 
 _ROUNDS, _SEARCH_ROUNDS = 60, 500

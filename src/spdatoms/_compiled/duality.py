@@ -6,6 +6,7 @@ import math
 
 from numba import types
 
+from spdatoms._compiled.report import LINEAR, NORM, PEAK, QUADRATIC, VIOLATION
 from spdatoms._compiled.translate import translated
 
 
@@ -21,11 +22,12 @@ def duality_gaps(report, alpha, squared_norm, scale, by_ridge, objective, gap, t
     ``scale`` is what yᵀk, yᵀKy and ‖y‖₁ of the report are multiplied by, and ``by_ridge`` is N/ρ, or 0.
     """
     for i in range(report.shape[0]):
-        violation, unit, x = report[i, 0], scale[i], squared_norm[i]
-        linear, quadratic, peak = report[i, 1] * unit, report[i, 2] * unit, report[i, 4]
+        violation, unit, x = report[i, VIOLATION], scale[i], squared_norm[i]
+        linear, quadratic = report[i, LINEAR] * unit, report[i, QUADRATIC] * unit
+        peak = report[i, PEAK]
         left = x - linear
         distance = left - linear + quadratic
-        objective[i] = distance + alpha[i] * report[i, 3] * unit
+        objective[i] = distance + alpha[i] * report[i, NORM] * unit
         feasible = alpha[i] / (2.0 * peak) if 2.0 * peak > alpha[i] else math.inf
         best = left / distance if distance > 0.0 else 1.0
         # Where the residual is rounding error, so is the best multiple: one near 1 is as good.

@@ -48,11 +48,20 @@ from spdatoms._compiled.correlations import (
     watch,
 )
 from spdatoms._compiled.panel import PANEL
+from spdatoms._compiled.report import (
+    EXCESS,
+    LINEAR,
+    NONZEROS,
+    NORM,
+    PEAK,
+    QUADRATIC,
+    ROUNDS,
+    VIOLATION,
+)
 from spdatoms._compiled.rows import fetch
 from spdatoms._compiled.scan import LANES, indices_above, take_off, two_largest
 from spdatoms._compiled.translate import apart, reordered, translated
 
-REPORT = 8  # numbers that `code_block` reports of each query
 SOLVED = -1  # what `code_block` returns when no query met an indefinite block
 # Sizes of the active set that are none: K_AA is indefinite, or there is no room for so many atoms.
 INDEFINITE, FULL = -1, -2
@@ -261,12 +270,12 @@ def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, rep
     values, sign, slack = active.entries[CODE], active.entries[SIGN], active.entries[SLACK]
     violation, linear, quadratic, norm = max(0.0, peak - tau), 0.0, 0.0, 0.0
     total = _total(h)  # not finite if an active row of K is not
-    report[7] = 0.0
+    report[NONZEROS] = 0.0
     for j in range(h.shape[0]):
         code[j] = 0.0
     for i in range(size):
         j, y = active.atoms[i], values[i]
-        report[7] += y != 0.0
+        report[NONZEROS] += y != 0.0
         correlation = slack[i] + tau * sign[i]
         code[j] = y
         violation = max(violation, abs(slack[i]))
@@ -275,8 +284,8 @@ def _deliver(cross, tau, active, size, peak, excess, inverse_scale, h, code, rep
         quadratic += y * (cross[j] - correlation)
         norm += abs(y)
         peak = max(peak, correlation * sign[i])
-    report[0], report[1], report[2], report[3], report[4] = violation, linear, quadratic, norm, peak
-    report[6] = excess
+    report[LINEAR], report[QUADRATIC], report[NORM] = linear, quadratic, norm
+    report[VIOLATION], report[EXCESS], report[PEAK] = violation, excess, peak
     return math.isfinite(total + violation + linear + quadratic + norm)
 
 
@@ -351,7 +360,7 @@ def code_query(
         return size
     if not _deliver(cross, tau, active, size, peak, excess, scales.inverse, h, code, report):
         return INDEFINITE
-    report[5] = rounds
+    report[ROUNDS] = rounds
     return size
 
 
@@ -415,9 +424,7 @@ def code_block(
     codes : (m, N)
         Overwritten by the solutions.
     report : (m, REPORT)
-        Overwritten by the largest violation of optimality in h, yᵀk, yᵀKy, ‖y‖₁, the largest h (|h|
-        unless positive), the number of rounds, the largest violation in h_j/√K_jj, and the number of
-        entries that are not zero.
+        Overwritten, see `report`.
     rows : (q,)
         Which rows are coded, one after the other; None for all. What a query needs of K may still be in the cache
         if the one before is like it.

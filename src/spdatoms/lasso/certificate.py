@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._compiled.duality import duality_gaps
+from spdatoms._compiled.report import EXCESS, NONZEROS, ROUNDS, VIOLATION
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms.lasso.units import Exponents, common_exponents, in_units, unit_exponents
@@ -68,7 +69,7 @@ def certify(
 
     Parameters
     ----------
-    report : (m, 8)
+    report : (m, REPORT)
         What the compiled solver says of each query.
     alpha, query_norm, allowed : (m,)
         α, ‖x‖² and the violation that is allowed in the scale of each atom.
@@ -89,12 +90,12 @@ def certify(
     close = _CLOSE * np.abs(objective) + _GAP_ROUNDING * terms
     silent = (alpha == 0) & (ridge == 0)
     return Certificate(
-        kkt_residual=in_units(2 * report[:, 0], -units[0]),
+        kkt_residual=in_units(2 * report[:, VIOLATION], -units[0]),
         duality_gap=in_units(gap, -unit),
         objective=in_units(objective, -unit),
-        n_nonzero=report[:, 7].astype(np.int64),
-        rounds=report[:, 5].astype(np.int64),
-        converged=(2 * report[:, 6] <= allowed) & ((gap <= close) | silent),
+        n_nonzero=report[:, NONZEROS].astype(np.int64),
+        rounds=report[:, ROUNDS].astype(np.int64),
+        converged=(2 * report[:, EXCESS] <= allowed) & ((gap <= close) | silent),
     )
 
 

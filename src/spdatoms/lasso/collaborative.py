@@ -10,6 +10,16 @@ import numpy as np
 import scipy.linalg.lapack
 from numpy.typing import NDArray
 
+from spdatoms._compiled.report import (
+    EXCESS,
+    LINEAR,
+    NONZEROS,
+    NORM,
+    PEAK,
+    QUADRATIC,
+    ROUNDS,
+    VIOLATION,
+)
 from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import Floats
 
@@ -95,19 +105,10 @@ class CollaborativeCoder:
         codes[:] = y
         error, excess = np.abs(h).max(axis=1), (np.abs(h) * inverse_scale).max(axis=1)
         linear, quadratic = (y * cross).sum(axis=1), (y * (cross - h)).sum(axis=1)
-        report[:] = np.stack(
-            [
-                error,
-                linear,
-                quadratic,
-                np.abs(y).sum(axis=1),
-                error,
-                rounds,
-                excess,
-                np.count_nonzero(y, axis=1),
-            ],
-            axis=1,
-        )
+        report[:, LINEAR], report[:, QUADRATIC] = linear, quadratic
+        report[:, NORM], report[:, NONZEROS] = np.abs(y).sum(axis=1), np.count_nonzero(y, axis=1)
+        report[:, VIOLATION], report[:, PEAK] = error, error  # α is zero
+        report[:, EXCESS], report[:, ROUNDS] = excess, rounds
 
     def _solve(self, right: Floats) -> Floats:
         """Return (K + ρI)⁻¹b for each row b."""

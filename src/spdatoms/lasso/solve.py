@@ -16,7 +16,8 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
+from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._compiled.report import EXCESS, REPORT
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
@@ -355,7 +356,7 @@ def _solve(
                 codes,
                 report[part],
             )
-            for row in np.flatnonzero(~(2 * report[part, 6] <= allowed[part])):
+            for row in np.flatnonzero(~(2 * report[part, EXCESS] <= allowed[part])):
                 one = slice(part.start + row, part.start + row + 1)
                 search(one, cross[row : row + 1], codes[row : row + 1], problem.scales)
         if problem.dtype != np.float64 or np.any(code_unit):

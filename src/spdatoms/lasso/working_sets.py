@@ -23,7 +23,18 @@ import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.feature_sign import REPORT, SOLVED, code_block
+from spdatoms._compiled.feature_sign import SOLVED, code_block
+from spdatoms._compiled.report import (
+    EXCESS,
+    LINEAR,
+    NONZEROS,
+    NORM,
+    PEAK,
+    QUADRATIC,
+    REPORT,
+    ROUNDS,
+    VIOLATION,
+)
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
@@ -68,7 +79,7 @@ class _Search:
         Σ_j y_j p_j.
     allowed : ndarray of shape (m,)
         The violation of the optimality conditions that is allowed.
-    report : ndarray of shape (m, 8)
+    report : ndarray of shape (m, REPORT)
         As `code_block` writes it, but over all atoms.
     first : int
         The index of the first query in messages.
@@ -131,16 +142,15 @@ class _Search:
         excess = (size - tau) * self.scales.inverse
         inside = np.abs(correlation - tau)
         explained = self.explained[query]
-        self.report[query] = (
-            max(0.0, peak - tau, inside.max(initial=0.0)),
-            explained @ self.queries[query],
-            explained @ explained + self.ridge * (y @ y),
-            np.abs(y).sum(),
-            max(peak, correlation.max(initial=0.0)),
-            number,
-            max(0.0, excess.max(), (inside * self.scales.inverse[support]).max(initial=0.0)),
-            np.count_nonzero(y),
-        )
+        scaled = (inside * self.scales.inverse[support]).max(initial=0.0)
+        report = self.report[query]
+        report[VIOLATION] = max(0.0, peak - tau, inside.max(initial=0.0))
+        report[LINEAR] = explained @ self.queries[query]
+        report[QUADRATIC] = explained @ explained + self.ridge * (y @ y)
+        report[NORM], report[NONZEROS] = np.abs(y).sum(), np.count_nonzero(y)
+        report[PEAK] = max(peak, correlation.max(initial=0.0))
+        report[EXCESS] = max(0.0, excess.max(), scaled)
+        report[ROUNDS] = number
         beyond = np.flatnonzero(excess > self.allowed[query] / 2)
         most = _FIRST_ATOMS + int(_GROWTH * len(support))
         if len(beyond) > most:

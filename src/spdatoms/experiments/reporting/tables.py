@@ -162,7 +162,9 @@ def _seconds(experiment: Experiment, results: Results) -> Table:
         repeats = [summaries[name, p].repeats for p in parts if (name, p) in summaries]
         lines.append(Line((name, *cells, from_to(repeats))))
     header = ("method", *(part or "fit + predict" for part in parts), "repeats")
-    return Table("Seconds to fit + to predict, processor time (median of the repeats)", header, tuple(lines))
+    return Table(
+        "Seconds to fit + to predict, processor time (median of the repeats)", header, tuple(lines)
+    )
 
 
 def _time(summary: Summary | None) -> str:

@@ -9,43 +9,16 @@ The ridge ρ makes K + ρI of K, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import scipy.sparse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.feature_sign import SOLVED, code_block
-from spdatoms._compiled.report import EXCESS, REPORT
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
-from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import Floats
-from spdatoms.lasso._input import (
-    CodingProblem,
-    as_double,
-    checked_init,
-    excluded_atoms,
-    indefinite_message,
-    init_block,
-    largest_entries,
-    per_query,
-    real_array,
-    representable,
-)
-from spdatoms.lasso.certificate import Certificate, ShortCodes, certify, warn_if_short
-from spdatoms.lasso.collaborative import CollaborativeCoder
-from spdatoms.lasso.units import (
-    common_exponents,
-    in_units,
-    largest_correlations,
-    penalty_in_units,
-    unit_exponents,
-    within_penalty,
-)
-
-Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
+from spdatoms.lasso._coding import Codes, QueryCoding
+from spdatoms.lasso._input import CodingProblem, checked_init, real_array
+from spdatoms.lasso.certificate import Certificate, ShortCodes, warn_if_short
 
 #: What the options of both functions may be; arrays are checked in `CodingProblem`.
 _OPTIONS = allow.declare(
@@ -59,9 +32,6 @@ _OPTIONS = allow.declare(
     progress=allow.BOOLEAN,
     n_jobs=allow.N_JOBS,
 )
-
-#: Atoms that tell which queries are alike, and from how many atoms on it matters.
-_LANDMARKS, _MANY_ATOMS = 16, 256
 
 
 @same_kind
@@ -297,115 +267,6 @@ def _solve(
     n_jobs: int | None,
 ) -> tuple[Codes, Certificate]:
     """Code all queries with one α, or one α per query."""
-    n_queries, n_atoms = problem.cross.shape
-    excluded = excluded_atoms(exclude, n_queries, n_atoms)
-    alphas = per_query("alpha", alpha, n_queries)
-    direct = _direct_coder(problem, alphas)
-    allowed, wanted, penalties = np.zeros((3, n_queries))
-    units = np.zeros(n_queries, np.int64)
-    report = np.zeros((n_queries, REPORT))
-    dense = np.empty((0 if sparse else n_queries, n_atoms), problem.dtype)
-    rows: dict[int, scipy.sparse.csr_array] = {}
-
-    def search(part: slice, cross: Floats, codes: Floats, scales: AtomScales) -> None:
-        # A loop, since a function that calls itself would keep all of this alive until the next collection.
-        rows = _alike_together(cross)
-        while True:
-            # The compiled code works with h, half the gradient.
-            failed = code_block(
-                problem.gram, cross, penalties[part] / 2, wanted[part] / 2, problem.positive,
-                problem.max_rounds, scales, excluded[part],
-                init is not None or direct is not None, codes, report[part], rows,
-            )  # fmt: skip
-            if failed == SOLVED:
-                return
-            rows = rows[failed:]
-            query = problem.first + part.start + int(rows[0])
-            trusted = problem.trusted(query)
-            if scales.limits == trusted.limits:
-                raise ValueError(indefinite_message(f", met at query {query}"))
-            scales = trusted
-
-    def code_queries(part: slice) -> None:
-        cross = as_double(problem.cross[part])
-        sizes = largest_entries("cross", cross, problem.first + part.start)
-        units[part] = unit_exponents(sizes)
-        unit = common_exponents(units[part])
-        code_unit = unit - problem.unit
-        cross, sizes = as_double(in_units(cross, unit)), in_units(sizes, unit)
-        penalties[part] = penalty_in_units(alphas[part], unit)
-        largest = largest_correlations(cross, sizes, problem.scales)
-        allowed[part] = problem.tol * largest
-        wanted[part] = within_penalty(
-            allowed[part], penalties[part], problem.ridge, largest, problem.scales
-        )
-        in_place = dense.dtype == np.float64 and not sparse
-        dense_part = dense[part]
-        codes = dense_part if in_place else np.empty(cross.shape)
-        if init is not None:
-            codes[:] = init_block(init, part, code_unit)
-            codes[sizes == 0] = 0.0  # the code of zeros, to which the tolerance would be zero, too
-        if direct is None:
-            search(part, cross, codes, problem.scales)
-        else:
-            direct.code(
-                cross,
-                problem.scales.inverse,
-                wanted[part] / 2,
-                excluded[part],
-                codes,
-                report[part],
-            )
-            for row in np.flatnonzero(~(2 * report[part, EXCESS] <= allowed[part])):
-                one = slice(part.start + row, part.start + row + 1)
-                search(one, cross[row : row + 1], codes[row : row + 1], problem.scales)
-        if problem.dtype != np.float64 or np.any(code_unit):
-            first = problem.first + part.start
-            codes = representable(in_units(codes, -code_unit), problem.dtype, first)
-        if sparse:
-            rows[part.start] = scipy.sparse.csr_array(codes)
-        elif codes is not dense_part:
-            dense[part] = codes
-
-    block = _block_length(n_queries, n_atoms, n_jobs)
-    run_blocks(
-        code_queries, n_queries, block, n_jobs, progress, "sparse coding",
-        uses_blas=direct is not None,
-    )  # fmt: skip
-    if rows:
-        codes = scipy.sparse.vstack([rows[start] for start in sorted(rows)], format="csr")
-    else:
-        codes = scipy.sparse.csr_array(dense) if sparse else dense
-    certificate = certify(
-        report, penalties, problem.query_norm, allowed,
-        ridge=problem.ridge, n_atoms=n_atoms, units=(common_exponents(units), problem.unit),
-    )  # fmt: skip
-    return codes, certificate
-
-
-def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder | None:
-    """Return what codes without a search, if no query has a penalty of ‖y‖₁ and y ≥ 0 is not asked for."""
-    if problem.ridge == 0 or problem.positive or alphas.any():
-        return None
-    coder = CollaborativeCoder(problem.gram)
-    return coder if coder.definite else None
-
-
-def _alike_together(cross: Floats) -> NDArray[np.int64]:
-    """Return the queries in an order in which those follow each other that are nearest to the same of some atoms.
-
-    They need the same rows of K, which are then in the cache. Of few atoms all rows are.
-    """
-    n_queries, n_atoms = cross.shape
-    if n_atoms < _MANY_ATOMS:
-        return np.arange(n_queries)
-    some = cross[:, :: -(-n_atoms // _LANDMARKS)]
-    return np.argsort(some.argmax(axis=1).astype(np.int16), kind="stable")
-
-
-def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
-    """Return the number of queries in a block: a few megabytes at most, some blocks per thread."""
-    for_memory = max(16, 2**18 // n_atoms)
-    jobs = effective_n_jobs(n_jobs)
-    for_threads = n_queries if jobs == 1 else -(-n_queries // (4 * jobs))
-    return max(1, min(2048, for_memory, for_threads))
+    coding = QueryCoding(problem, alpha, init, exclude, sparse=sparse)
+    coding.run(progress, n_jobs)
+    return coding.codes(), coding.certificate()

@@ -133,6 +133,28 @@ def test_links_between_pages_and_to_examples(page):
             assert any(path.is_file() for path in candidates), link
 
 
+def test_the_rules_of_the_guide_are_those_of_the_results():
+    results = (DOCS / "theory" / "results.md").read_text(encoding="utf-8")
+    guide = (DOCS / "guide" / "choosing.md").read_text(encoding="utf-8")
+    columns = {
+        "faces": ("Face recognition, ready covariances", "average"),
+        "textures 16c": ("Texture classification: accuracy", "16c"),
+        "actions": ("Action recognition from skeletons: accuracy", "as captured"),
+    }
+    quoted = table_rows(guide.partition("## Which rule")[2])
+    for row, cells in list(quoted.items())[2:]:
+        data, divergence = row.split(", ")
+        title, column = columns[data]
+        rows = table_rows(results.partition(f"### {title}")[2])
+        found = [
+            rows[f"RSR-{divergence[0]}{rule}"][rows["method"].index(column)]
+            for rule in ("", " sum", " max")
+        ]
+        assert [float(cell) for cell in cells] == [
+            float(re.split(r"\W±", cell)[0]) for cell in found
+        ]
+
+
 def table_rows(text: str) -> dict[str, list[str]]:
     """Return the cells of the rows of the first Markdown table of a text, by their first cell."""
     lines = re.search(r"(?:^\|.*\n)+", text, flags=re.M)

@@ -1,6 +1,6 @@
 """Dictionary learning in the span of landmarks: is it sound, how fast is it, does it learn online?
 
-Run with ``python benchmarks/landmarks.py [problems] [sparsity] [speed] [online] [classifier] [compare]
+Run with ``python benchmarks/landmarks.py [problems] [sparsity] [speed] [online] [classifier] [textures] [compare]
 [--data FOLDER] [--json FILE] [--quick]``. Everything runs on one thread, but the classifier with
 ``--jobs``. Without a choice all parts run, `compare` only if there is a folder of data.
 
@@ -16,6 +16,8 @@ online
 classifier
     `SPDSparseClassifier` with landmarks on a memory map of many training matrices, and with and
     without landmarks on some of them.
+textures
+    `SPDSparseClassifier` with and without landmarks on blocks of textures, accuracy and seconds.
 compare
     Textures, faces and actions (folders ``brodatz``, ``feret_b`` and ``hdm05``): kernels that are mostly
     positive definite, in the exact form and with landmarks. The loss is that of the kernel itself over
@@ -416,8 +418,32 @@ def classifier(
     return rows
 
 
+def textures(quick: bool) -> list[dict[str, Any]]:
+    """Return accuracy, and processor seconds to fit and to predict, of the kernel itself and of landmarks."""
+    from spdatoms.datasets import load_textures
+    from spdatoms.descriptors import TextureCovariance
+
+    blocks = load_textures(block=16, per_class=60 if quick else None)
+    X, y = TextureCovariance(block=None).transform(blocks.data), blocks.target
+    known = blocks.groups % 2 == 0
+    print(f"\nTextures: {known.sum()} training matrices, {(~known).sum()} queries")
+    print(f"{'metric':>10} {'landmarks':>10} {'accuracy':>9} {'seconds':>8}")
+    rows = []
+    for metric in ("stein", "jeffrey"):
+        for count in (None, 50, 100, 300, 600):
+            model = SPDSparseClassifier(metric, landmarks=count)
+            model.fit(X[known][:60], y[known][:60]).predict(X[:1])  # compiles
+            start = time.process_time()
+            accuracy = 100 * model.fit(X[known], y[known]).score(X[~known], y[~known])
+            seconds = time.process_time() - start
+            print(f"{metric:>10} {count or 'none':>10} {accuracy:8.1f}% {seconds:8.2f}")
+            row = {"metric": metric, "landmarks": count, "accuracy": accuracy, "seconds": seconds}
+            rows.append(row)
+    return rows
+
+
 def main() -> None:
-    parts = ("problems", "sparsity", "speed", "online", "classifier", "compare")
+    parts = ("problems", "sparsity", "speed", "online", "classifier", "textures", "compare")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("parts", nargs="*", default=parts, help=f"some of {', '.join(parts)}")
     parser.add_argument("--data", type=Path, help="the folder with the data of `compare`")
@@ -483,6 +509,8 @@ def main() -> None:
                     arguments.jobs,
                     folder,
                 )
+        if "textures" in arguments.parts:
+            figures["textures"] = textures(arguments.quick)
         if "compare" in arguments.parts and arguments.data:
             figures["compare"] = compare(arguments.data, arguments.sets)
     if arguments.json:

@@ -242,6 +242,8 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
             ).plot(ax)
             ax.set_xticks(range(len(levels)), levels)
             ax.set_xlabel(kind)
+            if not ax.get_subplotspec().is_first_col():
+                ax.set_ylabel("")  # the panels of a row share the axis
             ax.set_title(data_and_kind(part)[0], fontsize=9)
             ax.get_legend().remove()
         figure.legend(

@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 
 from spdatoms._utils.threads import (
     _SharedBlocks,
+    _threadpools,
     available_processors,
     block_slices,
     effective_n_jobs,
@@ -227,7 +228,8 @@ def test_progress_bar(capsys):
 
 
 def blas_threads() -> set[int]:
-    pools = ThreadpoolController().info()
+    """Return the threads of the BLAS of NumPy and SciPy; other libraries may load one of their own later."""
+    pools = _threadpools().info()
     return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
 
 
@@ -315,7 +317,7 @@ def limit_and_release_blas():
 
 @pytest.fixture
 def two_blas_threads():
-    with ThreadpoolController().limit(limits=2, user_api="blas"):
+    with _threadpools().limit(limits=2, user_api="blas"):
         if blas_threads() != {2}:
             pytest.skip("this BLAS cannot have two threads")
         yield

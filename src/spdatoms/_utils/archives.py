@@ -60,7 +60,12 @@ def read_npy(path: Path) -> Array:
 
 def read_npz(path: Path) -> dict[str, Array]:
     """Return the arrays of an .npz file by key."""
-    with refusing_damage("an .npz file"), np.load(path, allow_pickle=False) as archive:
+    # NumPy leaves a file open that it cannot read, if it has opened it itself.
+    with (
+        refusing_damage("an .npz file"),
+        path.open("rb") as file,
+        np.load(file, allow_pickle=False) as archive,
+    ):
         _refuse_bomb(archive.zip)
         arrays = {key: archive[key] for key in archive.files}
     # A member that is no array comes as bytes.

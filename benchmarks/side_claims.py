@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from _timing import best_times, machine
-from threadpoolctl import threadpool_limits
 
 from spdatoms import SPDDictionaryLearning, mean, pairwise_divergence, sparse_code
+from spdatoms._utils.threads import one_blas_thread
 from spdatoms.baselines import RiemannianDictionaryLearning
 from spdatoms.kernels import DivergenceKernel
 
@@ -167,7 +167,7 @@ def main() -> None:
         steps_of_stein,
         against_tangent_bundles,
     )
-    with threadpool_limits(1):
+    with one_blas_thread():
         for claim in claims:
             for what, measured in claim():
                 print(f"| {what} | {measured} |", flush=True)

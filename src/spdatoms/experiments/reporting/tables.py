@@ -229,9 +229,8 @@ def _grouped(problems: Sequence[str]) -> list[str]:
 
 def _notes(results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return by part and method what is to be known about its scores: notes of rows, problems, fewer repeats."""
-    found, summaries, most = {}, results.summaries(), Counter[str]()
-    for summary in summaries:
-        most[summary.part] = max(most[summary.part], summary.repeats)
+    found, summaries = {}, results.summaries()
+    most = _most_repeats(summaries)
     for summary in summaries:
         part, whole = summary.part, most[summary.part]
         name = f"{summary.method}{f' ({part})' if part else ''}: "
@@ -244,11 +243,17 @@ def _notes(results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
     return found
 
 
+def _most_repeats(summaries: Iterable[Summary]) -> Counter[str]:
+    """Return for every part the repeats of the method that has the most of them."""
+    most = Counter[str]()
+    for summary in summaries:
+        most[summary.part] = max(most[summary.part], summary.repeats)
+    return most
+
+
 def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
     """Name the parts with fewer repeats than the protocol has, unless all parts have as many."""
-    whole, most = _whole(experiment, results), Counter[str]()
-    for summary in results.summaries():
-        most[summary.part] = max(most[summary.part], summary.repeats)
+    whole, most = _whole(experiment, results), _most_repeats(results.summaries())
     if experiment.table != "scores" or len(set(most.values())) == 1:
         return []
     return [

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from spdatoms import storage as storage
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
+    from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
     from spdatoms.clustering import SPDKMeans as SPDKMeans
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
@@ -61,6 +62,7 @@ _HOME = {
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
     "SPDSparseClassifier": "classification",
+    "SPDEnsembleClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
     "SPDSparseRegressor": "regression",

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from spdatoms.classification.cross_validation import (
         SPDSparseClassifierCV as SPDSparseClassifierCV,
     )
+    from spdatoms.classification.ensemble import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification.explanation import Explanation as Explanation
+    from spdatoms.classification.explanation import Explanations as Explanations
     from spdatoms.classification.neighbors import (
         SPDKNeighborsClassifier as SPDKNeighborsClassifier,
     )
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Explanation": "explanation",
+    "Explanations": "explanation",
+    "SPDEnsembleClassifier": "ensemble",
     "SPDKNeighborsClassifier": "neighbors",
     "SPDSparseClassifier": "sparse",
     "SPDSparseClassifierCV": "cross_validation",

@@ -36,8 +36,17 @@ def standardised(scores: Floats, usual: float | Floats) -> Floats:
     ``usual`` is the mean square spread of left-out matrices. Classes with a score of −inf were not there.
     """
     there, centred, spread = _centred(scores)
+    return np.where(there, centred / _scale(spread, usual), -np.inf)
+
+
+def standard_scale(scores: Floats, usual: float) -> Floats:
+    """Return what `standardised` divides the scores (m, n_classes) of every query by, shape (m, 1)."""
+    return _scale(_centred(scores)[2], usual)
+
+
+def _scale(spread: Floats, usual: float | Floats) -> Floats:
     scale = np.sqrt((spread + _USUAL_SHARE * usual) / (1.0 + _USUAL_SHARE))
-    return np.where(there, centred / np.where(scale > 0, scale, 1.0), -np.inf)
+    return np.where(scale > 0, scale, 1.0)
 
 
 def usual_spread(scores: Floats) -> Floats:

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
-    from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
     from spdatoms.clustering import SPDKMeans as SPDKMeans
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder

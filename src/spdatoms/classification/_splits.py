@@ -26,9 +26,7 @@ CV = allow.integer(2) | allow.Allowed(
 LEAVE_ONE_OUT = "loo"
 
 
-def folds_of(
-    cv: Any, labels: Indices, groups: ArrayLike | None, rows: Indices
-) -> Iterator[Fold]:
+def folds_of(cv: Any, labels: Indices, groups: ArrayLike | None, rows: Indices) -> Iterator[Fold]:
     """Yield folds of these rows alone; a list of splits counts all matrices, with or without a weight."""
     if not (hasattr(cv, "split") or isinstance(cv, str | int | np.integer)):
         yield from _given_folds(cv, len(labels), rows)

@@ -2,7 +2,8 @@
 
 All cells of a divergence share one matrix of divergences. Left-out folds of the training matrices tell how
 sharp the scores of a cell are, how much it can be trusted, and how sharp the average is: so its softmax is
-a calibrated probability. For one query the logits are a sum over the training matrices: see `KernelAverage.contributions`.
+a calibrated probability. For one query the logits are a sum over the training matrices, see
+`KernelAverage.contributions`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,12 @@ from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
-FACTORS, ALPHAS, RIDGE_SHARES, SHRINKAGES = (0.3, 1.0, 3.0), (0.01, 0.1), (0.1, 0.3), (0.1, 0.3, 1.0)
+FACTORS, ALPHAS, RIDGE_SHARES, SHRINKAGES = (
+    (0.3, 1.0, 3.0),
+    (0.01, 0.1),
+    (0.1, 0.3),
+    (0.1, 0.3, 1.0),
+)
 #: The grid is compared on this number of training matrices at most, evenly from each class.
 MOST_COMPARED = 1500
 #: Landmarks of a whitened classifier with many training matrices.
@@ -201,15 +206,11 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             )
         t = sharpness(left_out.scores, problem[0][left_out.rows], left_out.weights)
         _, losses = soft_weights(left_out, problem[0], t)
-        self.cv_results_ = cell_results(
-            cells, listed(self.metrics), left_out, problem[0], losses
-        )
+        self.cv_results_ = cell_results(cells, listed(self.metrics), left_out, problem[0], losses)
         self.best_index_ = int(losses.argmin())
         self.best_params_: dict[str, Any] = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self._usual, self._sharpness = (
-            float(of[self.best_index_]) for of in (left_out.usual, t)
-        )
+        self._usual, self._sharpness = (float(of[self.best_index_]) for of in (left_out.usual, t))
         whitened = self.best_params_["whitening"] is not None and len(own) > MOST_WHITENED
         self.best_estimator_ = SPDSparseClassifier(
             **self.best_params_,
@@ -223,7 +224,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     def _folds(self) -> Any:
         """Return ``cv``; ValueError if it is "loo" with whitening, which left-out matrices must have no part in."""
         if self.cv == LEAVE_ONE_OUT and min(self._shrinkages()) < 1.0:
-            raise ValueError("cv='loo' does not go with whitening: give a number of folds, such as cv=5.")
+            raise ValueError(
+                "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
+            )
         return self.cv
 
     def _cells(self) -> Iterator[Cell]:

@@ -97,9 +97,9 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
     Notes
     -----
     For each divergence there are three cells of sparse codes (α = 0.1, a ridge of 0.3·(1 − e⁻²), β twice the
-    automatic one, the rule ``"sum"``), whitened within classes with δ = 0.1 and 0.3 and not whitened; and two cells that
-    compare the distances to the class means, whitened with δ = 0.1 and 0.3. Left-out matrices tell how sharp the
-    scores of each cell and of their sum are.
+    automatic one, the rule ``"sum"``), whitened within classes with δ = 0.1 and 0.3 and not whitened; and two
+    cells that compare the distances to the class means, whitened with δ = 0.1 and 0.3. Left-out matrices tell how
+    sharp the scores of each cell and of their sum are.
 
     Examples
     --------

@@ -111,27 +111,37 @@ class Explanation:
         """
         return float(self.contributions[self.labels == label].sum())
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The two best classes with their totals."""
         if self.runner_up is None:
             return f"{self.prediction}: there is no other class"
         first, second = np.sort(self.totals)[::-1][:2]
-        shown = [
-            f"{name} {value:+.3g}" for name, value in list(self._named_contributions())[:_LISTED]
-        ]
+        return f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g})"
+
+    def __str__(self) -> str:
+        if self.runner_up is None:
+            return self.headline
+        shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:_LISTED]]
         more = ", …" if len(self.atoms) > _LISTED else ""
         count = f"{len(self.atoms)}"
         if len(self.atoms) < self.n_used:
             count += f" of {self.n_used}"
         text = (
-            f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g}). "
-            f"{count} {'matrix' if self.n_used == 1 else 'matrices'}, {100 * self.share:.0f} % of the margin: "
-            f"{', '.join(shown)}{more}"
+            f"{self.headline}. {count} {'matrix' if self.n_used == 1 else 'matrices'}, "
+            f"{100 * self.share:.0f} % of the margin: {', '.join(shown)}{more}"
         )
         if self.alone != self.prediction:
             text += f". Alone they would give {self.alone}"
         return text
 
-    def _named_contributions(self) -> Iterator[tuple[str, float]]:
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the label and name, and the contribution of each of the k training matrices.
+
+        Yields
+        ------
+        tuple of str and float
+        """
         for i, (atom, label) in enumerate(zip(self.atoms, self.labels, strict=True)):
             name = f"#{atom}" if self.names is None else self.names[i]
             yield f"{label} {name}", float(self.contributions[i])
@@ -140,7 +150,7 @@ class Explanation:
         """Return a table for notebooks: one row per training matrix, with bars."""
         greatest = max(np.abs(self.contributions).max(initial=0.0), np.finfo(float).tiny)
         rows = []
-        for name, value in list(self._named_contributions())[:_ROWS]:
+        for name, value in list(self.named())[:_ROWS]:
             width = 100.0 * abs(value) / greatest
             colour = "#3b6ea5" if value >= 0 else "#b5651d"
             bar = f'<div style="width:{width:.0f}%;height:.8em;background:{colour}"></div>'
@@ -149,7 +159,7 @@ class Explanation:
                 f"<td style='width:10em'>{bar}</td></tr>"
             )
         return (
-            f"<table><caption>{escape(str(self).split('. ')[0])}</caption>"
+            f"<table><caption>{escape(self.headline)}</caption>"
             "<thead><tr><th>training matrix</th><th>contribution</th><th></th></tr></thead>"
             f"<tbody>{''.join(rows)}</tbody></table>"
         )

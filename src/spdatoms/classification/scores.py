@@ -115,7 +115,9 @@ def class_contributions(
         atoms = np.flatnonzero(atom_classes == c)
         y = np.ascontiguousarray(codes[:, atoms])
         if rule == "residual":
-            added[:, atoms] = y * (2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)]))
+            added[:, atoms] = y * (
+                2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
+            )
         else:
             added[np.arange(len(y)), atoms[y.argmax(axis=1)]] = y.max(axis=1)
     return added

@@ -490,9 +490,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     def _score_features(self, use: UseScores, X: FloatArray, kernel: LandmarkKernel) -> None:
         """Do what `_score_codes` does in the span of landmarks."""
         classes, atoms = self._atom_classes, kernel.features_
-        for rows, features, codes in coded_feature_blocks(
-            X, kernel, self.alpha_, **self._coding()
-        ):
+        for rows, features, codes in coded_feature_blocks(X, kernel, self.alpha_, **self._coding()):
             scores, zero = scores_of_feature_codes(
                 codes, features, atoms, classes, len(self.classes_), self.rule
             )

@@ -32,8 +32,8 @@ were settled after looking at test poses of FERET, so its rows RSR-S and RSR-J a
 all data sets as they are. Also settled after looking at test accuracies: the grid and the rule of the rows CV (FERET,
 Brodatz and HDM05), the heading of skeletons (HDM05), cosines for RLPP (FERET), the grids for texture dictionaries
 (another division of the same plates), how noisy drawn figures and films are, and for the classifiers side by side what
-SPDSparseClassifier and SPDSparseClassifierCV average over, the forms of LDA and the grids of kernel machines (the
-section says on which columns). Everything else is the default of its estimator, the same for all data sets, or chosen
+SPDEnsembleClassifier averages over and SPDSparseClassifierCV chooses from, the forms of LDA and the grids of kernel
+machines (the section says on which columns). Everything else is the default of its estimator, the same for all data sets, or chosen
 on training data alone."""
 
 #: What a section ends with, see `origin`; one without it was written before there were such lines.

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
     SPDDictionaryLearning,
+    SPDEnsembleClassifier,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -31,8 +32,10 @@ ESTIMATORS = [
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
-    SPDSparseClassifierCV(),
-    SPDSparseClassifierCV("stein", alphas=[0.1, 0.01], betas=[0.5, 2.0], cv="loo", rule="residual"),
+    SPDSparseClassifierCV(cv=2),
+    SPDSparseClassifierCV("stein", alphas=[0.1, 0.01], betas=[0.5, 2.0], cv="loo"),
+    SPDEnsembleClassifier(),
+    SPDEnsembleClassifier("cv", "jeffrey", max_atoms=12),
     SPDKNeighborsClassifier(n_neighbors=3),
     SPDKNeighborsRegressor(n_neighbors=3, weights="distance"),
     SPDSparseRegressor(ridge=0.1),

@@ -26,6 +26,7 @@ import spdatoms
 from spdatoms import (
     DivergenceKernel,
     SPDDictionaryLearning,
+    SPDEnsembleClassifier,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -84,7 +85,8 @@ def estimators() -> dict[str, Any]:
         "classifier-flip": SPDSparseClassifier("stein", beta=0.2, correction="flip", rule="max"),
         "classifier-atoms": SPDSparseClassifier(n_atoms_per_class=2, **_SEED),
         "classifier-cv": SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
-        "classifier-groups": SPDSparseClassifierCV("jeffrey", cv=GroupKFold(3), rule="sum"),
+        "classifier-groups": SPDSparseClassifierCV("jeffrey", cv=GroupKFold(3), rules="sum"),
+        "ensemble": SPDEnsembleClassifier("cv"),
         "kmeans": SPDKMeans(3, random_state=np.random.default_rng(0)),
         "kmeans-stein": SPDKMeans(3, "stein", random_state=np.random.RandomState(0)),
         "nystroem": SPDNystroem("jeffrey", n_landmarks=8, random_state=0),

@@ -274,7 +274,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        return self.best_estimator_.predict(self.check_queries(X))
+        X = self.check_queries(X)
+        return self.best_estimator_.predict(X)
 
     @per_matrix
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -290,8 +291,11 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m, n_classes)
             The probabilities, one row per matrix.
         """
-        scores = self._scores(self.check_queries(X))
-        return np.asarray(softmax(self._sharpness * standardised(scores, self._usual)))
+        X = self.check_queries(X)
+        if not hasattr(self, "_sharpness"):  # a model of an earlier version
+            return self.best_estimator_.predict_proba(X)
+        scores = standardised(self._scores(X), self._usual)
+        return np.asarray(softmax(self._sharpness * scores))
 
     def _scores(self, X: FloatArray) -> Floats:
         scores = self.best_estimator_.decision_function(X)
@@ -311,7 +315,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ndarray of shape (m, n_classes), or (m,) for two classes
             The scores of the classes; of two classes the second score minus the first.
         """
-        return self.best_estimator_.decision_function(self.check_queries(X))
+        X = self.check_queries(X)
+        return self.best_estimator_.decision_function(X)
 
     def explain(
         self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
@@ -333,4 +338,5 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         Explanations
             One `Explanation` per matrix, those of ``best_estimator_``.
         """
-        return self.best_estimator_.explain(self.check_queries(X), n_atoms, names=names)
+        X = self.check_queries(X)
+        return self.best_estimator_.explain(X, n_atoms, names=names)

@@ -243,7 +243,8 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         ndarray of shape (m,)
             The labels.
         """
-        labels: Array = self.classes_[self._logits(self.check_queries(X)).argmax(axis=1)]
+        best = self._logits(self.check_queries(X)).argmax(axis=1)
+        labels: Array = self.classes_[best]
         return labels
 
     @per_matrix

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
+from spdatoms.classification import SPDSparseClassifier
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
@@ -97,6 +98,7 @@ _COMMON: dict[str, Held] = {
     "atoms_": Maybe(Matrices("N")),
     "atom_labels_": Labels("N"),
     "atom_weights_": Maybe(Numbers("N", least=_TINY)),
+    "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
     "_labels": Classes("N"),
     "targets_": Targets("N"),
@@ -129,11 +131,14 @@ _COMMON: dict[str, Held] = {
     "_memory": Maybe(Part(PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
+    "best_estimator_": Part(SPDSparseClassifier),
     "pca_": LatePart("sklearn.decomposition", "PCA"),
     "alpha_": _PENALTY,
     "ridge_": _PENALTY,
     "beta_": _POSITIVE,
     "scale_": _POSITIVE,
+    "_sharpness": _POSITIVE,
+    "_usual": _PENALTY,
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
@@ -272,15 +277,10 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "LogEuclideanSparseCoder": (_CODER,),
     "KMeansSparseCoder": (_CODER,),
     "SPDDictionaryLearning": (f"{_CODER} beta_ ridge_ _problem _memory batch_losses_",),
-    "SPDSparseClassifier": (
-        f"{_CLASSIFIER} _atom_classes kernel_ alpha_",
-        f"{_CLASSIFIER} _atom_classes average_ _references",
-    ),
+    "SPDSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
     "LogEuclideanSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
-    "SPDSparseClassifierCV": (
-        f"{_CLASSIFIER} average_ _references best_params_",
-        "n_features_in_ classes_ classifier_",
-    ),
+    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_",),
+    "SPDEnsembleClassifier": (f"{_CLASSIFIER} atom_indices_ _atom_classes average_ _references",),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
     "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
+    from spdatoms.classification import suspect_labels as suspect_labels
     from spdatoms.clustering import SPDKMeans as SPDKMeans
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
@@ -57,12 +58,12 @@ if TYPE_CHECKING:
 _HOME = {
     "DivergenceKernel": "kernels",
     "SPDDictionaryLearning": "dictionary",
+    "SPDEnsembleClassifier": "classification",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
     "SPDSparseClassifier": "classification",
-    "SPDEnsembleClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
     "SPDSparseRegressor": "regression",
@@ -77,6 +78,7 @@ _HOME = {
     "save": "storage",
     "sparse_code": "lasso",
     "sparse_code_path": "lasso",
+    "suspect_labels": "classification",
 }
 
 _MODULES = (

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from spdatoms._utils.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from spdatoms.classification.audit import SuspectLabels as SuspectLabels
+    from spdatoms.classification.audit import suspect_labels as suspect_labels
     from spdatoms.classification.cross_validation import (
         SPDSparseClassifierCV as SPDSparseClassifierCV,
     )
@@ -28,6 +30,8 @@ _HOME = {
     "SPDKNeighborsClassifier": "neighbors",
     "SPDSparseClassifier": "sparse",
     "SPDSparseClassifierCV": "cross_validation",
+    "SuspectLabels": "audit",
+    "suspect_labels": "audit",
 }
 
 __all__ = [*_HOME]

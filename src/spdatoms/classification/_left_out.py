@@ -9,6 +9,7 @@ from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
@@ -142,6 +143,17 @@ class LeftOut:
     usual: Floats
     rows: Indices
     weights: Floats | None
+
+    def probabilities(self, gains: Floats, count: int) -> Floats:
+        """Return the probabilities of the classes for ``count`` matrices, by the cells with these gains.
+
+        Those of a matrix that was left out several times are averaged.
+        """
+        n_classes = self.scores.shape[-1]
+        p = softmax(np.tensordot(gains, self.scores, 1)) if len(self.rows) else self.scores[0]
+        sums = np.stack([np.bincount(self.rows, column, count) for column in p.T], axis=1)
+        times = np.bincount(self.rows, minlength=count)[:, None]
+        return np.asarray(np.where(times > 0, sums / np.maximum(times, 1), 1.0 / n_classes))
 
 
 def leave_out(

@@ -84,6 +84,9 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
     cv_results_ : dict of str to ndarray
         For every cell its parameters (``param_metric`` and so on), the accuracy and the log-loss on left-out
         matrices (``mean_test_score``, ``mean_test_log_loss``) and its ``weight``.
+    left_out_probabilities_ : ndarray of shape (N, n_classes)
+        What the ensemble says of each atom when it is left out; the same for all classes where that cannot be
+        known, because a class has no other member.
     average_ : object
         The cells and their weights.
     n_features_in_ : int
@@ -197,20 +200,16 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         if self.weights == "cv":
             shares = _TRUST * counts / counts.sum() + (1.0 - _TRUST) * shares
         self.average_: KernelAverage = average(*problem, left_out, shares * t)
-        self._keep_results(cells, left_out, shares, losses)
+        self.cv_results_ = cell_results(
+            cells, listed(self.metrics), left_out, self._atom_classes, losses
+        ) | {"weight": shares}
+        self.left_out_probabilities_ = left_out.probabilities(self.average_.gains, len(self.atoms_))
         return self
 
     def _cells(self) -> Iterator[Cell]:
         count = len(listed(self.metrics))
         yield from code_cells(count, SHRINKAGES, FACTORS, ALPHA)
         yield from mean_cells(count, MEAN_SHRINKAGES, MEAN_FACTORS)
-
-    def _keep_results(
-        self, cells: Sequence[Cell], left_out: LeftOut, shares: Floats, losses: Floats
-    ) -> None:
-        self.cv_results_ = cell_results(
-            cells, listed(self.metrics), left_out, self._atom_classes, losses
-        ) | {"weight": shares}
 
     @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from spdatoms.kernels import SPDNystroem as SPDNystroem
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
+    from spdatoms.regression import SPDEnsembleRegressor as SPDEnsembleRegressor
     from spdatoms.regression import SPDKNeighborsRegressor as SPDKNeighborsRegressor
     from spdatoms.regression import SPDSparseRegressor as SPDSparseRegressor
     from spdatoms.storage import load as load
@@ -59,6 +60,7 @@ _HOME = {
     "DivergenceKernel": "kernels",
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
+    "SPDEnsembleRegressor": "regression",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",

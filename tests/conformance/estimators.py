@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from spdatoms import (
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
+    SPDEnsembleRegressor,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -39,6 +40,8 @@ ESTIMATORS = [
     SPDKNeighborsClassifier(n_neighbors=3),
     SPDKNeighborsRegressor(n_neighbors=3, weights="distance"),
     SPDSparseRegressor(ridge=0.1),
+    SPDEnsembleRegressor(),
+    SPDEnsembleRegressor("jeffrey", cv=3, max_atoms=12),
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),

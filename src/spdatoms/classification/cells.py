@@ -82,6 +82,42 @@ def in_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     return tuple(sorted(cells, key=lambda cell: (cell.metric, cell.shrinkage)))
 
 
+class AtomCodes:
+    """Codes of queries over atoms with weights, whose Gram matrix is corrected if it is indefinite."""
+
+    def __init__(
+        self,
+        gram: Floats,
+        weights: Floats | None,
+        alpha: float,
+        ridge: float,
+        correction: str = "clip",
+    ) -> None:
+        self._correction = correct_gram(gram, correction)
+        self._lengths, self._alpha, self._ridge = AtomLengths(weights), alpha, ridge
+
+    @property
+    def gram(self) -> Floats:
+        """The corrected Gram matrix."""
+        return self._correction.gram
+
+    def corrected(self, cross: Floats) -> Floats:
+        """Return kernel values (m, N) of queries as the corrected kernel has them."""
+        return self._correction.transform(cross)
+
+    def of(self, cross: Floats, exclude: Indices | None = None) -> Floats:
+        """Return the codes of queries with corrected kernel values, of which each may do without one atom."""
+        codes = sparse_code(
+            self._lengths.lengthened_gram(self.gram),
+            self._lengths.lengthened(cross),
+            self._alpha,
+            ridge=self._ridge,
+            exclude=exclude,
+            check_gram=False,
+        )
+        return np.asarray(self._lengths.lengthened(codes))
+
+
 class CodedScores:
     """Class scores by codes over labelled atoms."""
 
@@ -89,35 +125,20 @@ class CodedScores:
         self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
     ) -> None:
         # A kernel without whitening may be indefinite.
-        self._correction = correct_gram(gram, cell.correction)
-        self._labels, self._n_classes, self._cell = labels, n_classes, cell
-        self._lengths = AtomLengths(weights)
+        self._atoms = AtomCodes(gram, weights, cell.alpha, cell.ridge, cell.correction)
+        self._labels, self._n_classes, self._rule = labels, n_classes, cell.rule
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
-        codes, cross = self._codes(cross, exclude)
-        gram, rule = self._correction.gram, self._cell.rule
-        return class_scores(codes, gram, cross, self._labels, self._n_classes, rule)
+        cross = self._atoms.corrected(cross)
+        codes, gram = self._atoms.of(cross, exclude), self._atoms.gram
+        return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
 
     def contributions(self, cross: Floats) -> Floats:
         """Return what each atom adds to the score of its class, shape (m, N)."""
-        codes, cross = self._codes(cross, None)
-        return class_contributions(
-            codes, self._correction.gram, cross, self._labels, self._cell.rule
-        )
-
-    def _codes(self, cross: Floats, exclude: Indices | None) -> tuple[Floats, Floats]:
-        """Return the codes of queries, and their kernel values as they are corrected."""
-        cross = self._correction.transform(cross)
-        codes = sparse_code(
-            self._lengths.lengthened_gram(self._correction.gram),
-            self._lengths.lengthened(cross),
-            self._cell.alpha,
-            ridge=self._cell.ridge,
-            exclude=exclude,
-            check_gram=False,
-        )
-        return self._lengths.lengthened(codes), cross
+        cross = self._atoms.corrected(cross)
+        codes, gram = self._atoms.of(cross), self._atoms.gram
+        return class_contributions(codes, gram, cross, self._labels, self._rule)
 
 
 class MeanScores:

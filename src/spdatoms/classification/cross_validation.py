@@ -17,12 +17,12 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import leave_out, soft_weights, standardised
-from spdatoms.classification._splits import CV, LEAVE_ONE_OUT, folds_of
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.ensemble import cell_results, listed

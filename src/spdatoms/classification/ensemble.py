@@ -12,12 +12,12 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.splits import CV, folds_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
-from spdatoms.classification._splits import CV, folds_of
 from spdatoms.classification.average import KernelAverage, average, in_blocks
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, overload
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -21,8 +21,61 @@ _LISTED = 5
 _ROWS = 20
 
 
+class NamedAtoms:
+    """What explanations share: training matrices with names or numbers, and a table of them.
+
+    Subclasses are dataclasses with ``atoms``, ``n_used``, ``names`` and a ``headline``, and say what stands
+    in the table.
+    """
+
+    atoms: Indices
+    n_used: int
+    names: tuple[str, ...] | None
+
+    @property
+    def headline(self) -> str:
+        """The prediction."""
+        raise NotImplementedError
+
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and the contribution of each of the k training matrices."""
+        raise NotImplementedError
+
+    def _name(self, i: int) -> str:
+        return f"#{self.atoms[i]}" if self.names is None else self.names[i]
+
+    def _listed(self) -> tuple[str, str]:
+        """Return how many training matrices there are, and the first of them."""
+        shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:_LISTED]]
+        more = ", …" if len(self.atoms) > _LISTED else ""
+        count = f"{len(self.atoms)}"
+        if len(self.atoms) < self.n_used:
+            count += f" of {self.n_used}"
+        noun = "matrix" if self.n_used == 1 else "matrices"
+        return f"{count} {noun}", f"{', '.join(shown)}{more}"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: one row per training matrix, with bars."""
+        shown = list(self.named())
+        greatest = max([abs(value) for _, value in shown] + [float(np.finfo(float).tiny)])
+        rows = []
+        for name, value in shown[:_ROWS]:
+            width = 100.0 * abs(value) / greatest
+            colour = "#3b6ea5" if value >= 0 else "#b5651d"
+            bar = f'<div style="width:{width:.0f}%;height:.8em;background:{colour}"></div>'
+            rows.append(
+                f"<tr><td>{escape(name)}</td><td style='text-align:right'>{value:+.3g}</td>"
+                f"<td style='width:10em'>{bar}</td></tr>"
+            )
+        return (
+            f"<table><caption>{escape(self.headline)}</caption>"
+            "<thead><tr><th>training matrix</th><th>contribution</th><th></th></tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table>"
+        )
+
+
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(NamedAtoms):
     """The decision about one query, taken apart by training matrices.
 
     The total of a class is the sum of what its training matrices contribute, plus an offset that is the same for
@@ -122,15 +175,8 @@ class Explanation:
     def __str__(self) -> str:
         if self.runner_up is None:
             return self.headline
-        shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:_LISTED]]
-        more = ", …" if len(self.atoms) > _LISTED else ""
-        count = f"{len(self.atoms)}"
-        if len(self.atoms) < self.n_used:
-            count += f" of {self.n_used}"
-        text = (
-            f"{self.headline}. {count} {'matrix' if self.n_used == 1 else 'matrices'}, "
-            f"{100 * self.share:.0f} % of the margin: {', '.join(shown)}{more}"
-        )
+        count, listed = self._listed()
+        text = f"{self.headline}. {count}, {100 * self.share:.0f} % of the margin: {listed}"
         if self.alone != self.prediction:
             text += f". Alone they would give {self.alone}"
         return text
@@ -142,30 +188,39 @@ class Explanation:
         ------
         tuple of str and float
         """
-        for i, (atom, label) in enumerate(zip(self.atoms, self.labels, strict=True)):
-            name = f"#{atom}" if self.names is None else self.names[i]
-            yield f"{label} {name}", float(self.contributions[i])
+        for i, label in enumerate(self.labels):
+            yield f"{label} {self._name(i)}", float(self.contributions[i])
+
+
+One = TypeVar("One", bound=NamedAtoms)
+
+
+class SeveralExplanations(Sequence[One]):
+    """A sequence of explanations, one per query."""
+
+    def __init__(self, found: Sequence[One]) -> None:
+        self._found = tuple(found)
+
+    @overload
+    def __getitem__(self, index: int) -> One: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> One | Self:
+        if isinstance(index, slice):
+            return type(self)(self._found[index])
+        return self._found[index]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._found))
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks: one row per training matrix, with bars."""
-        greatest = max(np.abs(self.contributions).max(initial=0.0), np.finfo(float).tiny)
-        rows = []
-        for name, value in list(self.named())[:_ROWS]:
-            width = 100.0 * abs(value) / greatest
-            colour = "#3b6ea5" if value >= 0 else "#b5651d"
-            bar = f'<div style="width:{width:.0f}%;height:.8em;background:{colour}"></div>'
-            rows.append(
-                f"<tr><td>{escape(name)}</td><td style='text-align:right'>{value:+.3g}</td>"
-                f"<td style='width:10em'>{bar}</td></tr>"
-            )
-        return (
-            f"<table><caption>{escape(self.headline)}</caption>"
-            "<thead><tr><th>training matrix</th><th>contribution</th><th></th></tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table>"
-        )
+        return "".join(one._repr_html_() for one in self._found[:_ROWS])
 
 
-class Explanations(Sequence[Explanation]):
+class Explanations(SeveralExplanations[Explanation]):
     """The explanations of several queries, one per query.
 
     Parameters
@@ -181,21 +236,6 @@ class Explanations(Sequence[Explanation]):
         The class with the largest total of every query.
     """
 
-    def __init__(self, found: Sequence[Explanation]) -> None:
-        self._found = tuple(found)
-
-    @overload
-    def __getitem__(self, index: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, index: slice) -> Explanations: ...
-    def __getitem__(self, index: int | slice) -> Explanation | Explanations:
-        if isinstance(index, slice):
-            return Explanations(self._found[index])
-        return self._found[index]
-
-    def __len__(self) -> int:
-        return len(self._found)
-
     @property
     def totals(self) -> Floats:
         """The totals of the classes, one row per query."""
@@ -205,12 +245,6 @@ class Explanations(Sequence[Explanation]):
     def predictions(self) -> Array:
         """The class with the largest total of every query."""
         return np.array([one.prediction for one in self._found])
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self._found))
-
-    def _repr_html_(self) -> str:
-        return "".join(one._repr_html_() for one in self._found[:_ROWS])
 
 
 def taken_apart(

@@ -26,6 +26,7 @@ from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
 from spdatoms.kernels.landmarks import LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
+from spdatoms.regression.average import KINDS, TargetAverage, TargetCell
 from spdatoms.storage._parts import (
     Classes,
     Each,
@@ -121,7 +122,9 @@ _COMMON: dict[str, Held] = {
     "textons_": Numbers("t pixels"),
     "histograms_": Numbers("N t"),
     "kernel_": Part(Kernel),
-    "average_": Part(KernelAverage),
+    "average_": Part(KernelAverage, TargetAverage),
+    "left_out_rows_": Numbers("left", "iu", least=0),
+    "left_out_errors_": Targets("left"),
     "_references": Part(References),
     "_correction": Part(CorrectedGram),
     "_whitening": Part(Whitening, L="N"),
@@ -176,6 +179,22 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "medians": Numbers("p", least=_TINY),
         "usual": Numbers("p", least=0.0),
         "gains": Numbers("p"),
+        "weights": Maybe(Numbers("N", least=_TINY)),
+    },
+    "TargetCell": {
+        "metric": _COUNT,
+        "kind": Value(allow.choice(*KINDS)),
+        "factor": _POSITIVE,
+        "beta": _POSITIVE,
+    },
+    "TargetAverage": {
+        "divergences": Each(Numbers("N N"), "metrics"),
+        "targets": Numbers("N q"),
+        "cells": Each(Part(TargetCell), "p"),
+        "ridges": Numbers("p q", least=0.0),
+        "shares": Numbers("p q", least=0.0),
+        "duals": Numbers("p N q"),
+        "offsets": Numbers("q"),
         "weights": Maybe(Numbers("N", least=_TINY)),
     },
     "References": {
@@ -283,6 +302,10 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "SPDEnsembleClassifier": (f"{_CLASSIFIER} atom_indices_ _atom_classes average_ _references",),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
     "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
+    "SPDEnsembleRegressor": (
+        f"{_OWN_ATOMS} targets_ atom_indices_ atom_weights_ average_ _references "
+        "left_out_rows_ left_out_errors_",
+    ),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),

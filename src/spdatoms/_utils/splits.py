@@ -36,7 +36,9 @@ def folds_of(cv: Any, labels: Indices, groups: ArrayLike | None, rows: Indices) 
     everything = np.arange(len(labels))
     if isinstance(cv, str):
         if len(labels) < 2:
-            raise ValueError("Leave-one-out needs at least two matrices.")
+            raise ValueError(
+                f"Leave-one-out needs at least two matrices, got n_samples={len(labels)}."
+            )
         yield Fold(everything, everything, exclude=everything)
     elif isinstance(cv, int | np.integer):
         repeats = max(1, min(_MOST_REPEATS, ceil(_LEFT_OUT / max(1, len(labels)))))

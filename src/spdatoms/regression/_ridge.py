@@ -45,6 +45,8 @@ class CentredKernel:
         parts = self._vectors.T @ (self._roots[:, None] * deviations)
         duals = self._vectors @ (parts / (self._values[:, None] + ridges))
         duals *= self._roots[:, None]
+        # The sum is zero up to rounding, which huge duals enlarge. Centred kernel values are zero along the shares.
+        duals -= self._shares[:, None] * duals.sum(axis=0)
         return duals, -self._columns @ duals
 
     def codes(self, cross: Floats, ridge: float) -> Floats:

@@ -10,8 +10,8 @@ from scipy.optimize import nnls
 from spdatoms._utils.typing import Array, Floats, Indices
 
 #: Weights are drawn to the same for all cells as by this number of further matrices.
-_PRIOR = 10.0
-#: Errors are judged with weights that follow from the other ones of so many parts.
+_PRIOR = 3.0
+#: Errors are judged with weights that follow from the other ones of this number of parts.
 _PARTS = 5
 _ROUNDING = 1e-12
 

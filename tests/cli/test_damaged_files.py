@@ -179,17 +179,32 @@ def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
     assert [cell.item() for cell in arrays["names"].flat] == ["left", "right"]
 
 
-@pytest.mark.parametrize("text", ["[/b]", "[red]", "[link=x]", "\\[", "[", "](", "é\u202e"])
-def test_text_of_users_is_no_markup(files, text):
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        *((text, text) for text in ("[/b]", "[red]", "[link=x]", "\\[", "[", "](")),
+        ("é\u202e", "é\\u202e"),
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("\x9b2J\x07", "\\x9b2J\\x07"),
+    ],
+)
+def test_text_of_users_is_no_markup_and_no_command(files, text, shown):
     folder = files / f"of {text.replace('/', ' ')}"
     folder.mkdir()
     labels = folder / "y.csv"
     labels.write_text("\n".join(["label", *[text] * 20, *["other"] * 20]), encoding="utf-8")
     train = ("--train", files / "X.npy", "--train-labels", labels)
     test = ("--test", files / "Z.npy", "--test-labels", labels)
-    assert f"{text} 20 " in run("classify", *train, *test)
+    assert f"{shown} 20 " in run("classify", *train, *test)
     (folder / "X.npy").write_bytes((files / "X.npy").read_bytes())
-    assert "40 of 4×4" in run("inspect", folder / "X.npy")
+    said = run("inspect", folder / "X.npy")
+    assert "40 of 4×4" in said
+    predicted = run("classify", *train, "--test", files / "Z.npy")
+    no_place = run("inspect", folder / "X.npy", "--repaired", folder / text / "Y.npy", code=2)
+    missing = run("inspect", folder / "Z.npy", code=1)
+    for output in (said, predicted, no_place, missing):
+        assert not set(output) & set("\x07\x1b\x9b\u202e")
+    assert shown in predicted
 
 
 def test_labels_that_are_no_text(files):

@@ -13,6 +13,7 @@ import numpy as np
 from spdatoms._utils.allowed import RefusedError, check_memory
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.tables import original
 from spdatoms._utils.typing import Array
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
@@ -25,7 +26,7 @@ _BYTES_OF_NUMBER = 32
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """Return the rows of a text file, without empty ones."""
+    """Return the rows of a text file, without empty ones, and without spaces around cells."""
     with (
         refusing_damage("a text file in UTF-8"),
         path.open(newline="", encoding="utf-8-sig") as file,
@@ -34,7 +35,8 @@ def read_rows(path: Path) -> list[list[str]]:
         # A comma in a file of tabs is part of a name.
         delimiter = "\t" if path.suffix == ".tsv" else max(_DELIMITERS, key=first.count)
         file.seek(0)
-        return [row for row in csv.reader(file, delimiter=delimiter) if row]
+        reader = csv.reader(file, delimiter=delimiter)
+        return [[original(cell.strip()) for cell in row] for row in reader if row]
 
 
 def read_numbers(path: Path) -> Array:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spdatoms._utils import tables
 from spdatoms._utils.tables import original, write_rows
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.writing import write_table
@@ -47,3 +49,9 @@ def test_labels_come_back_from_tables(tmp_path):
         rows = list(csv.reader(file))
     assert rows[0] == ["'=name", "value"]
     assert rows[1] == ["'=1+1", "-1.0"]
+
+
+def test_all_tables_are_written_in_one_place():
+    source = Path(tables.__file__).parents[1]
+    writing = [p.name for p in source.rglob("*.py") if "csv.writer" in p.read_text("utf-8")]
+    assert writing == ["tables.py"]

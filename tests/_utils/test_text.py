@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
+from pathlib import Path
 
+from spdatoms import cli
 from spdatoms._utils.text import drawable, visible, visible_lines
 
 
@@ -26,3 +29,11 @@ def test_commands_are_shown_as_python_writes_them():
     assert visible_lines("a\x1b\nb") == "a\\x1b\nb"
     assert drawable("$x\x00$") == "\\$x\\x00\\$"
     assert visible(7) == "7"
+
+
+def test_the_command_line_prints_in_one_place():
+    """Where commands are made visible; what rich draws goes through `visible` cell by cell."""
+    folder = Path(cli.__file__).parent
+    printing = re.compile(r"(?<![.\w])print\(|\becho\(")
+    found = [p.name for p in folder.rglob("*.py") if printing.search(p.read_text("utf-8"))]
+    assert found == ["show.py"]

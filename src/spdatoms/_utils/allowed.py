@@ -44,6 +44,11 @@ ZARR_TYPES = {
 #: Filters that the library of HDF5 or h5py itself has: deflate, shuffle, fletcher32, szip, nbit, scaleoffset, lzf.
 HDF5_FILTERS = {1, 2, 3, 4, 5, 6, 32000}
 
+#: Formats of Pillow, whatever a file is called: of its others, EPS runs a program on what is in the file.
+IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "BMP", "PPM")
+#: The most bytes of an image that is packed by bzip2, which has no bound of its own.
+MOST_UNPACKED = 1 << 28
+
 #: Deflate, the method of gzip, packs no more bytes than this into one.
 _DEFLATE = 1032
 

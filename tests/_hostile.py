@@ -1,31 +1,29 @@
-"""Files that try to run code when they are read, and how they are refused."""
+"""Values that nobody means by a parameter."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import numpy as np
 
-import pytest
-
-from _commands import run
-from spdatoms.cli.formats.labels import read_labels
-
-
-class Payload:
-    """An object whose pickle makes a file when it is read."""
-
-    def __init__(self, marker: Path) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return open, (str(self.marker), "w")
-
-
-def refused(path: Path, payload: Payload | None = None) -> str:
-    """Return the sentence that a file of matrices is refused with; as labels it is refused, too, and runs no code."""
-    said = run("inspect", path, code=1)
-    assert said.startswith(f"error: {path}: ")
-    with pytest.raises(ValueError, match=path.name):
-        read_labels(path, None, 3)
-    if payload is not None:
-        assert not payload.marker.exists()
-    return said
+#: What nobody means by a parameter, and what breaks comparisons, lengths, truth values and hashes.
+HOSTILE = [
+    object(),
+    1j,
+    complex("nan"),
+    np.array(1.0),
+    np.array([0.1, 0.2]),
+    np.array([]),
+    [],
+    {},
+    set(),
+    b"auto",
+    "nonsense",
+    "",
+    np.nan,
+    np.inf,
+    -np.inf,
+    10**400,
+    np.datetime64("2020-01-01"),
+    np.ma.masked,
+    lambda: 0,
+    type,
+]

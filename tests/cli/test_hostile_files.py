@@ -14,7 +14,7 @@ import pytest
 import scipy.io
 
 from _commands import run, two_classes
-from _hostile import Payload, refused
+from _evil_files import Payload, refused
 from spdatoms._utils import archives
 from spdatoms._utils.allowed import RefusedError
 from spdatoms._utils.archives import read_all_apart

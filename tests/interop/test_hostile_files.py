@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from _commands import run
-from _hostile import Payload
+from _evil_files import Payload
 from spdatoms._utils import allowed
 from spdatoms._utils.archives import read_all_apart
 from spdatoms.cli.formats.matrices import Source, read_matrices

@@ -111,7 +111,7 @@ def _zarr_variables(path: str) -> dict[str, Any]:
 
 def _text(array: Any) -> Any:
     """Return text of different lengths as NumPy's own; other objects do not come through `check_zarr`."""
-    return array.astype(str) if array.dtype.kind in "OT" else array
+    return array.astype(str) if array.dtype.kind in ("O", "T") else array
 
 
 def _hdf5_variables(path: str) -> dict[str, Any]:

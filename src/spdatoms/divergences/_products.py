@@ -126,11 +126,16 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
     if not values.max() <= limits.max:
         raise _overflow(dtype)
     if values[values < limits.tiny].any():
-        raise OutOfRangeError(
-            f"A divergence of different matrices is too small for {dtype}: they are too small, or differ too "
-            "little. Bring them to a common scale near one first."
-        )
+        raise too_small(dtype)
     return values.astype(dtype, copy=False)
+
+
+def too_small(dtype: np.dtype[np.floating]) -> OutOfRangeError:
+    """Return the error about a divergence that would lose digits, or be zero, for being too small."""
+    return OutOfRangeError(
+        f"A divergence of different matrices is too small for {dtype}: they are too small, or differ too "
+        "little. Bring them to a common scale near one first."
+    )
 
 
 def _rows_at_once(multiplications: int) -> int:

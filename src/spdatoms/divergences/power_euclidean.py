@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, squared_distances
+from spdatoms.divergences._products import HalfVectorSet, squared_distances, too_small
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import half_vectors
@@ -56,7 +56,11 @@ class PowerEuclidean(Divergence):
         """Return the half-vectors of X^p / p."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
-        half_vectors(np.asarray(powm(X.astype(np.float64), self.p)) / self.p, half)
+        powers = powm(X.astype(np.float64), self.p)
+        vanished = np.einsum("mii->mi", powers) < np.finfo(np.float64).tiny
+        if (vanished & (np.einsum("mii->mi", X) > 0)).any():
+            raise too_small(X.dtype)
+        half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
 
     def pairwise(

@@ -7,7 +7,7 @@ from numba import types
 from spdatoms._compiled.translate import reordered, translated
 
 _TILE = 32  # rows and columns that the first-level cache holds
-_CANCELLED = 1e-2  # of two digits that cancel rounding keeps out of sight
+_CANCELLED = 1e-2  # the least share of a sum that may be left: two digits may cancel
 _LEAST, _GREATEST = 1e-280, 1e300  # where no part of a sum of squares has left the range
 
 

@@ -92,7 +92,8 @@ def squared_distances(
     other = A if B is None else B
     with _overflow_is_checked():
         origin = other.mean(axis=0)
-        centred, others = A - origin, other - origin
+        centred = A - origin
+        others = centred if B is None else B - origin
         squares, other_squares = (np.einsum("ij,ij->i", Z, Z) for Z in (centred, others))
     out = np.empty((len(A), len(other)))
 
@@ -123,7 +124,7 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
     Zero is fine: it is for equal matrices. Numbers that have lost digits to being too small are not.
     """
     limits = np.finfo(dtype)
-    if not values.max() <= limits.max:
+    if not values.max(initial=0.0) <= limits.max:
         raise _overflow(dtype)
     if values[values < limits.tiny].any():
         raise too_small(dtype)

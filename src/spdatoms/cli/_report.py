@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.files import replace_file
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
+from spdatoms._utils.writing import replace_file
 
 #: The greatest numbers of matrices that are coded, of atoms that are drawn, and of mistakes that are listed.
 _CODED, _DRAWN, _LISTED = 2000, 24, 12
@@ -155,4 +155,4 @@ def _write(
     page = environment.get_template("report.html.jinja").render(
         title=title, summary=summary, figures=figures, tables=tables, version=__version__
     )
-    replace_file(path, memoryview(page.encode()))
+    replace_file(path, page.encode())

@@ -15,11 +15,12 @@ import os
 import re
 import secrets
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, BinaryIO
 
 from spdatoms._utils.files import quoted
 
@@ -50,13 +51,11 @@ _ADVICE = {
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a file to write to and read from, which takes the place of the path once it is whole and on the disk."""
     path = Path(path)
-    with errors_about(path):
-        before = check_target(path)
-    part = _part(path)
+    before, part = check_target(path), _part(path)
     with errors_about(path, part):
         try:
             with open(part, "x+b", opener=_opener(before)) as file:
-                yield cast(BinaryIO, file)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, path)
@@ -105,7 +104,8 @@ def scratch_file(folder: str | None) -> Iterator[tuple[BinaryIO, Path]]:
 def check_target(path: Path) -> os.stat_result | None:
     """Return what is known of the file at a path, None if there is none; refuse what must not be replaced."""
     try:
-        found = os.lstat(path)
+        with errors_about(path):
+            found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         if not path.parent.is_dir():
             raise _refusal(
@@ -129,8 +129,8 @@ def try_place(path: Path) -> None:
 
 def open_carefully(path: Path, flags: int) -> IO[bytes]:
     """Return a regular file, opened with these flags and without a buffer; refuse links and whatever is not a file."""
+    check_target(path)
     with errors_about(path):
-        check_target(path)
         handle = os.open(path, flags | _CAREFULLY, 0o666)
         try:
             _check_regular(path, os.fstat(handle))  # it may have been exchanged meanwhile
@@ -171,7 +171,7 @@ def _opener(before: os.stat_result | None) -> Callable[[str, int], int]:
             return os.open(part, flags | _CAREFULLY, 0o666)
         permissions = before.st_mode & 0o777
         handle = os.open(part, flags | _CAREFULLY, permissions & 0o700)
-        if hasattr(os, "fchown"):  # elsewhere a file has no group, and all permissions but one
+        if sys.platform != "win32":  # which knows no groups, and one permission
             with suppress(PermissionError):  # a new file is of this user, whoever had the old one
                 os.fchown(handle, before.st_uid, before.st_gid)
             os.fchmod(handle, permissions)

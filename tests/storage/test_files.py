@@ -112,11 +112,19 @@ def test_of_many_that_save_at_once_one_wins(kmeans, tmp_path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
-def test_a_link_is_followed(kmeans, tmp_path) -> None:
+def test_a_link_is_not_followed(kmeans, tmp_path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    save(kmeans, tmp_path / "link")
+    with pytest.raises(FileExistsError, match=r"link' cannot be written: it is a link"):
+        save(kmeans, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert_equal(load(tmp_path / "target"), kmeans)
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are a matter of POSIX")
+def test_a_private_model_stays_private(kmeans, tmp_path) -> None:
+    (tmp_path / "model").touch(mode=0o600)
+    save(kmeans, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
 
 
 # --- versions ----------------------------------------------------------------------------------------

@@ -17,14 +17,14 @@ import tokenize
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.files import quoted, replacing
+from spdatoms._utils.files import quoted
 from spdatoms._utils.typing import Array
+from spdatoms._utils.writing import replacing
 
 Metadata = dict[str, Any]
 
@@ -57,15 +57,11 @@ class StorageError(ValueError):
 
 
 def write_container(
-    path: str | os.PathLike[str],
-    metadata: Metadata,
-    arrays: Mapping[str, Array],
-    *,
-    part: str = ".part",
+    path: str | os.PathLike[str], metadata: Metadata, arrays: Mapping[str, Array]
 ) -> None:
     """Replace the file by one with this content, all at once."""
     text = json.dumps(metadata, allow_nan=False).encode("ascii")
-    with replacing(Path(path), part) as file:
+    with replacing(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.comment = _SEAL + b"0" * _DIGEST_LENGTH
             _write_array(archive, METADATA, np.frombuffer(text, np.uint8))

@@ -75,7 +75,9 @@ def check(estimator: BaseEstimator, X: np.ndarray) -> bool:
 )
 def test_every_metric(estimator, metric) -> None:
     plain, *optional = (v.set_params(metric=metric) for v in variants(estimator))
-    found = [check(plain, matrices(c, condition)) for c in (False, True) for condition in (1e2, 1e9)]
+    found = [
+        check(plain, matrices(c, condition)) for c in (False, True) for condition in (1e2, 1e9)
+    ]
     found += [check(variant, matrices(False, 1e9)) for variant in optional]
     assert any(found) or metric in ("burg", "thompson")
 

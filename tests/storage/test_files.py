@@ -98,7 +98,11 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
     ("name", "value", "why"),
     [
         ("inertia_", float("nan"), "inertia_ is not finite"),
-        ("cluster_centers_", np.ones((2, 3, 3)), r"cluster_centers_\[0\] is .* positive definite|singular"),
+        (
+            "cluster_centers_",
+            np.ones((2, 3, 3)),
+            r"cluster_centers_\[0\] is .* positive definite|singular",
+        ),
         ("cluster_centers_", np.eye(4)[None], "cluster_centers_ is for 4×4 matrices, not 3×3"),
         ("n_init", -1, "n_init must be"),
         ("predict", 3, "SPDKMeans has no predict"),

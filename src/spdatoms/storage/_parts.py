@@ -69,9 +69,7 @@ def _matrix_size(length: int, name: str) -> int:
     """Return the n of which this is n(n+1)/2."""
     n = (math.isqrt(8 * length + 1) - 1) // 2
     if n * (n + 1) // 2 != length:
-        raise ValueError(
-            f"{name} does not hold half-vectors: no matrix has {length} entries in its triangle"
-        )
+        raise ValueError(f"{name} holds no half-vectors: their length is {length}")
     return n
 
 

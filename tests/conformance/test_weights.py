@@ -75,7 +75,7 @@ REPEATING: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {
     SPDSparseRegressor: ({**_RIDGE, "ridge": 0.1 / MEAN}, {**_RIDGE, "ridge": 0.1}),
 }
 #: Atoms with the penalties α/√w_j or, in a pursuit, with √w_j times their correlations: of a matrix that is there
-#: twice only the heavier one is used. (Cross-validation, whose folds change with the matrices, is left to its own tests.)
+#: twice only the heavier one is used. (Cross-validation, whose folds change with the matrices, has its own tests.)
 LIGHTER = [e for e in WEIGHTED if type(e) not in (*REPEATING, SPDSparseClassifierCV)]
 
 

@@ -13,7 +13,13 @@ from sklearn.base import clone
 
 from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
 from conformance.estimators import ESTIMATORS, one_line, outputs, targets
-from spdatoms import SPDKNeighborsClassifier, SPDNystroem, SPDSparseClassifier, SPDSparseCoder
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKNeighborsClassifier,
+    SPDNystroem,
+    SPDSparseClassifier,
+    SPDSparseCoder,
+)
 from spdatoms.baselines import (
     FrobeniusSparseCoder,
     KMeansSparseCoder,
@@ -90,9 +96,8 @@ def test_all_that_a_fit_leaves_is_declared(estimator, tmp_path) -> None:
     found = [metadata["estimator"]["object"]]
     for content in found:  # which grows
         assert not undeclared(content["class"], content["attributes"])
-        for value in (*content["attributes"].values(), *content["parameters"].values()):
-            if isinstance(value, dict) and "object" in value:
-                found.append(value["object"])
+        values = (*content["attributes"].values(), *content["parameters"].values())
+        found.extend(v["object"] for v in values if isinstance(v, dict) and "object" in v)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +133,14 @@ def test_attributes_of_another_kind_are_refused(estimator, path, message, value,
 def test_arrays_out_of_shape_or_range_are_refused(estimator, name, change, message, tmp_path):
     metadata, arrays = model(estimator, tmp_path)
     refused(pack(metadata, {**arrays, name: change(arrays[name])}), tmp_path, message)
+
+
+def test_the_gram_of_features_may_not_be_missing(tmp_path) -> None:
+    metadata, arrays = model(
+        SPDDictionaryLearning(4, landmarks=8, max_iter=1, random_state=0), tmp_path
+    )
+    del attributes(metadata)["kernel_"]["object"]["attributes"]["gram_"]
+    refused(pack(metadata, arrays), tmp_path, "LandmarkKernel lacks gram_")
 
 
 def test_a_beta_that_is_an_integer_is_that_number(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""What can be fitted can be saved, and what is loaded answers with the same bits: a law of all estimators and metrics."""
+"""What can be fitted can be saved, and answers with the same bits once it is loaded: for all estimators and metrics."""
 
 from __future__ import annotations
 

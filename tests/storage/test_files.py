@@ -97,7 +97,7 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("inertia_", float("nan"), "inertia_ is not finite"),
+        ("inertia_", float("nan"), "inertia_ must be a number"),
         (
             "cluster_centers_",
             np.ones((2, 3, 3)),

@@ -23,7 +23,7 @@ from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
 from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
-from spdatoms.kernels.landmarks import LandmarkSpace
+from spdatoms.kernels.landmarks import LARGEST_GRAM, LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
 from spdatoms.storage._parts import (
     Classes,
@@ -280,7 +280,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "DivergenceKernel": (f"{_EXPONENTIAL} _correction",),
     "RidgeKernel": (_EXPONENTIAL,),
     "WhitenedKernel": (f"{_EXPONENTIAL} _whitening",),
-    "LandmarkKernel": (f"{_KERNEL} features_ beta_",),
+    "LandmarkKernel": (f"{_KERNEL} features_ beta_ gram_",),  # up to `LARGEST_GRAM` atoms
     "LogCosineKernel": (f"{_KERNEL} _vectors _log_scale gram_",),
     "SPDSparseCoder": (_CODER,),
     "LogEuclideanSparseCoder": (_CODER,),
@@ -333,8 +333,14 @@ def held_by(cls: type) -> Mapping[str, Held]:
     return {**_COMMON, **own} if issubclass(cls, BaseEstimator) else own
 
 
-def missing(cls: type, names: Mapping[str, Any]) -> list[str]:
+def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
     """Return which attributes a fitted object of a class lacks."""
     ways = [needed.split() for needed in _NEEDED.get(cls.__name__, ())]
-    lacking = [[name for name in needed if name not in names] for needed in ways]
+    if cls is LandmarkKernel and _count(values.get("features_")) > LARGEST_GRAM:
+        ways = [[name for name in needed if name != "gram_"] for needed in ways]
+    lacking = [[name for name in needed if name not in values] for needed in ways]
     return min(lacking, key=len, default=[])
+
+
+def _count(value: Any) -> int:
+    return len(value) if isinstance(value, np.ndarray) and value.ndim else 0

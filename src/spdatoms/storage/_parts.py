@@ -1,7 +1,7 @@
 """What an attribute of a fitted object may hold: arrays whose axes have names, numbers, and other objects.
 
-An axis is a letter: N atoms, matrices of n×n, their half-vectors of length h, C classes. All that belongs to one object must agree about how
-long it is.
+An axis is a letter: N atoms, matrices of n×n, their half-vectors of length h, C classes. All that
+belongs to one object must agree about how long it is.
 """
 
 from __future__ import annotations

@@ -102,14 +102,13 @@ class Checkpoint:
         The file; its directory must exist.
     mark : str
         The `fingerprint` of the problem.
-    shape : tuple of int
-        That of the data, (m, n, n).
+    X : ndarray or Stream of shape (m, n, n)
+        The data: its shape, and whether it is complex.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], mark: str, shape: tuple[int, int, int]
-    ) -> None:
-        self.path, self.mark, self.shape = Path(path), mark, shape
+    def __init__(self, path: str | os.PathLike[str], mark: str, X: Any) -> None:
+        self.path, self.mark = Path(path), mark
+        self.shape, self.kind = tuple(X.shape), X.dtype.kind
 
     def write(self, state: State, problem: AnyProblem) -> None:
         """Replace the file by one with this state, atomically."""
@@ -154,6 +153,8 @@ class Checkpoint:
                 "it is: move it away, or give another name, to learn from the start."
             ) from error
         try:
+            for name in arrays.keys() & {"atoms", "landmarks"}:
+                _require(arrays[name].dtype.kind == self.kind)
             return _state(arrays, self.shape), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
@@ -169,7 +170,7 @@ class Checkpoint:
             )
 
 
-def _state(arrays: dict[str, Any], shape: tuple[int, int, int]) -> State:
+def _state(arrays: dict[str, Any], shape: tuple[int, ...]) -> State:
     """Return the state, after a look at all that compiled code will trust."""
     m, n, _ = shape
     atoms = check_size(check_spd(arrays["atoms"]), n)
@@ -264,7 +265,7 @@ def checkpoint_of(
         parameters["positive"] = True
     if weights is not None:
         parameters["weights"] = _digest(weights)
-    return Checkpoint(path, fingerprint(X, parameters), X.shape)
+    return Checkpoint(path, fingerprint(X, parameters), X)
 
 
 def _digest(matrices: ArrayLike) -> str:

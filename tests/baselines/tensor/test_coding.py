@@ -189,7 +189,7 @@ def test_classifier_scores_are_burg_divergences_of_the_parts() -> None:
 @both_forms
 @pytest.mark.parametrize("condition", [1e3, 1e7])
 def test_copies_up_to_rounding(condition, bounded) -> None:
-    """Codes of near-copies are finite and optimal: neither does a step lead nowhere, nor do copies take turns for ever."""
+    """No step leads nowhere, and copies do not take turns for ever."""
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n, N = 2 + seed % 5, 1 + seed % 3

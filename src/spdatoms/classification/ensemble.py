@@ -34,7 +34,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.hermitian import dimension
 
-#: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of the automatic β of class means.
+#: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means.
 CELLS = {
     "uniform": ((0.1, 1.0), (0.1, 0.3), (0.3,)),
     "cv": ((0.1, 0.3, 1.0), (0.03, 0.1, 0.3), (0.3, 1.0)),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pyriemann.geometry.distance import pairwise_distance
 from pyriemann.geometry.mean import mean_riemann
 
+from _divergence_oracles import value as exact_value
 from _matrices import random_spd, spd_stacks
-from _references import mp_airm
 from spdatoms import pairwise_divergence
 from spdatoms._compiled.airm import GROUP
 from spdatoms._compiled.lanes import lane_count
@@ -197,7 +197,7 @@ def test_pairs_in_other_units_have_all_digits():
     X = random_spd(4, 4, seed=3)
     units = 10.0 ** rng.uniform(-5, 5, (4, 1, 4))
     X = X * (units * units.swapaxes(1, 2))
-    expected = [[mp_airm(A, B, digits=100) for B in X] for A in X]
+    expected = [[exact_value("riemann", A, B) for B in X] for A in X]
     np.testing.assert_allclose(airm2(X), expected, rtol=1e-13, atol=1e-30)
     np.testing.assert_allclose(airm2(X[:2], X), expected[:2], rtol=1e-13, atol=1e-12)
 
@@ -243,3 +243,13 @@ def test_a_matrix_beyond_the_range_of_numbers_is_refused_in_words() -> None:
     X = np.diag([1e-300, 1.0, 1e300])[None]
     with pytest.raises(ValueError, match="orders of magnitude"):
         pairwise_divergence(X, metric="riemann")
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0])
+def test_large_matrices_by_lapack(scale, monkeypatch):
+    X = random_spd(6, 5, condition=1e6)
+    X[2] *= scale
+    expected = airm2(X), airm2(X[:4], X[2:])
+    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_COMPILED", 4)
+    for found, compiled in zip((airm2(X), airm2(X[:4], X[2:])), expected, strict=True):
+        np.testing.assert_allclose(found, compiled, rtol=1e-10, atol=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 import spdatoms
 from _model_files import LABELS, X, assert_equal, load_bytes, pack, refused, saved, unpack
 from spdatoms import SPDKMeans, SPDSparseClassifierCV, SPDSparseCoder, load, save, storage
+from spdatoms.storage import StorageError
 
 # --- the file ----------------------------------------------------------------------------------------
 
@@ -92,6 +94,31 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("inertia_", float("nan"), "inertia_ must be a number"),
+        (
+            "cluster_centers_",
+            np.ones((2, 3, 3)),
+            r"cluster_centers_\[0\] is .* positive definite|singular",
+        ),
+        ("cluster_centers_", np.eye(4)[None], "cluster_centers_ is for 4×4 matrices, not 3×3"),
+        ("n_init", -1, "n_init must be"),
+        ("predict", 3, "SPDKMeans has no predict"),
+    ],
+)
+def test_what_load_would_refuse_is_not_saved(kmeans, name, value, why, tmp_path) -> None:
+    content = saved(kmeans, tmp_path)
+    model = copy.deepcopy(kmeans)
+    setattr(model, name, value)
+    message = f"SPDKMeans cannot be saved, because load would refuse it: .*({why})"
+    with pytest.raises(StorageError, match=message):
+        save(model, tmp_path / "saved")
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert (tmp_path / "saved").read_bytes() == content
+
+
 def test_a_missing_folder_is_told(kmeans, tmp_path) -> None:
     with pytest.raises(
         FileNotFoundError, match=r"model' cannot be written: its folder does not exist"
@@ -112,11 +139,19 @@ def test_of_many_that_save_at_once_one_wins(kmeans, tmp_path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
-def test_a_link_is_followed(kmeans, tmp_path) -> None:
+def test_a_link_is_not_followed(kmeans, tmp_path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    save(kmeans, tmp_path / "link")
+    with pytest.raises(FileExistsError, match=r"link' cannot be written: it is a link"):
+        save(kmeans, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert_equal(load(tmp_path / "target"), kmeans)
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are a matter of POSIX")
+def test_a_private_model_stays_private(kmeans, tmp_path) -> None:
+    (tmp_path / "model").touch(mode=0o600)
+    save(kmeans, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
 
 
 # --- versions ----------------------------------------------------------------------------------------

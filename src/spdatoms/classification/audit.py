@@ -104,6 +104,7 @@ def suspect_labels(
     >>> int(suspect_labels(X, y).indices[0])
     7
     """
+    y = np.asarray(y)
     model = SPDEnsembleClassifier() if estimator is None else clone(estimator)
     model.set_params(n_jobs=n_jobs).fit(X, y)
     others = np.delete(np.arange(len(y)), model.atom_indices_)  # they had no part in the fit
@@ -111,10 +112,10 @@ def suspect_labels(
     probabilities[model.atom_indices_] = model.left_out_probabilities_
     if len(others):
         probabilities[others] = model.predict_proba(np.asarray(X)[others])
-    own = np.searchsorted(model.classes_, np.asarray(y))
+    own = np.searchsorted(model.classes_, y)
     rows = np.arange(len(own))
     wrong = 1.0 - probabilities[rows, own]
     probabilities[rows, own] = -1.0
     order = np.argsort(-wrong, kind="stable")
     suggestions = model.classes_[probabilities.argmax(axis=1)]
-    return SuspectLabels(order, wrong[order], np.asarray(y)[order], suggestions[order])
+    return SuspectLabels(order, wrong[order], y[order], suggestions[order])

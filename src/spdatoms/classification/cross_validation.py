@@ -36,12 +36,8 @@ from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
-FACTORS, ALPHAS, RIDGE_SHARES, SHRINKAGES = (
-    (0.3, 1.0, 3.0),
-    (0.01, 0.1),
-    (0.1, 0.3),
-    (0.1, 0.3, 1.0),
-)
+FACTORS, ALPHAS = (1.0, 3.0), (0.01, 0.1)
+RIDGE_SHARES, SHRINKAGES = (0.1, 0.3), (0.1, 0.3, 1.0)
 #: The grid is compared on this number of training matrices at most, evenly from each class.
 MOST_COMPARED = 1500
 #: Landmarks of a whitened classifier with many training matrices.
@@ -60,7 +56,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     metrics : str, Divergence or sequence of them, default=("stein", "logeuclid")
         The divergences to try.
     betas : array-like of float, default=None
-        The values of β to try. None stands for 0.3, 1 and 3 times the automatic β.
+        The values of β to try. None stands for 1 and 3 times the automatic β.
     alphas : array-like of float, default=None
         The penalties of ‖y‖₁ to try. None stands for 0.01 and 0.1.
     ridges : array-like of float, default=None
@@ -182,8 +178,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         groups : array-like of shape (m,), default=None
             For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
-            Weights of the matrices, not negative, as in `SPDSparseClassifier`. A matrix of weight 0 is
-            left out. Left-out matrices count by their weights when cells are compared.
+            Weights w of the matrices, not negative, as in `SPDSparseClassifier`: atoms have the penalties
+            α|y_j|/√w_j and ρy_j²/w_j. A matrix of weight 0 is left out. Left-out matrices count by their
+            weights when cells are compared.
 
         Returns
         -------

@@ -459,7 +459,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
             scale = np.where(zero, self._distance_scale() / _SHARPNESS, 1.0)[:, None]
             zeros[rows] = zero
-            use(rows, scale * scores, lambda: scale * added())
+            use(rows, _finite(scale, scores), lambda: _finite(scale, added()))
 
         if isinstance(self.kernel_, LandmarkKernel):
             self._score_features(complete, X, self.kernel_)
@@ -506,3 +506,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X[some], self.atoms_)
         )
         return divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)
+
+
+def _finite(scale: Floats, values: Floats) -> Floats:
+    """Return the product; one that overflows, because β is huge, is the largest number."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.nan_to_num(scale * values, copy=False))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.text import visible
 from spdatoms.classification.explanation import Explanation
 from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
@@ -133,12 +134,12 @@ class ExplanationDisplay(Display):
         style = {"color": np.where(labels == found.prediction, INK, PALE), "height": 0.7}
         self.bars_ = ax.barh(rows, values, **style | kwargs)
         ax.bar_label(self.bars_, [f"{value:.2g}" for value in values], padding=3, fontsize=9)
-        ax.set_yticks(rows, [name for name, _ in found.named()][:count])
+        ax.set_yticks(rows, [visible(name) for name, _ in found.named()][:count])
         ax.set_ylim(max(count, 1) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0, pad=3 if self.images is None else 34)
         ax.margins(x=0.12)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
-        ax.set_title(found.headline, fontsize=10)
+        ax.set_title(visible(found.headline), fontsize=10)
         shown = f", {count} of {found.n_used} shown" if count < found.n_used else ""
         ax.set_xlabel(f"contribution to the total of its class{shown}")
         without_frame(ax)

@@ -1,0 +1,32 @@
+"""What every classifier with ``explain`` must do: the explanation is the decision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from _matrices import random_spd
+from conformance.estimators import CLASSIFIERS, one_line
+
+EXPLAINING = [classifier for classifier in CLASSIFIERS if hasattr(classifier, "explain")]
+
+
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("estimator", EXPLAINING, ids=one_line)
+def test_the_largest_total_is_the_prediction(estimator, labelled) -> None:
+    X, y = labelled
+    model = clone(estimator).fit(X, y)
+    queries = np.concatenate([X, random_spd(30, X.shape[-1], seed=5)])
+    found = model.explain(queries)
+    np.testing.assert_array_equal(found.predictions, model.predict(queries))
+    np.testing.assert_allclose(found.totals, model.decision_function(queries), rtol=1e-10)
+    for one in found:
+        sums = [one.contribution_of(label) + one.offset for label in one.classes]
+        np.testing.assert_allclose(sums, one.totals, atol=1e-10 * max(1.0, abs(one.totals).max()))
+
+
+def test_the_classifiers_of_the_library_explain() -> None:
+    names = {type(classifier).__name__ for classifier in EXPLAINING}
+    assert {"SPDSparseClassifier", "SPDSparseClassifierCV", "SPDEnsembleClassifier"} <= names

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms._utils.splits import folds_of
 from spdatoms.classification._left_out import leave_out, soft_weights, standardised
-from spdatoms.classification._splits import folds_of
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_order, mean_cells

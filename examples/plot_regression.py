@@ -38,8 +38,8 @@ channels = (mixing + 0.05 * rng.standard_normal((m, n, n))) @ sources
 X = channels @ channels.swapaxes(1, 2) / 200
 
 # %%
-# Parameters are chosen by cross-validation inside the training data; the ensemble has none. A linear model on the entries of the
-# matrices shows what is lost without their geometry.
+# Parameters are chosen by cross-validation inside the training data; the ensemble has none. A linear model on the
+# entries of the matrices shows what is lost without their geometry.
 
 entries = make_pipeline(FunctionTransformer(lambda X: X.reshape(len(X), -1)), Ridge())
 regressors = {

@@ -219,6 +219,7 @@ def test_more_matrices_than_atoms() -> None:
     X, t = drawn(90, 3, "linear")
     bounded = SPDEnsembleRegressor(max_atoms=30).fit(X, t)
     np.testing.assert_array_equal(bounded.atom_indices_, np.arange(0, 90, 3))
+    assert len(SPDEnsembleRegressor(max_atoms=80).fit(X, t).atoms_) == 80
     expected = SPDEnsembleRegressor().fit(X[::3], t[::3]).predict(X)
     np.testing.assert_array_equal(bounded.predict(X), expected)
     streamed = SPDEnsembleRegressor(max_atoms=30).fit(

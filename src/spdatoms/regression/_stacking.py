@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -16,24 +17,23 @@ _PARTS = 5
 _ROUNDING = 1e-12
 
 
+def best_ridges(errors: Floats, shares: Floats) -> Any:
+    """Return the index of the ridge with the least squared error, for errors (n_ridges, m, …) of a cell."""
+    return np.tensordot(errors**2, shares, (1, 0)).argmin(axis=0)
+
+
 def stack(errors: Sequence[Floats], shares: Floats) -> tuple[Indices, Floats]:
     """Return the best ridge of each cell and the weights of the cells, for one target.
 
     min_w Σ_i s_i (Σ_c w_c e_ic)² + η·σ²‖w‖² with w ≥ 0 and Σ_c w_c = 1, where σ² is the least mean square
     error of a cell: the more left-out matrices there are, the less weights are drawn together.
 
-    Parameters
-    ----------
-    errors : sequence of ndarray of shape (n_ridges, m)
-        For each cell the errors of left-out matrices, by ridge.
-    shares : ndarray of shape (m,)
-        Weights of the left-out matrices.
+    ``errors`` holds for each cell those of left-out matrices by ridge, shape (n_ridges, m).
     """
-    squares = [e**2 @ shares for e in errors]
-    best = np.array([s.argmin() for s in squares])
-    least = np.sqrt(min(s.min() for s in squares) / shares.sum())
+    best = np.array([best_ridges(e, shares) for e in errors])
     chosen = np.stack([e[i] for e, i in zip(errors, best, strict=True)], axis=1)
-    chosen = chosen / (least or 1.0) * np.sqrt(shares / shares.sum())[:, None]
+    chosen *= np.sqrt(shares / shares.sum())[:, None]
+    chosen /= np.sqrt((chosen**2).sum(axis=0).min()) or 1.0
     count = len(errors)
     drawn = np.sqrt(_PRIOR / len(shares)) * np.eye(count)
     # The objective is homogeneous, so the solution with this penalty of Σw ≠ 1 has the right ratios.

@@ -15,7 +15,7 @@ from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
 from spdatoms.kernels.values import kernel_values
 from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of, shares_of
-from spdatoms.regression._stacking import stacked_errors
+from spdatoms.regression._stacking import best_ridges, stacked_errors
 
 #: The kinds of cells.
 LINEAR, RIDGE, SPARSE = KINDS = "linear", "ridge", "sparse"
@@ -102,9 +102,9 @@ class TargetAverage:
         """The targets minus their mean."""
         return self.targets - self.mean
 
-    def prepare(self) -> None:
+    def prepare(self, explaining: bool = False) -> None:
         """Compute what all queries need, before several threads ask for it."""
-        _ = self.mean, self._codes
+        _ = self.mean, self._codes, explaining and self._kernels
 
     @cached_property
     def _codes(self) -> dict[int, AtomCodes]:
@@ -188,34 +188,29 @@ def fitted_average(
     deviations = targets - shares_of(weights, count) @ targets
     rows = rows_of(folds)
     shares = shares_of(part_of(weights, rows), len(rows))
-    units, errors = np.zeros(len(cells)), []
+    duals, errors = np.zeros((len(cells), count, q)), []
+    ridges, offsets, cell_weights, squares = np.zeros((4, len(cells), q))
     for c, cell in enumerate(cells):
         gram = cell.values(divergences[cell.metric])
         if cell.kind == SPARSE:
             errors.append(_coded_errors(cell, gram, targets, weights, folds)[None])
         else:
             kernel = CentredKernel(gram, weights)
-            units[c] = kernel.unit
             errors.append(kernel.left_out(deviations, folds))
+            ridges[c] = kernel.unit * RIDGES[best_ridges(errors[c], shares)]
+            duals[c], offsets[c] = kernel.duals(deviations, ridges[c])
         advance(1)
-    ridges, cell_weights, squares = np.zeros((3, len(cells), q))
     honest = np.empty((len(rows), q))
     for j in range(q):
         own = [e[:, :, j] for e in errors]
         best, cell_weights[:, j], honest[:, j] = stacked_errors(own, shares, rows)
-        ridges[:, j] = units * RIDGES[best]
         squares[:, j] = [e[i] ** 2 @ shares for e, i in zip(own, best, strict=True)]
-    duals, offsets = np.zeros((len(cells), count, q)), np.zeros(q)
-    for c, cell in enumerate(cells):
-        if cell.kind != SPARSE and cell_weights[c].any():
-            kernel = CentredKernel(cell.values(divergences[cell.metric]), weights)
-            own_duals, own_offsets = kernel.duals(deviations, ridges[c])
-            duals[c] = cell_weights[c] * own_duals
-            offsets += cell_weights[c] * own_offsets
-    found = TargetAverage(
+    duals *= cell_weights[:, None]
+    offsets = (cell_weights * offsets).sum(axis=0)
+    average = TargetAverage(
         divergences, targets, cells, ridges, cell_weights, duals, offsets, weights
     )
-    return found, LeftOutTargets(rows, honest, squares)
+    return average, LeftOutTargets(rows, honest, squares)
 
 
 def _coded_errors(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
@@ -173,7 +173,7 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         targets = check_targets(y, len(matrices))
         rows, weights = relative_weights(sample_weight, len(matrices))
         own = np.arange(len(targets))[rows]
-        some = evenly_spaced(len(own), self.max_atoms)
+        some = spread_evenly(len(own), self.max_atoms)
         self.atom_indices_, self.atom_weights_ = own[some], part_of(weights, some)
         self.atoms_: FloatArray = matrices[self.atom_indices_]
         self.targets_ = targets[self.atom_indices_]
@@ -282,7 +282,7 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         X = self.check_queries(X)
         check_explained(n_atoms, names, len(self.atoms_))
         found: list[TargetExplanation] = []
-        self.average_.prepare()
+        self.average_.prepare(explaining=True)
         for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):
             found += targets_taken_apart(
                 added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_

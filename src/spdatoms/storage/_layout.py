@@ -130,7 +130,7 @@ _COMMON: dict[str, Held] = {
     "textons_": Numbers("t pixels"),
     "histograms_": Numbers("N t"),
     "kernel_": Part(Kernel),
-    "average_": Part(KernelAverage, TargetAverage),
+    "average_": Part(KernelAverage),
     "left_out_rows_": Numbers("left", "iu", least=0),
     "left_out_errors_": Targets("left"),
     "_references": Part(References),
@@ -175,6 +175,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     "KMeansSparseCoder": {"ridge": _PENALTY, "dictionary": Value(allow.NONE)},
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
     "Cell": {
         "metric": _COUNT,
         "shrinkage": Value(allow.real(above=0, most=1)),

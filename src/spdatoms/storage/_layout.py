@@ -22,9 +22,9 @@ from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
-from spdatoms.kernels import Kernel
+from spdatoms.kernels import Kernel, landmarks
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
-from spdatoms.kernels.landmarks import LARGEST_GRAM, LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
 from spdatoms.storage._parts import (
     Classes,
@@ -145,8 +145,9 @@ _COMMON: dict[str, Held] = {
     "ridge_": _PENALTY,
     "beta_": _POSITIVE,
     "scale_": _POSITIVE,
-    "_sharpness": _POSITIVE,
-    "_usual": _PENALTY,
+    "_sharpness": Maybe(_POSITIVE),
+    "_usual": Maybe(_PENALTY),
+    "left_out_probabilities_": Numbers("N C", least=0.0),
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
@@ -293,7 +294,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "SPDDictionaryLearning": (f"{_CODER} beta_ ridge_ _problem _memory batch_losses_",),
     "SPDSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
     "LogEuclideanSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
-    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_",),
+    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_ _usual _sharpness",),
     "SPDEnsembleClassifier": (f"{_CLASSIFIER} atom_indices_ _atom_classes average_ _references",),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
     "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
@@ -336,7 +337,7 @@ def held_by(cls: type) -> Mapping[str, Held]:
 def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
     """Return which attributes a fitted object of a class lacks."""
     ways = [needed.split() for needed in _NEEDED.get(cls.__name__, ())]
-    if cls is LandmarkKernel and _count(values.get("features_")) > LARGEST_GRAM:
+    if cls is LandmarkKernel and _count(values.get("features_")) > landmarks.LARGEST_GRAM:
         ways = [[name for name in needed if name != "gram_"] for needed in ways]
     lacking = [[name for name in needed if name not in values] for needed in ways]
     return min(lacking, key=len, default=[])

@@ -234,8 +234,8 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         The β of the kernel. ``"auto"`` is 0.2 over the median divergence between two atoms, or 2 over it where the
         kernel is known to be positive definite for no β, as for Jeffrey's divergence.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two atoms:
-        a twentieth of the variance of the atoms in the feature space.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
+        atoms: a twentieth of the variance of the atoms in the feature space.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     positive : bool, default=False

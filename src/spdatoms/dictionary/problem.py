@@ -221,13 +221,13 @@ def fix_problem(
     """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
     With landmarks, or automatically where the kernel is indefinite on the subsample or is guaranteed to
-    be positive definite for no β, the problem is that in the span of landmarks. In the latter case it is
-    not enough that the subsample shows nothing: atoms move to where the kernel is indefinite, and F
-    below zero. Else the kernel gets a ridge μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of samples and
-    atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ then holds for every y.
-    Learning would seek out other matrices where it does not, so the least eigenvalue of K + μI may
-    fall to ν, half of what it is for the first atoms, or half of μ if that is less: with N atoms
-    f(y) ≥ 1 − N/ν, whatever they are.
+    be positive definite for no β, the problem is that in the span of landmarks. In the latter case it
+    is not enough that the subsample shows nothing: atoms move to where the kernel is indefinite, and F
+    below zero. Else the kernel gets a ridge μ = max(0, 0.001 − λ_min) with the least eigenvalue of the
+    Gram matrix of samples and atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ
+    then holds for every y. Learning would seek out other matrices where it does not, so the least
+    eigenvalue of K + μI may fall to ν, half of what it is for the first atoms, or half of μ if that is
+    less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
     both = divergence.prepare(np.concatenate([samples, atoms]))

@@ -11,8 +11,8 @@ from spdatoms.geometry.hermitian import as_double
 
 #: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.
 _SUBSAMPLE = 500
-#: The β of coders and dictionaries, as a multiple of 1 / median: of kernels that are positive definite for some β, and of
-#: others.
+#: The β of coders and dictionaries, as a multiple of 1 / median: where the kernel is positive definite for some β, and
+#: where it is for none.
 _CODING_FACTOR, _NEVER_DEFINITE_FACTOR = 0.2, 2.0
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from spdatoms import SPDDictionaryLearning, sparse_code
 from spdatoms.divergences import get_divergence
 from spdatoms.kernels.bandwidth import subsample_beta
+from spdatoms.kernels.base import Kernel
 
 
 def orders(y: np.ndarray) -> dict[str, np.ndarray]:
@@ -31,7 +32,7 @@ def orders(y: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def mean_loss(kernel, atoms: np.ndarray, X: np.ndarray, alpha: float) -> float:
+def mean_loss(kernel: Kernel, atoms: np.ndarray, X: np.ndarray, alpha: float) -> float:
     """Return the mean loss of the codes of X over atoms, under one kernel."""
     fitted = kernel.fit(atoms)
     cross, norms = fitted.cross_and_norms(X)

@@ -258,7 +258,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         A batch is learned from together with centres that stand for all matrices before it, at most a
         tenth as many as these (but two per atom, and no more than eight), so that batches may come in
         any order. Unless `fit` came before, first atoms, β, α, and the landmarks or the ridge are found
-        from these, and found anew whenever the stream has grown by 30 %, up to 80 matrices per atom:
+        from these, and found anew whenever the stream has grown by 5 %, up to 80 matrices per atom:
         then they are fixed. Losses of different streams can be compared if β, α and landmarks are
         given. ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch
         the estimator stays as it was.
@@ -445,8 +445,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         else:
             self._check_next_batch(X)
             # Files of earlier versions hold sums in the place of a summary: learning goes on without them.
-            known = isinstance(self._memory, Summary)
-            past = self._memory if known else Summary.empty(self.atoms_)
+            memory = self._memory
+            past = memory if isinstance(memory, Summary) else Summary.empty(self.atoms_)
         summary = past.with_batch(X, weights, self.forgetting)
         matrices, own = summary.centres, summary.weights / summary.weights.mean()
         if first or (isinstance(self.init, str) and summary.begins_anew(self.n_atoms)):

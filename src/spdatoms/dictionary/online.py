@@ -20,10 +20,10 @@ from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem
 from spdatoms.divergences import Divergence
 
-#: The centres are at most one for this many matrices, but so many per atom in any case, and so many per atom at most.
+#: Matrices of the stream per centre; the least and the greatest number of centres per atom.
 _MATRICES_PER_CENTRE, _LEAST_PER_ATOM, _MOST_PER_ATOM = 10, 2, 8
-#: A young stream begins anew when it has grown by this factor.
-_GROWTH = 1.3
+#: A young stream begins anew when it has grown by this factor: less than a class that comes last would.
+_GROWTH = 1.05
 #: Iterations of k-means when centres are merged.
 _MERGE_ITERATIONS = 5
 
@@ -102,7 +102,7 @@ class Summary:
             with warnings.catch_warnings():  # they need not be the best centres
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 kmeans.fit(centres, sample_weight=weights)
-            weights = np.bincount(kmeans.labels_, weights, minlength=size)
+            weights = np.bincount(kmeans.labels_, weights, minlength=size).astype(np.float64)
             used = weights > 0
             centres, weights = kmeans.cluster_centers_[used], weights[used]
         return Summary(centres, weights, self.count, self.started)
@@ -111,7 +111,7 @@ class Summary:
 def _distinct(X: FloatArray, weights: Floats) -> tuple[FloatArray, Floats]:
     """Return the different matrices, in their order, with the sums of their weights."""
     _, first, of = np.unique(X.reshape(len(X), -1), axis=0, return_index=True, return_inverse=True)
-    totals = np.bincount(of.ravel(), weights)
+    totals = np.bincount(of.ravel(), weights).astype(np.float64)
     order = np.argsort(first)
     return X[first[order]], totals[order]
 

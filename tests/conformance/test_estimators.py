@@ -30,7 +30,12 @@ from conformance.estimators import (
     outputs,
     targets,
 )
-from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifierCV, baselines
+from spdatoms import (
+    SPDEnsembleClassifier,
+    SPDKNeighborsClassifier,
+    SPDSparseClassifierCV,
+    baselines,
+)
 from spdatoms.base import SPDEstimator
 
 pytestmark = [

@@ -1,0 +1,104 @@
+"""Means and medians: the equations that a stationary point meets, by formulas of their own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fuzz import draws
+from fuzz.campaign import clearly_refused, expect, was_refused
+from fuzz.formulas import PULLS, function
+from spdatoms import mean, median
+
+def sets(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return three independent sets of matrices, (3, m, n, n), and weights of their matrices."""
+    m, n, kind = int(rng.integers(1, 8)), int(rng.integers(1, 5)), draws.dtype(rng)
+    condition = 1e2 if np.finfo(kind).eps > 1e-10 else 1e4
+    X = draws.spd(rng, 3 * m, n, condition, kind).reshape(3, m, n, n)
+    X = X * kind.type(2.0 ** int(rng.integers(-20, 21)))
+    if rng.random() < 0.4:
+        return X, None
+    weights = rng.choice([0.0, 1e-3, 0.5, 1.0, 3.0, 1e6], m)
+    weights[rng.integers(m)] = 1.0
+    return X, weights
+
+
+def found_centres(
+    rng: np.random.Generator, centre: Callable[..., np.ndarray]
+) -> tuple[str, np.ndarray, np.ndarray, Any]:
+    """Draw a metric and sets; return them, the weights to compute with, and the centres."""
+    metric = draws.pick(rng, draws.metrics())
+    (X, weights), layout = sets(rng), rng.random() < 0.3
+    given = np.moveaxis(np.moveaxis(X, 1, 0).copy(), 0, 1) if layout else X
+    C = clearly_refused(lambda: centre(given, metric, weights, axis=1))
+    w = np.ones(X.shape[1]) if weights is None else weights
+    return metric, X, w / w.sum(), C
+
+
+def is_only_one(C: np.ndarray, X: np.ndarray, w: np.ndarray) -> bool:
+    """Return whether centres are those of the single matrix that has a weight: that matrix, for every metric."""
+    if np.count_nonzero(w) != 1:
+        return False
+    expect(np.abs(C - X[:, w.argmax()]) <= 4.0 * draws.precision(X) * np.abs(C).max(), "it is another matrix")
+    return True
+
+
+def stationary_means(rng: np.random.Generator) -> Counter[str]:
+    """The mean of each metric: the weighted sum of the pulls of the matrices is zero."""
+    metric, X, w, C = found_centres(rng, mean)
+    if was_refused(C):
+        expect(not draws.has_mean(metric), f"the mean of {metric} is refused: {C}")
+        return Counter(refused=1)
+    if is_only_one(C, X, w):
+        return Counter(oracle=len(X))
+    eps = draws.precision(X)
+    for Z, centre in zip(X, C, strict=True):
+        both = np.concatenate([Z, centre[None]]).astype(np.result_type(X, np.float64))
+        values, pulls = PULLS[metric](both[-1], both[:-1])
+        # A distance is a root, and its unit that of the pulls: they all go together to the centre.
+        size = w @ np.linalg.norm(pulls, axis=1) + np.sqrt(w @ values)
+        rest = np.linalg.norm(w @ pulls)
+        floor = 1e3 * eps * np.linalg.norm(PULLS[metric](both[-1], both[-1:] * 2.0)[1])
+        expect(rest <= (1e-7 + 1e4 * eps) * size + floor, f"the {metric} mean is off by {rest:.3g}")
+    return Counter(oracle=len(X))
+
+
+def stationary_medians(rng: np.random.Generator) -> Counter[str]:
+    """The median: the weighted unit pulls cancel out, or it is one of the matrices and nothing near is better."""
+    metric, X, w, C = found_centres(rng, median)
+    if was_refused(C):
+        expect(not draws.has_mean(metric), f"the median of {metric} is refused: {C}")
+        return Counter(refused=1)
+    if is_only_one(C, X, w):
+        return Counter(oracle=len(X))
+    eps = draws.precision(X)
+    for Z, centre in zip(X, C, strict=True):
+        both = np.concatenate([Z, centre[None]]).astype(np.result_type(X, np.float64))
+        best = both[-1]
+        values, pulls = PULLS[metric](best, both[:-1])
+        distances = np.sqrt(np.maximum(values, 0.0))
+        apart = distances > 1e-5 * distances.max()
+        if apart.all():
+            unit = pulls / distances[:, None]
+            rest = np.linalg.norm(w @ unit) / max(w @ np.linalg.norm(unit, axis=1), 1e-300)
+            if rest <= 1e-4 + 1e4 * eps:
+                continue
+        level = w @ distances
+        rest = level - _least_nearby(rng, metric, both[:-1], best, w)
+        expect(rest <= (1e-7 + 1e3 * eps) * level, f"the {metric} median is not the least: {rest:.3g}")
+    return Counter(oracle=len(X))
+
+
+def _least_nearby(
+    rng: np.random.Generator, metric: str, X: np.ndarray, C: np.ndarray, w: np.ndarray
+) -> float:
+    """Return the least sum of distances at the matrices themselves and at points around C."""
+    root = np.linalg.cholesky(C)
+    tangents = draws.tangents(rng, np.broadcast_to(np.eye(len(C), dtype=C.dtype), (12, *C.shape)))
+    moves = [function(np.exp, 10.0**-k * V) for k in (1, 2, 3) for V in tangents]
+    points = [*X[w > 0], *(draws.hermitian(root @ M @ root.conj().T) for M in moves)]
+    sums = [w @ np.sqrt(np.maximum(PULLS[metric](P, X)[0], 0.0)) for P in points]
+    return float(min(sums))

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.fitting import CheckedFit, call_of
 from spdatoms._utils.progress import progress_is_due
@@ -255,7 +256,7 @@ def check_targets(y: ArrayLike, count: int) -> Floats:
         raise ValueError(
             "A regressor requires y to be passed, but the target y is None: give a number for every matrix of X."
         )
-    targets = np.asarray(y)
+    targets = in_order(y)
     if targets.dtype.kind == "O":
         with suppress(OverflowError, TypeError, ValueError):
             targets = targets.astype(np.float64)

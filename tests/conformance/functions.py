@@ -45,7 +45,10 @@ KMEANS = spdatoms.SPDKMeans(2, n_init=1, random_state=0).fit(X)
 #: Arguments of public functions, and of classes that are no estimators.
 CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (spdatoms.check_spd, {"X": X}),
-    (spdatoms.class_dictionary, {"X": X, "y": [0, 1] * 3, "n_atoms_per_class": 1, "max_iter": 1}),
+    (
+        spdatoms.class_dictionary,
+        {"X": X, "y": [0, 1] * 3, "n_atoms_per_class": 1, "max_iter": 1, "random_state": 0},
+    ),
     (spdatoms.divergence, {"A": X, "B": X[0]}),
     (spdatoms.mean, {"X": X, "sample_weight": np.ones(6), "axis": 0, "max_iter": 3, "tol": 1.0}),
     (spdatoms.median, {"X": X}),

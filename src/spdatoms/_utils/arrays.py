@@ -1,4 +1,4 @@
-"""Arrays of other libraries: NumPy's on the way in, theirs on the way out.
+"""Arrays of other libraries and in other places of memory: one kind on the way in, theirs on the way out.
 
 Those of torch, CuPy and JAX, and of every library with the ``__array_namespace__`` of the array API standard.
 """
@@ -11,6 +11,9 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from spdatoms._utils.typing import Array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,6 +50,17 @@ def as_numpy(array: Any) -> Any:
         return np.asarray(array)
     except TypeError:  # some libraries insist on the exchange that the standard defines
         return np.from_dlpack(array)
+
+
+def in_order(array: ArrayLike, dtype: DTypeLike = None) -> Array:
+    """Return an array in C order, native bytes and aligned, of a type if one is given; itself if it is so already.
+
+    What enters the package passes here. The order decides how BLAS rounds, and NumPy's own loops are not right for
+    every stride: 2.4 negates some strided arrays wrongly.
+    """
+    array = np.asarray(array, dtype)
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    return np.require(array, native, ["C", "A"])
 
 
 def _is_foreign(array: Any) -> bool:

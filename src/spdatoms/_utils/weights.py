@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.typing import Array, Floats, Indices
 
 #: What the parameter ``class_weight`` may be.
@@ -31,7 +32,7 @@ def given_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     if sample_weight is None:
         return np.ones(count)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights: Floats = in_order(sample_weight, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("sample_weight must be an array of real numbers.") from error
     if weights.shape != (count,):

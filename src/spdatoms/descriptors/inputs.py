@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.images import read_colour, read_luminance
 from spdatoms._utils.typing import FloatArray
 
@@ -43,7 +44,7 @@ def as_real(array: ArrayLike, name: str) -> FloatArray:
     if values.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got the dtype {values.dtype}.")
     single = values.dtype.kind == "f" and values.dtype.itemsize <= 4
-    values = np.asarray(values, dtype=np.float32 if single else np.float64)
+    values = in_order(values, np.float32 if single else np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         place = tuple(int(i) for i in np.argwhere(~finite)[0])

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
@@ -308,7 +309,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             SPD matrices.
         """
         check_is_fitted(self)
-        codes = np.asarray(X, np.float64)
+        codes = in_order(X, np.float64)
         if codes.ndim != 2 or codes.shape[1] != len(self.atoms_) or not np.isfinite(codes).all():
             raise ValueError(
                 f"Codes must be finite numbers of shape (m, {len(self.atoms_)}), as transform returns them, "

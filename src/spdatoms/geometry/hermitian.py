@@ -43,7 +43,7 @@ def real_form(X: Array) -> FloatArray:
     out = np.empty((*X.shape[:-2], 2 * n, 2 * n), X.real.dtype)
     out[..., :n, :n] = out[..., n:, n:] = X.real
     out[..., n:, :n] = X.imag
-    np.negative(X.imag, out=out[..., :n, n:])
+    out[..., :n, n:] = -X.imag  # np.negative to a strided array is wrong for some strides of X
     return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
-from spdatoms._utils.arrays import as_numpy, same_kind
+from spdatoms._utils.arrays import as_numpy, in_order, same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry._shape_advice import shape_advice
@@ -40,9 +40,10 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     Parameters
     ----------
     X : array-like of shape (m, n, n)
-        The matrices. float32, float64, complex64 and complex128 arrays, memory maps, read-only and
-        strided ones included, are returned without a copy; float16 becomes float32, everything else
-        that is real float64.
+        The matrices. float32, float64, complex64 and complex128 arrays in C order, memory maps and
+        read-only ones included, are returned without a copy; other orders and strides become C order,
+        so that they change no bit of a result. float16 becomes float32, everything else that is real
+        float64.
     name : str, default="X"
         What to call X in an error.
 
@@ -69,8 +70,8 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
     Notes
     -----
-    The extra memory is about a megabyte, also for a memory map that does not fit in memory. The array is NumPy's,
-    whichever library X is of.
+    Without a copy the extra memory is about a megabyte, also for a memory map that does not fit in memory. The array
+    is NumPy's, whichever library X is of.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 
 def as_float(X: ArrayLike, name: str) -> FloatArray:
-    """Return X as a native array of a type that `float_type` gives, without a copy where it is one already."""
+    """Return X `in_order` and of a type that `float_type` gives, without a copy where it is so already."""
     if _is_sparse(X):
         raise TypeError(
             f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
@@ -103,7 +104,7 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
         ) from error
     if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
         array = _numbers_of(array, name)
-    return np.asarray(array, dtype=float_type(array.dtype, name))
+    return in_order(array, float_type(array.dtype, name))
 
 
 def _is_sparse(X: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 
@@ -120,7 +121,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     CorrectedGram
         In double precision: in single the corrected matrix might be indefinite again.
     """
-    gram = np.asarray(gram)
+    gram = in_order(gram)
     tolerance = eigenvalue_tolerance(gram if gram.dtype.kind == "f" else gram.astype(np.float64))
     gram = np.asarray(gram, np.float64)
     eigenvalues, U = np.linalg.eigh(gram)

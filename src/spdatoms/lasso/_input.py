@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._compiled.sizes import row_sizes
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponent
@@ -88,11 +89,12 @@ class CodingProblem:
         first: int = 0,
     ) -> CodingProblem:
         """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
+        gram = real_array("gram", gram, ndim=2)
         matrix, unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
         queries = checked_cross(cross, n_atoms=len(matrix))
         ridge = float(np.ldexp(ridge, -unit))
         matrix = with_ridge(matrix, ridge)
-        rounding = precision(np.asarray(gram), queries)
+        rounding = precision(gram, queries)
         surely_definite = check_gram and len(matrix) <= LARGEST_DEFINITENESS_CHECK
         return cls(
             gram=matrix,
@@ -101,7 +103,7 @@ class CodingProblem:
             ridge=ridge,
             cross=queries,
             query_norm=per_query("query_norm", query_norm, len(queries)),
-            dtype=code_dtype(np.asarray(gram), queries),
+            dtype=code_dtype(gram, queries),
             positive=bool(positive),
             tol=max(float(tol), 10 * rounding),
             max_rounds=int(max_rounds),
@@ -130,7 +132,7 @@ class CodingProblem:
 def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
     """Return ``values`` as a real array with ``ndim`` dimensions, not copied if possible."""
     try:
-        array = np.asarray(values)
+        array = in_order(values)
         if array.dtype.kind not in "fiub":
             array = array.astype(np.float64, casting="safe")
     except (TypeError, ValueError) as error:
@@ -161,18 +163,17 @@ def as_double(array: Array) -> Floats:
     return view
 
 
-def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Floats, int]:
+def checked_gram(gram: Array, thoroughly: bool, ridge: float) -> tuple[Floats, int]:
     """Return K in units of 2^unit, and the unit, in which K and ρ are not large.
 
     ValueError if K is not square and finite, or ``thoroughly`` if it is not a Gram matrix.
     """
-    given = real_array("gram", gram, ndim=2)
-    n_rows, n_columns = given.shape
+    n_rows, n_columns = gram.shape
     if n_rows != n_columns or n_rows == 0:
         raise ValueError(
-            f"gram must be a square matrix of kernel values between the atoms, got {given.shape}."
+            f"gram must be a square matrix of kernel values between the atoms, got {gram.shape}."
         )
-    matrix = as_double(given)
+    matrix = as_double(gram)
     # Unchecked, only the diagonal is read here: the solver notices what else is not finite, if it matters.
     diagonal = matrix.diagonal().copy()
     largest = float(diagonal.max())
@@ -183,8 +184,8 @@ def checked_gram(gram: ArrayLike, thoroughly: bool, ridge: float) -> tuple[Float
     if unit:
         matrix = as_double(in_units(matrix, unit))
     if thoroughly:
-        _check_symmetric(matrix, _ASYMMETRY * precision(given))
-        _check_definite(matrix, _uncertainty(matrix, precision(given)))
+        _check_symmetric(matrix, _ASYMMETRY * precision(gram))
+        _check_definite(matrix, _uncertainty(matrix, precision(gram)))
     if largest <= 0:
         raise ValueError("gram must have a positive diagonal entry: k(D, D) > 0 for some atom D.")
     return matrix, unit

@@ -11,6 +11,7 @@ from _matrices import random_spd
 from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence, sparse_code
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels import correct_gram
+from spdatoms.kernels.correction import is_semidefinite
 from spdatoms.kernels.values import kernel_values
 
 
@@ -87,6 +88,17 @@ def test_a_positive_definite_gram_is_left_alone():
         cross = np.ones((3, 2))
         assert result.transform(cross) is cross
         assert (result.min_eigenvalue, result.max_eigenvalue) == pytest.approx((0.5, 1.5))
+
+
+@pytest.mark.parametrize("correction", ["clip", "flip", "shift"])
+@pytest.mark.parametrize("least", [0.5, -1e-17, -0.5])
+def test_a_gram_that_is_symmetric_but_for_rounding_becomes_so(correction, least):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    gram = (Q * np.linspace(least, 2.0, 6)) @ Q.T + 1e-9 * np.triu(rng.standard_normal((6, 6)), 1)
+    corrected = correct_gram(gram, correction).gram
+    np.testing.assert_array_equal(corrected, corrected.T)
+    assert is_semidefinite(corrected)
 
 
 def test_corrections_of_a_known_matrix():

@@ -30,6 +30,11 @@ def test_a_value_does_not_depend_on_its_neighbours(length):
     np.testing.assert_array_equal(kernel_values(d, 0.7), np.array(alone).reshape(length))
 
 
+def test_beta_may_be_an_integer():
+    d = np.random.default_rng(0).uniform(0.0, 9.0, 20)
+    np.testing.assert_array_equal(kernel_values(d, 2), kernel_values(d, 2.0))
+
+
 def test_layouts_and_precision():
     d = np.random.default_rng(1).uniform(0.0, 9.0, (12, 10))
     expected = np.exp(-0.5 * d)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 import spdatoms
 from _model_files import LABELS, X, assert_equal, load_bytes, pack, refused, saved, unpack
 from spdatoms import SPDKMeans, SPDSparseClassifierCV, SPDSparseCoder, load, save, storage
+from spdatoms.storage import StorageError
 
 # --- the file ----------------------------------------------------------------------------------------
 
@@ -90,6 +92,27 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
     assert (tmp_path / "saved").read_bytes() == content
     save(SPDKMeans(), tmp_path / "saved")
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("inertia_", float("nan"), "inertia_ is not finite"),
+        ("cluster_centers_", np.ones((2, 3, 3)), r"cluster_centers_\[0\] is .* positive definite|singular"),
+        ("cluster_centers_", np.eye(4)[None], "cluster_centers_ is for 4×4 matrices, not 3×3"),
+        ("n_init", -1, "n_init must be"),
+        ("predict", 3, "SPDKMeans has no predict"),
+    ],
+)
+def test_what_load_would_refuse_is_not_saved(kmeans, name, value, why, tmp_path) -> None:
+    content = saved(kmeans, tmp_path)
+    model = copy.deepcopy(kmeans)
+    setattr(model, name, value)
+    message = f"SPDKMeans cannot be saved, because load would refuse it: .*({why})"
+    with pytest.raises(StorageError, match=message):
+        save(model, tmp_path / "saved")
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+    assert (tmp_path / "saved").read_bytes() == content
 
 
 def test_a_missing_folder_is_told(kmeans, tmp_path) -> None:

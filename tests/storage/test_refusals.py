@@ -283,6 +283,41 @@ def test_deep_metadata_are_refused(tmp_path) -> None:
     assert load_or_refuse(with_object("SPDKMeans", {"init": [[[[1]]]]}), tmp_path)
 
 
+@pytest.mark.parametrize(
+    "item",
+    ["[]", "{}", '""', "0.5", '{"a":{}}', '{"tuple":[]}', '"\\\\"', '"\\""', '"\\ud83d\\ude00' + 99 * "a" + '"'],
+)  # fmt: skip
+def test_metadata_take_memory_in_proportion_to_the_file(item, tmp_path) -> None:
+    """Lists of many small values take fifty times the bytes of their JSON; so many are refused unparsed."""
+    for count in (2**15, 2**21 // len(item)):
+        long = f'{{"estimator": [{",".join([item] * count)}]}}'.encode()
+        content = pack(long, {})
+        tracemalloc.start()
+        try:
+            refused(content, tmp_path, "hold more than 65536 values|not a model")
+            assert tracemalloc.get_traced_memory()[1] < 6 * len(content) + 2**25  # what a small file may take
+        finally:
+            tracemalloc.stop()
+
+
+def test_long_lists_are_refused_when_they_are_saved(kmeans, tmp_path) -> None:
+    content = saved(kmeans, tmp_path)
+    for long in ([[0.5] * 200] * 1000, ["a" * 5_000_000]):
+        with pytest.raises(StorageError, match="saved' cannot be written: its metadata hold more"):
+            save(SPDKMeans(init=long), tmp_path / "saved")
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    with pytest.raises(StorageError, match="more than 100 levels deep"):
+        save(SPDKMeans(init=deep), tmp_path / "saved")
+    assert (tmp_path / "saved").read_bytes() == content
+
+
+def test_brackets_in_strings_are_no_levels(tmp_path) -> None:
+    for text in ("[" * 1000, '\\"[' * 500, "\\\\", ',"' * 1000):
+        assert load_bytes(saved(SPDKMeans(init=text), tmp_path), tmp_path).init == text
+
+
 def test_names_twice_are_refused(tmp_path) -> None:
     buffer = io.BytesIO(with_object("SPDKMeans"))
     with zipfile.ZipFile(buffer, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):

@@ -68,4 +68,4 @@ def _scaled_exp(tag, scalar, values, last, scale):
 def scaled_exp(values: np.ndarray, scale: float) -> None:
     """Replace numbers, an array in double precision without gaps, by exp(scale·number)."""
     last = np.zeros(_REGISTERS * lane_count(np.float64))
-    _scaled_exp(size_tag(1), 0.0, values.ravel(order="K"), last, np.array([scale]))
+    _scaled_exp(size_tag(1), 0.0, values.ravel(order="K"), last, np.array([scale], np.float64))

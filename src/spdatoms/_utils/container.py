@@ -17,6 +17,7 @@ import tokenize
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +33,8 @@ Metadata = dict[str, Any]
 METADATA = "metadata"
 #: Numbers, truth values and strings of a fixed width, little-endian; nothing that could hold an object.
 DTYPES = re.compile(r"\|b1|[|<](?:[iu][1248]|f[248]|c8|c16)|<U[1-9]\d*|\|S[1-9]\d*")
+#: How much JSON there may be: parsed it takes far more memory than its bytes. Real metadata have some thousand.
+_MOST_BYTES, _MOST_VALUES, _MOST_DEPTH = 1 << 22, 1 << 16, 100
 #: The file ends with this, the comment of the zip, and the digest of all that comes before the digest.
 _SEAL = b"spdatoms sha256:"
 _DIGEST_LENGTH = 2 * hashlib.sha256().digest_size
@@ -65,6 +68,10 @@ def write_container(
 ) -> None:
     """Replace the file by one with this content, all at once."""
     text = json.dumps(metadata, allow_nan=False).encode("ascii")
+    try:
+        _check_extent(text)
+    except ValueError as error:
+        raise StorageError(f"{quoted(path)} cannot be written: {error}.") from error
     with replacing(Path(path), part) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.comment = _SEAL + b"0" * _DIGEST_LENGTH
@@ -184,11 +191,33 @@ def _fill(content: NDArray[np.uint8], stream: IO[bytes]) -> None:
     stream.read(1)  # at its end the stream compares the checksum of the zip
 
 
-def _parse(text: Array) -> Metadata:
-    metadata = json.loads(text.tobytes(), parse_constant=_refuse_constant)
+def _parse(content: Array) -> Metadata:
+    text = content.tobytes()
+    _check_extent(text)
+    metadata = json.loads(text.decode("ascii"), parse_constant=_refuse_constant)
     if not isinstance(metadata, dict):
         raise ValueError("its metadata are not a JSON object")
     return metadata
+
+
+def _check_extent(text: bytes) -> None:
+    """Refuse too much JSON, or too deep, by a look at its outline.
+
+    What is wrong after the first error of a text that is not JSON does not matter: nobody parses it.
+    """
+    # Without what could be mistaken for the end of a string; an entry has two strings at most.
+    plain = text[: _MOST_BYTES + 1].replace(b"\\\\", b"").replace(b'\\"', b"")
+    parts = plain.split(b'"', 4 * _MOST_VALUES + 1)
+    outline = b"".join(parts[::2])
+    values = max(sum(map(outline.count, (b",", b"[", b"{"))), len(parts) // 4)
+    if len(text) > _MOST_BYTES or values > _MOST_VALUES:
+        raise ValueError(
+            f"its metadata hold more than {_MOST_VALUES} values or {_MOST_BYTES} bytes; long lists should be "
+            "arrays, and labels an array of strings"
+        )
+    steps = (1 if bracket in b"[{" else -1 for bracket in outline if bracket in b"[]{}")
+    if max(accumulate(steps), default=0) > _MOST_DEPTH:
+        raise ValueError(f"its metadata are more than {_MOST_DEPTH} levels deep")
 
 
 def _refuse_constant(name: str) -> None:

@@ -124,6 +124,8 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     gram = in_order(gram)
     tolerance = eigenvalue_tolerance(gram if gram.dtype.kind == "f" else gram.astype(np.float64))
     gram = np.asarray(gram, np.float64)
+    if not np.array_equal(gram, gram.T):  # by rounding, and eigenvalues are those of one triangle
+        gram = 0.5 * (gram + gram.T)
     eigenvalues, U = np.linalg.eigh(gram)
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
     negligible = tolerance * greatest

@@ -25,6 +25,7 @@ from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.geometry.hermitian import dimension
+from spdatoms.kernels.correction import correct_gram
 from spdatoms.kernels.kernel import ExponentialKernel
 from spdatoms.kernels.values import kernel_values
 
@@ -222,7 +223,7 @@ class WhitenedKernel(ExponentialKernel):
     gram_ : ndarray of shape (N, N)
         k(D_i, D_j), positive definite.
     corrected_ : bool
-        False: nothing had to be corrected.
+        Whether rounding had made the Gram matrix indefinite, so that it was shifted.
     n_features_in_ : int
         The size n of the matrices.
     """
@@ -279,8 +280,10 @@ class WhitenedKernel(ExponentialKernel):
             left_out = [self._whitening.to_references(to_atoms)]
         automatic = isinstance(self.beta, str)
         self.beta_ = 1.0 / cross_fitted_median(left_out) if automatic else float(self.beta)
-        self.gram_ = kernel_values(self._whitening.among_references(), self.beta_)
-        self.corrected_ = False
+        # d_w are differences of large numbers where some atoms lie far from all others.
+        values = kernel_values(self._whitening.among_references(), self.beta_)
+        corrected = correct_gram(values, "shift")
+        self.gram_, self.corrected_ = corrected.gram, corrected.indefinite
         return self
 
     def cross_checked(self, X: FloatArray) -> FloatArray:

@@ -27,6 +27,15 @@ __all__ = ["StorageError", "load", "save"]
 
 _FORMAT = "spdatoms model"
 _VERSION = 1
+#: What constructors and checks raise when values do not make a model.
+_NO_MODEL = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 
 @allow.checks(path=allow.PATH)
@@ -47,7 +56,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     StorageError
-        If the estimator holds something that is not data, such as a function.
+        If the estimator holds something that is not data, such as a function, or what `load` would refuse.
 
     See Also
     --------
@@ -81,6 +90,13 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "scikit-learn": sklearn.__version__ if encoder.of_another_library else None,
         "estimator": content,
     }
+    try:
+        _READERS[_VERSION](metadata, encoder.arrays)
+    except _NO_MODEL as e:
+        raise StorageError(
+            f"{type(estimator).__name__} cannot be saved, because load would refuse it: "
+            f"{str(e).rstrip('.')}."
+        ) from e
     # A name of its own for the part: of two that save at the same time, the last one wins.
     write_container(path, metadata, encoder.arrays, part=f".{secrets.token_hex(4)}.part")
 
@@ -117,14 +133,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     metadata, arrays = read_container(path, check)
     try:
         return _READERS[metadata["version"]](metadata, arrays)
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as e:
+    except _NO_MODEL as e:
         raise StorageError(
             f"{os.fspath(path)!r} does not describe a model: {str(e).rstrip('.')}."
         ) from e

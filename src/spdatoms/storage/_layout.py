@@ -19,7 +19,7 @@ from spdatoms.dictionary import SPDDictionaryLearning
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
-from spdatoms.divergences import Divergence
+from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
 from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
@@ -103,6 +103,8 @@ _COMMON: dict[str, Held] = {
     "_weights": Maybe(Numbers("N", least=_TINY)),
     "_dictionary": Matrices("N"),
     "_matrices": Matrices("N"),
+    "_atoms": Part(PreparedSet),
+    "_prepared": Part(PreparedSet),
     "cluster_centers_": Matrices("N"),
     "means_": Matrices("C"),
     "landmarks_": Matrices("L"),

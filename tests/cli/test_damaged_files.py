@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from _commands import run, two_classes
 from spdatoms._utils import archives
-from spdatoms._utils.archives import read_mat, read_mats
+from spdatoms._utils.archives import read_all_apart, read_apart
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import Source, read_matrices
 
@@ -122,11 +122,11 @@ def test_the_reader_of_matlab_files_may_crash_or_hang(
 ):
     """A busy reader is stopped by its processor time, one that waits for ever by the clock."""
     (tmp_path / "x.mat").write_bytes(b"MATLAB 5.0")
-    program = Path(archives.mat_child.__file__).read_text("utf-8")
+    program = Path(archives.reading_child.__file__).read_text("utf-8")
     (tmp_path / "child.py").write_text(
         program.replace("    for number", f"    {trouble}\n    for number", 1), "utf-8"
     )
-    monkeypatch.setattr(archives.mat_child, "__file__", str(tmp_path / "child.py"))
+    monkeypatch.setattr(archives.reading_child, "__file__", str(tmp_path / "child.py"))
     for name, value in limits.items():
         monkeypatch.setattr(archives, name, value)
     said = run("inspect", tmp_path / "x.mat", code=1)
@@ -140,11 +140,11 @@ def test_one_reader_of_matlab_files_goes_on_after_a_crash(tmp_path, monkeypatch)
     for number, path in enumerate(paths):
         scipy.io.savemat(path, {"x": np.full((2, 2), float(number))})
     paths[2].write_bytes(b"not MATLAB")
-    program = Path(archives.mat_child.__file__).read_text("utf-8")
+    program = Path(archives.reading_child.__file__).read_text("utf-8")
     crash = f"if path.endswith({paths[1].name!r}):\n        import os\n        os.abort()\n    try:"
     (tmp_path / "child.py").write_text(program.replace("    try:", f"    {crash}", 1), "utf-8")
-    monkeypatch.setattr(archives.mat_child, "__file__", str(tmp_path / "child.py"))
-    a, b, c, d = read_mats(paths)
+    monkeypatch.setattr(archives.reading_child, "__file__", str(tmp_path / "child.py"))
+    a, b, c, d = read_all_apart(paths)
     assert (a["x"] == 0.0).all()
     assert (d["x"] == 3.0).all()
     assert "made its reader crash" in str(b)
@@ -166,7 +166,7 @@ def test_zip_bombs_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
     assert "is not an .npz file, or a damaged one" in run("inspect", path, code=1)
     path.write_bytes(bomb((1000, 1000), bytes(8 * 10**6)))
     assert path.stat().st_size < 10**5
-    monkeypatch.setattr(archives, "_memory", lambda: 1e6)
+    monkeypatch.setattr(archives.allowed, "memory", lambda: 1e6)
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 
@@ -174,22 +174,37 @@ def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
     names = np.array(["left", "right"], dtype=object)
     variables = {"s": {"a": 1}, "X": np.eye(2), "names": names, "deep": [[{"b": 2}]]}
     scipy.io.savemat(tmp_path / "x.mat", variables)
-    arrays = read_mat(tmp_path / "x.mat")
+    arrays = read_apart(tmp_path / "x.mat")
     assert sorted(arrays) == ["X", "names"]
     assert [cell.item() for cell in arrays["names"].flat] == ["left", "right"]
 
 
-@pytest.mark.parametrize("text", ["[/b]", "[red]", "[link=x]", "\\[", "[", "](", "é\u202e"])
-def test_text_of_users_is_no_markup(files, text):
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        *((text, text) for text in ("[/b]", "[red]", "[link=x]", "\\[", "[", "](")),
+        ("é\u202e", "é\\u202e"),
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("\x9b2J\x07", "\\x9b2J\\x07"),
+    ],
+)
+def test_text_of_users_is_no_markup_and_no_command(files, text, shown):
     folder = files / f"of {text.replace('/', ' ')}"
     folder.mkdir()
     labels = folder / "y.csv"
     labels.write_text("\n".join(["label", *[text] * 20, *["other"] * 20]), encoding="utf-8")
     train = ("--train", files / "X.npy", "--train-labels", labels)
     test = ("--test", files / "Z.npy", "--test-labels", labels)
-    assert f"{text} 20 " in run("classify", *train, *test)
+    assert f"{shown} 20 " in run("classify", *train, *test)
     (folder / "X.npy").write_bytes((files / "X.npy").read_bytes())
-    assert "40 of 4×4" in run("inspect", folder / "X.npy")
+    said = run("inspect", folder / "X.npy")
+    assert "40 of 4×4" in said
+    predicted = run("classify", *train, "--test", files / "Z.npy")
+    no_place = run("inspect", folder / "X.npy", "--repaired", folder / text / "Y.npy", code=2)
+    missing = run("inspect", folder / "Z.npy", code=1)
+    for output in (said, predicted, no_place, missing):
+        assert not set(output) & set("\x07\x1b\x9b\u202e")
+    assert shown in predicted
 
 
 def test_labels_that_are_no_text(files):

@@ -18,7 +18,7 @@ import scipy.io
 from _matrices import three_classes
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.files import altered_bytes
-from spdatoms._utils.archives import read_mats
+from spdatoms._utils.archives import read_all_apart
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import Source, read_checked
 
@@ -187,7 +187,7 @@ def altered_mat(rng: np.random.Generator) -> str:
                 for _ in range(int(rng.integers(1, 6))):
                     content[int(rng.integers(min(len(content), 260)))] = int(rng.integers(256))
             path.write_bytes(content)
-        for found in read_mats(paths):
+        for found in read_all_apart(paths):
             if isinstance(found, ValueError):
                 refused += was_refused(clearly_refused(lambda error=found: _raise(error)))
             else:

@@ -150,6 +150,14 @@ def test_codes_are_grouped_by_label_and_thinned_out():
     assert [tick.get_text() for tick in display.ax_.get_yticklabels()] == ["cat", "dog", "owl"]
 
 
+def test_codes_of_many_labels_have_some_of_their_names():
+    y = np.array([f"{i}\x1b" for i in range(500)])
+    display = CodesDisplay.from_codes(codes(500), y=y, max_codes=500)
+    names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert 20 <= len(names) <= 40
+    assert names[0] == "0\\x1b"
+
+
 def test_sparse_codes_are_accepted():
     Y = sparse.csr_matrix(codes())
     assert CodesDisplay.from_codes(Y).codes.shape == (30, 12)

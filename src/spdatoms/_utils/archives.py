@@ -1,4 +1,4 @@
-"""Read arrays from .npy, .npz, .mat and HDF5 files; an error says what is wrong with a file.
+"""Read arrays from .npy, .npz, .mat, HDF5 and Zarr files; an error says what is wrong with a file.
 
 A file may be damaged in any way. Whatever its reader makes of that (an exception of any kind, a crash, an
 endless loop, a demand for more memory than there is) becomes a `ValueError` with a sentence that follows
@@ -22,12 +22,13 @@ from typing import IO, Any
 
 import numpy as np
 
-from spdatoms._utils import mat_child
+from spdatoms._utils import allowed, reading_child
+from spdatoms._utils.allowed import RefusedError
 from spdatoms._utils.typing import Array
 
 #: How an .npy file begins.
 _MAGIC = np.lib.format.MAGIC_PREFIX
-#: Seconds of processor time for a MATLAB file, and bytes that are read in another second at least.
+#: Seconds of processor time for a file, and bytes that are read in another second at least.
 _PATIENCE, _BYTES_PER_SECOND = 60, 1 << 22
 #: A process may have to wait for the processor, or for a disk: as many times longer is waited for it.
 _BUSY = 20
@@ -46,7 +47,7 @@ def refusing_damage(kind: str) -> Iterator[None]:
         if error.errno in (None, errno.EINVAL, errno.EOVERFLOW):
             raise ValueError(f"is not {kind}, or a damaged one") from error
         raise
-    except ImportError:
+    except (ImportError, RefusedError):
         raise
     except Exception as error:
         raise ValueError(f"is not {kind}, or a damaged one") from error
@@ -81,9 +82,9 @@ def _refuse_bomb(archive: zipfile.ZipFile) -> None:
         if is_array:
             with archive.open(info) as stream:
                 total += _declared_bytes(stream, info)
-        elif info.file_size > _memory():
+        elif info.file_size > allowed.memory():
             raise MemoryError
-    if total > _memory():
+    if total > allowed.memory():
         raise MemoryError
 
 
@@ -98,24 +99,19 @@ def _declared_bytes(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
     return declared
 
 
-def _memory() -> float:
-    """Return the bytes of memory of this machine; inf where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
+def read_apart(path: Path) -> dict[str, Array]:
+    """Return the numeric and text arrays of a MATLAB or HDF5 file or a Zarr folder by name, and cells of such.
 
-
-def read_mat(path: Path) -> dict[str, Array]:
-    """Return the numeric and text arrays of a MATLAB or HDF5 file by name, and cells of such."""
-    (found,) = read_mats([path])
+    A child process reads it, which may crash, hang or run out of memory.
+    """
+    (found,) = read_all_apart([path])
     if isinstance(found, ValueError):
         raise found
     return found
 
 
-def read_mats(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]:
-    """Return what `read_mat` returns or raises for each of some files, by one child process if all goes well."""
+def read_all_apart(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]:
+    """Return what `read_apart` returns or raises for each of some files, by one child process if all goes well."""
     found: list[dict[str, Array] | ValueError] = []
     while len(found) < len(paths):
         with tempfile.TemporaryDirectory(prefix="spdatoms-") as folder:
@@ -132,13 +128,18 @@ def read_mats(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]:
 
 def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
     """Let a child process read files, and return what is wrong with the first one that it did not come to."""
-    size = sum(path.stat().st_size for path in paths)
+    size = sum(map(_bytes, paths))
     seconds = math.ceil(_PATIENCE + size / _BYTES_PER_SECOND)
     files = [str(path.absolute()) for path in paths]
-    command = [sys.executable, "-P", mat_child.__file__, str(seconds), folder, *files]
+    command = [sys.executable, "-P", reading_child.__file__, str(seconds), folder, *files]
     quiet = subprocess.DEVNULL
+    # The child imports this package from where it is here.
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
     try:
-        ended = subprocess.run(command, stdout=quiet, stderr=quiet, timeout=_BUSY * seconds)
+        ended = subprocess.run(
+            command, stdout=quiet, stderr=quiet, env=environment, timeout=_BUSY * seconds
+        )
     except subprocess.TimeoutExpired:
         return ValueError(f"could not be read in {_BUSY * seconds} seconds: it may be damaged")
     if ended.returncode == -getattr(signal, "SIGXCPU", math.inf):
@@ -146,6 +147,12 @@ def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
             f"could not be read in {seconds} seconds of processor time, so it is likely to be damaged"
         )
     return ValueError("made its reader crash: it is damaged")
+
+
+def _bytes(path: Path) -> int:
+    """Return the bytes of a file, or of all files of a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.lstat().st_size for file in files)
 
 
 def _result(stem: Path) -> dict[str, Array] | ValueError | None:
@@ -160,7 +167,7 @@ def _result(stem: Path) -> dict[str, Array] | ValueError | None:
 
 
 def _variable(arrays: Mapping[str, Array], number: int) -> Array:
-    """Return a variable of a MATLAB file; a cell array is an array of objects."""
+    """Return a variable of a file; a cell array is an array of objects."""
     if f"{number}.shape" not in arrays:
         return arrays[f"{number}"]
     shape: Any = arrays[f"{number}.shape"]

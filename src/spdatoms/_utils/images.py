@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms._utils.allowed import IMAGE_FORMATS, MOST_UNPACKED
 from spdatoms._utils.extras import import_extra
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".pgm", ".ppm")
@@ -61,14 +62,22 @@ def read_mask(path: Path) -> NDArray[np.bool_]:
 def _decoded(path: Path) -> Any:
     image = import_extra("PIL.Image", extra="vision")
     try:
-        source = io.BytesIO(bz2.decompress(path.read_bytes())) if path.suffix == ".bz2" else path
-        with image.open(source) as opened:
+        source = io.BytesIO(_unpacked(path)) if path.suffix == ".bz2" else path
+        with image.open(source, formats=IMAGE_FORMATS) as opened:
             opened.load()
             return opened
     except image.UnidentifiedImageError:
         raise ValueError("is not an image, or a damaged one") from None
-    except (OSError, SyntaxError, ValueError, EOFError) as error:
+    except (OSError, SyntaxError, ValueError, EOFError, image.DecompressionBombError) as error:
         raise ValueError(f"cannot be read ({error})") from error
+
+
+def _unpacked(path: Path) -> bytes:
+    unpacking = bz2.BZ2Decompressor()
+    content = unpacking.decompress(path.read_bytes(), MOST_UNPACKED)
+    if not unpacking.eof:
+        raise ValueError(f"ends early, or unpacks to more than {MOST_UNPACKED >> 20} MiB")
+    return content
 
 
 def _resized(image: Any, size: tuple[int, int] | None) -> Any:

@@ -9,6 +9,7 @@ import typer
 
 from spdatoms._utils.version import __version__
 from spdatoms.cli._errors import Commands
+from spdatoms.cli.show import show_lines
 
 #: A command is the function of this name in the module of this name, with _ for -.
 COMMANDS = ("inspect", "learn", "code", "classify", "reproduce", "warm-up")
@@ -25,7 +26,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"spdatoms {__version__}")
+        show_lines(f"spdatoms {__version__}")
         raise typer.Exit
 
 

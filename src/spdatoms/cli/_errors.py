@@ -12,6 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from spdatoms._utils.progress import telling_of_compilation
+from spdatoms._utils.text import visible
+from spdatoms.cli.show import say
 
 WRONG_DATA = 1
 INTERRUPTED = 130
@@ -29,6 +31,9 @@ def one_line_errors() -> Iterator[None]:
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
             yield
+        except typer.BadParameter as error:
+            error.message = visible(error.message)
+            raise
         except BrokenPipeError:
             raise  # nobody reads the output any more
         except (ValueError, TypeError, OSError, ImportError) as error:
@@ -40,11 +45,6 @@ def one_line_errors() -> Iterator[None]:
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
-
-
-def say(text: str) -> None:
-    """Print one line on stderr, which keeps stdout for results."""
-    print(" ".join(text.split()), file=sys.stderr)
 
 
 def _sentence(error: Exception) -> str:

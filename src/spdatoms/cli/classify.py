@@ -12,7 +12,6 @@ import typer
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
 from spdatoms.cli._cross_validation import HeldOut, cross_validate
-from spdatoms.cli._errors import say
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
@@ -31,6 +30,7 @@ from spdatoms.cli._options import (
     refuse_beside_model,
 )
 from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices
@@ -168,7 +168,6 @@ def classify(
     from spdatoms.cli.formats.labels import read_labels
     from spdatoms.cli.formats.matrices import Source, read_checked
     from spdatoms.cli.formats.volumes import VOLUME_FILES
-    from spdatoms.cli.show import wants_progress
 
     def read(path: Path, other: Path | None, voxels: Path | None) -> Matrices:
         of_volume = path.name.lower().endswith(VOLUME_FILES)
@@ -199,7 +198,7 @@ def classify(
             if queries is None and out is not None:
                 results = held_out.predicted, held_out.probabilities, held_out.classes
                 _write(out, *results, y, labelled.volume)
-                typer.echo(f"Predictions: {out}")
+                show_lines(f"Predictions: {out}")
             if queries is None and report is not None:
                 how = ("predicted", f"{cv}-fold cross-validation of {train}")
                 _report(report, y, held_out.probabilities, held_out.classes, how)
@@ -212,7 +211,7 @@ def classify(
         from spdatoms.storage import save
 
         save(classifier, save_model)
-        typer.echo(f"Model: {save_model}", err=True)
+        say(f"Model: {save_model}")
     if queries is None:
         return
     with showing_progress("classifying", shown):
@@ -220,13 +219,13 @@ def classify(
     predicted = classifier.classes_[probabilities.argmax(axis=1)]
     if out is not None:
         _write(out, predicted, probabilities, classifier.classes_, truth, queries.volume)
-        typer.echo(f"Predictions: {out}")
+        show_lines(f"Predictions: {out}")
     if truth is not None and report is not None:
         _report(report, truth, probabilities, classifier.classes_, ("predicted", str(test)))
     if truth is not None:
         _show_accuracy(truth, predicted)
     elif out is None:
-        typer.echo("\n".join(map(str, predicted)))
+        show_lines(*predicted)
 
 
 def _check_usage(
@@ -294,7 +293,6 @@ def _classifier(
 
 def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
-    from spdatoms.cli.show import counted, show_table
 
     matrices = counted(count, "matrix", "matrices")
     rows = [
@@ -353,12 +351,11 @@ def _report(
 
     predicted = classes[probabilities.argmax(axis=1)]
     write_classification_report(path, truth, predicted, probabilities, classes, [how])
-    typer.echo(f"Report: {path}")
+    show_lines(f"Report: {path}")
 
 
 def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
     """Print the accuracy in every fold, and which classes are taken for which."""
-    from spdatoms.cli.show import show_table
 
     right = held_out.predicted == y
     by_fold = np.array([right[held_out.folds == k].mean() for k in np.unique(held_out.folds)])
@@ -380,7 +377,6 @@ def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
 
 
 def _show_accuracy(truth: Array, predicted: Array) -> None:
-    from spdatoms.cli.show import show_table
 
     truth, predicted = truth.astype(str), predicted.astype(str)
     right = truth == predicted

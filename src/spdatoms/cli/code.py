@@ -27,6 +27,7 @@ from spdatoms.cli._options import (
     refuse_beside_model,
 )
 from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.show import counted, show_table, wants_progress
 
 
 def code(
@@ -104,7 +105,6 @@ def code(
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.matrices import Source, read_checked
     from spdatoms.cli.formats.writing import write_arrays
-    from spdatoms.cli.show import counted, show_table, wants_progress
     from spdatoms.coding import SPDSparseCoder
 
     if model is not None:

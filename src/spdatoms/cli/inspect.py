@@ -19,6 +19,7 @@ from spdatoms.cli._options import (
     output,
 )
 from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.show import show_lines, show_table
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
@@ -80,7 +81,6 @@ def inspect(
     check_outputs([matrices, mask], [repaired], force=force)
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
-    from spdatoms.cli.show import show_table
     from spdatoms.geometry.validation import as_float
 
     read = read_matrices(Source(matrices, key, mask, components, covariance))
@@ -111,10 +111,10 @@ def inspect(
         whole = repair(np.asarray(X), {i: unfit[i] for i in unfit if i not in set(lost)})[kept]
         volume = None if read.volume is None else read.volume.keeping(kept)
         write_arrays(repaired, {"matrices": whole, "kept": kept}, volume)
-        typer.echo(f"Repaired matrices: {repaired}")
+        show_lines(f"Repaired matrices: {repaired}")
         if lost:
             indices = ", ".join(map(str, lost[:_LISTED])) + (", …" if len(lost) > _LISTED else "")
-            typer.echo(f"Left out: {len(lost)} (index {indices}). Leave their labels out, too.")
+            show_lines(f"Left out: {len(lost)} (index {indices}). Leave their labels out, too.")
     elif unfit:
         raise typer.Exit(1)
 

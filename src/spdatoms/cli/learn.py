@@ -13,7 +13,7 @@ import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
-from spdatoms.cli._errors import INTERRUPTED, say
+from spdatoms.cli._errors import INTERRUPTED
 from spdatoms.cli._options import (
     AlphaOption,
     BetaOption,
@@ -31,6 +31,7 @@ from spdatoms.cli._options import (
     output,
 )
 from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.show import counted, say, show_table, wants_progress
 
 
 class Init(StrEnum):
@@ -103,7 +104,6 @@ def learn(
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
     from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
-    from spdatoms.cli.show import counted, show_table, wants_progress
     from spdatoms.dictionary import SPDDictionaryLearning
 
     X = read_matrices(Source(matrices, key, mask, components, covariance)).X
@@ -174,7 +174,6 @@ def _write_atoms(learner: Any, out: Path) -> None:
 
 
 def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:
-    from spdatoms.cli.show import counted
 
     objective, iterations = learner.objective_, counted(learner.n_iter_, "iteration")
     return [

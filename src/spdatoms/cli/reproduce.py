@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spdatoms.cli._errors import INTERRUPTED, say
+from spdatoms._utils.text import visible
+from spdatoms.cli._errors import INTERRUPTED
 from spdatoms.cli._options import JobsOption, SeedOption, output
 from spdatoms.cli.outputs import ForceOption, check_folder, check_outputs
+from spdatoms.cli.show import say, show_lines
 
 if TYPE_CHECKING:
     from spdatoms.experiments import Experiment, Results
@@ -128,13 +130,13 @@ def reproduce(
                 raise typer.BadParameter(str(error)) from error
             if not everything:
                 raise
-            typer.echo(f"{name}: left out. {error}", err=True)
+            say(f"{name}: left out. {error}")
             continue
         entries.append((chosen, results))
         _print(chosen, results)
         if folder is not None:
             write_folder(chosen, results, folder)
-            typer.echo(f"Written to {folder}: report.html, results.json, results.csv and figures.")
+            show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
         if markdown is not None:
             write_record(markdown, entries[-1:], [get_experiment(name) for name in EXPERIMENTS])
     if not entries:
@@ -193,7 +195,7 @@ def _print(experiment: Experiment, results: Results) -> None:
         for part in narrow(table, console.width):
             console.print(to_rich(part))
     for remark in remarks(experiment, results):
-        console.print(remark, style="dim", highlight=False, markup=False)
+        console.print(visible(remark), style="dim", highlight=False, markup=False)
     console.print(f"{results.settings['seconds']:.1f} seconds of fits and predictions.")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from spdatoms._utils.typing import Array, Floats
+from spdatoms.cli.show import show_lines
 
 #: Sizes of matrices that many have: diffusion tensors, textures, vowels, EEG, faces and skeletons.
 _SIZES = (3, 5, 12, 22, 43, 93)
@@ -30,7 +31,7 @@ def warm_up(
         for n in wanted:
             use_everything(n)
             advance()
-    print(f"Compiled for matrices of size {', '.join(map(str, wanted))}.")
+    show_lines(f"Compiled for matrices of size {', '.join(map(str, wanted))}.")
 
 
 def use_everything(n: int) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.archives import read_mat, read_mats
+from spdatoms._utils.archives import read_all_apart, read_apart
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
 from spdatoms.datasets._problems import FOLDER, PathLike, Problems, existing_folder
@@ -81,7 +81,7 @@ def _load_covariances(root: Path, problems: Problems) -> Dataset:
     stacks: dict[str, Array] = {}
     paths = {pose: root / f"{pose}.mat" for pose in POSES}
     there = [path for path in paths.values() if path.exists()]
-    found = dict(zip(there, read_mats(there), strict=True))
+    found = dict(zip(there, read_all_apart(there), strict=True))
     for pose, path in paths.items():
         if path not in found:
             problems.add(f"{path.name} is missing, the covariances of the pose {pose}")
@@ -120,7 +120,7 @@ def _load_archive(root: Path, problems: Problems, size: tuple[int, int] | None) 
     path = root / _ARCHIVE
     images, people = np.empty((0, 0, 0), dtype=np.uint8), np.empty(0, dtype=int)
     with problems.noted(path):
-        arrays = read_mat(path)
+        arrays = read_apart(path)
         missing = [key for key in ("all_data", "all_label", "rows", "cols") if key not in arrays]
         if missing:
             raise ValueError(f"has no array {missing[0]!r}")

@@ -8,7 +8,6 @@ computing: a last line without its end is cut off when the file is opened again.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import time
@@ -21,6 +20,7 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.files import replace_file
+from spdatoms._utils.tables import write_rows
 
 FORMAT = "spdatoms results 1"
 #: The key of the seconds since the run began, in the line of a row.
@@ -205,13 +205,12 @@ class Results:
         """
         names = ("part", "method", "repeat", "seed", "score", "value")
         with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow([*names, "fit_seconds", "predict_seconds", "note"])
+            write_rows(file, [[*names, "fit_seconds", "predict_seconds", "note"]])
             for row in self.rows:
                 head = (row.part, row.method, row.repeat, row.seed)
                 tail = (f"{row.fit_seconds:.6g}", f"{row.predict_seconds:.6g}", row.note)
-                for score, value in row.scores.items():
-                    writer.writerow([*head, score, f"{value:.6g}", *tail])
+                scores = row.scores.items()
+                write_rows(file, ([*head, name, f"{value:.6g}", *tail] for name, value in scores))
 
 
 def _summary(rows: Sequence[Row]) -> Summary:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
@@ -174,7 +175,7 @@ class AtomsDisplay(Display):
     def _write_titles(self, ax: Any, cells: Floats) -> None:
         titles = self.titles or map(str, range(len(self.atoms)))
         for title, (x, y) in zip(titles, cells, strict=True):
-            ax.text(x, y + 0.46, title, ha="center", va="top", fontsize=8, color="0.25")
+            ax.text(x, y + 0.46, visible(title), ha="center", va="top", fontsize=8, color="0.25")
 
 
 def ellipse(A: NDArray[np.floating]) -> Floats:

@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Indices
 from spdatoms.plotting._display import AXES, Display, dense_codes
 
 #: The entry that is drawn black, as a quantile of the non-zero ones: with the largest one black, a few
 #: large entries would make the others invisible.
 _BLACK_QUANTILE = 0.9
+#: The greatest number of labels that are written beside the codes, evenly spaced.
+_NAMED = 40
 
 
 class CodesDisplay(Display):
@@ -176,6 +180,8 @@ class CodesDisplay(Display):
         )
         for start in starts[1:]:
             ax.axhline(start - 0.5, color="0.4", linewidth=0.6)
-        ax.set_yticks(starts + (sizes - 1) / 2, labels)
+        named = evenly_spaced(len(labels), _NAMED)
+        middles = starts + (sizes - 1) / 2
+        ax.set_yticks(middles[named], [visible(label) for label in labels[named]])
         ax.tick_params(axis="y", length=0)
         ax.set_ylabel("label")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.text import visible
 from spdatoms.classification.explanation import Explanation
 from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
@@ -134,7 +135,9 @@ class ExplanationDisplay(Display):
         style = {"color": np.where(labels == best, INK, PALE), "height": 0.7}
         self.bars_ = ax.barh(rows, shares, **style | kwargs)
         ax.bar_label(self.bars_, [f"{share:.0f} %" for share in shares], padding=3, fontsize=9)
-        names = [f"{label}  #{i}" for label, i in zip(labels, found.atoms[:count], strict=True)]
+        names = [
+            f"{visible(label)}  #{i}" for label, i in zip(labels, found.atoms[:count], strict=True)
+        ]
         ax.set_yticks(rows, names)
         ax.set_ylim(max(count, 1) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0, pad=3 if self.images is None else 34)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
@@ -220,7 +221,7 @@ class RegularisationPathDisplay(Display):
         }
 
     def _label(self, atom: np.intp) -> str:
-        return f"atom {atom}" if self.labels is None else str(self.labels[atom])
+        return f"atom {atom}" if self.labels is None else visible(self.labels[atom])
 
     def _name_lines(self, ax: Any) -> None:
         """Add a legend of the dark lines beside the axes, each label once."""

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.allowed import RefusedError, check_memory
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.tables import original
 from spdatoms._utils.typing import Array
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 PARQUET_FILES = (".parquet",)
 _DELIMITERS = ",;\t"
+#: Where a Parquet file keeps the types of Arrow, and what is there of a type that is pickled.
+_SCHEMA, _PYTHON_TYPE = b"ARROW:schema", b"arrow.py_extension_type"
+#: A number in a list of Python: itself, and its place in the list.
+_BYTES_OF_NUMBER = 32
 
 
 def read_rows(path: Path) -> list[list[str]]:
-    """Return the rows of a text file, without empty ones."""
+    """Return the rows of a text file, without empty ones, and without spaces around cells."""
     with (
         refusing_damage("a text file in UTF-8"),
         path.open(newline="", encoding="utf-8-sig") as file,
@@ -27,7 +35,8 @@ def read_rows(path: Path) -> list[list[str]]:
         # A comma in a file of tabs is part of a name.
         delimiter = "\t" if path.suffix == ".tsv" else max(_DELIMITERS, key=first.count)
         file.seek(0)
-        return [row for row in csv.reader(file, delimiter=delimiter) if row]
+        reader = csv.reader(file, delimiter=delimiter)
+        return [[original(cell.strip()) for cell in row] for row in reader if row]
 
 
 def read_numbers(path: Path) -> Array:
@@ -49,7 +58,9 @@ def read_parquet(path: Path) -> dict[str, Array]:
     """Return the columns of a Parquet file by name; a column of lists becomes an array (rows, length)."""
     parquet = import_extra("pyarrow.parquet", extra="tables")
     with refusing_damage("a Parquet file"):
-        table = parquet.read_table(path)
+        _check_promises(parquet.read_metadata(path))
+        fields = [field for field in parquet.read_schema(path) if _is_plain(field.type)]
+        table = parquet.ParquetFile(path).read([field.name for field in fields])
         return {name: _column(table[name].to_pylist()) for name in table.column_names}
 
 
@@ -62,6 +73,28 @@ def numbers_of(columns: Mapping[str, Array]) -> Array:
     if not numbers:
         raise ValueError("has no columns of numbers")
     return np.stack(numbers, axis=1).astype(np.float64)
+
+
+def _check_promises(metadata: Any) -> None:
+    """Refuse columns of Python objects, which old versions of Arrow make when they read the schema, and bombs."""
+    schema = base64.b64decode((metadata.metadata or {}).get(_SCHEMA, b""))
+    if _PYTHON_TYPE in schema:
+        raise RefusedError(
+            "has a column of Python objects, whose reading may run code of the file. Write it anew, with "
+            "columns of numbers or text"
+        )
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    values = [g.column(j).num_values for g in groups for j in range(metadata.num_columns)]
+    check_memory([sum(values)], _BYTES_OF_NUMBER)
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether a column is of numbers, text or times, or of lists of such; others are left out."""
+    types = import_extra("pyarrow.types", extra="tables")
+    of_values = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_dictionary)
+    if any(is_such(kind) for is_such in of_values):
+        return _is_plain(kind.value_type)
+    return bool(types.is_primitive(kind) or types.is_string(kind) or types.is_large_string(kind))
 
 
 def _column(values: Sequence[object]) -> Array:

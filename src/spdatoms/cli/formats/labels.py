@@ -87,12 +87,12 @@ def _text_column(rows: Sequence[Sequence[str]], key: str | None, count: int) -> 
         rows = rows[1:] if len(rows) == count + 1 and _has_header(rows) else rows
     if any(len(row) <= column for row in rows):
         raise ValueError("a line has fewer columns than the first")
-    return np.array([row[column].strip() for row in rows], dtype=str)
+    return np.array([row[column] for row in rows], dtype=str)
 
 
 def _has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the first line may be the name of the column: a label would occur again."""
-    first, *others = (row[0].strip() for row in rows)
+    first, *others = (row[0] for row in rows)
     return first not in others
 
 

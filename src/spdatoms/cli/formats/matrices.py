@@ -8,10 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from spdatoms._utils.archives import read_mat, read_npy, read_npz, refusing_damage
-from spdatoms._utils.extras import import_extra
+from spdatoms._utils.archives import read_apart, read_npy, read_npz
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._stack import as_stack, from_rows, may_be_matrices, may_be_signals
@@ -129,12 +126,7 @@ def complaints_about(path: Path) -> Iterator[None]:
 
 def read_arrays(path: Path) -> dict[str, Array]:
     """Return the arrays of a file that holds several, by name."""
-    suffix = path.suffix.lower()
-    if suffix == ".npz":
-        return read_npz(path)
-    if suffix == ".zarr":
-        return _read_zarr(path)
-    return read_mat(path)
+    return read_npz(path) if path.suffix.lower() == ".npz" else read_apart(path)
 
 
 def ends_in(path: Path, suffixes: tuple[str, ...]) -> bool:
@@ -172,11 +164,3 @@ def _refuse_idle_options(source: Source) -> None:
         raise ValueError("--mask and --components are for tensor volumes (.nii, .nii.gz)")
     if is_volume and source.covariance is not None:
         raise ValueError("--covariance is for signals, and a tensor volume has none")
-
-
-def _read_zarr(path: Path) -> dict[str, Array]:
-    zarr = import_extra("zarr", extra="scale")
-    with refusing_damage("a Zarr array or group"):
-        found = zarr.open(str(path), mode="r")
-        members = {"": found} if hasattr(found, "shape") else dict(found.arrays())
-        return {name: np.asarray(array[...]) for name, array in members.items()}

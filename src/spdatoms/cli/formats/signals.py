@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.allowed import RefusedError
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
@@ -27,10 +28,31 @@ def read_epochs(path: Path) -> tuple[Array, Array]:
     """Return the signals of all good channels, and the name of the event of every epoch."""
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
+        _check_parts(path)
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
         signals = epochs.get_data(picks="data", verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
     return signals, np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
+
+
+def _check_parts(path: Path) -> None:
+    """Refuse a file whose further parts lie elsewhere, or never end: MNE opens whatever name a part gives."""
+    fiff = import_extra("mne._fiff.open", extra="eeg")  # not public, as all that reads no data is
+    seen = {path.resolve()}
+    part = path
+    while True:
+        file, tree, _ = fiff.fiff_open(part, verbose="error")
+        with file:
+            found = fiff._get_next_fname(file, part, tree)
+        if found is None:
+            return
+        part = Path(found)
+        if part.resolve() in seen or part.resolve().parent != path.resolve().parent:
+            raise RefusedError(
+                f"continues in {str(part)!r}, but only parts in the same folder are read, each once. Save the "
+                "epochs anew"
+            )
+        seen.add(part.resolve())
 
 
 def covariances(signals: Array, estimator: Covariance) -> Array:

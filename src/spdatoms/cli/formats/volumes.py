@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.allowed import PLAIN, RefusedError, check_memory, check_there
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
@@ -32,6 +34,8 @@ _PLACES = {
     Components.mrtrix: ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)),
     Components.dipy: ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)),
 }
+#: Bytes of the numbers that scaled ones become.
+_DOUBLE = 8
 #: What the header of a NIfTI file says of symmetric matrices, whose order it then defines.
 _SYMMETRIC = "symmetric matrix"
 
@@ -105,9 +109,19 @@ def read_map(path: Path) -> Array:
 
 
 def _load(path: Path) -> Any:
+    """Return an image whose numbers are not read yet, but known to be numbers, and there."""
     nibabel = import_extra("nibabel", extra="mri")
     with refusing_damage("a NIfTI volume"):
-        return nibabel.load(path)
+        # Not `nibabel.load`, which also looks for formats that hold more than numbers.
+        kinds = (nibabel.Nifti1Image, nibabel.Nifti2Image)
+        kind = next(kind for kind in kinds if kind.path_maybe_image(path)[0])
+        image = kind.from_filename(path)
+        dtype = image.get_data_dtype()
+        if dtype.kind not in PLAIN:
+            raise RefusedError(f"holds an array of the type {dtype}, not numbers")
+        check_there(math.prod(image.shape) * dtype.itemsize, path)
+        check_memory(image.shape, max(dtype.itemsize, _DOUBLE))
+        return image
 
 
 def _inside(mask: Path | None, data: Array) -> Array:

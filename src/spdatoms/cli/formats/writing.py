@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from spdatoms._utils.tables import write_rows
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
 from spdatoms.cli.outputs import whole_file
@@ -45,9 +45,9 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns of the same length as .csv, with their names in the first line."""
     with whole_file(path) as file:
-        writer = csv.writer(codecs.getwriter("utf-8")(file))
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+        write_rows(
+            codecs.getwriter("utf-8")(file), [list(columns), *zip(*columns.values(), strict=True)]
+        )
 
 
 def _write_mat(path: Path, arrays: Mapping[str, Array]) -> None:

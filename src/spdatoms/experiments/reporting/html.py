@@ -6,12 +6,12 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from spdatoms._utils.extras import import_extra
 from spdatoms._utils.files import replace_file
 from spdatoms._utils.version import __version__
 from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.mosaic import texture_pictures
+from spdatoms.experiments.reporting.page import render_page
 from spdatoms.experiments.reporting.tables import remarks, tables
 from spdatoms.experiments.results import Results
 
@@ -37,17 +37,11 @@ def report_page(
     str
         HTML that needs no other file.
     """
-    jinja = import_extra("jinja2", extra="cli")
-    environment = jinja.Environment(
-        loader=jinja.PackageLoader("spdatoms.experiments.reporting", "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     drawn = _all_pictures(experiment, results) if drawn is None else drawn
     shown = {picture.name: _figure(picture) for picture in drawn}
     about = [shown.pop(name) for name in ("textures", "mosaic") if name in shown]
-    page: str = environment.get_template("report.html.jinja").render(
+    return render_page(
+        "report.html.jinja",
         experiment=experiment,
         tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
         about=about,
@@ -59,7 +53,6 @@ def report_page(
         parameters=_parameters(results),
         version=__version__,
     )
-    return page
 
 
 def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.text import visible
 
 MEASURED, PUBLISHED, CITED = "measured", "published", "cited"
 #: Which value of a column is the best.
@@ -186,12 +187,16 @@ def to_rich(table: Table) -> Any:
     """
     rich_table = import_extra("rich.table", extra="cli").Table
     # In plain strings rich takes what stands in brackets for markup, and names come from files.
-    text = import_extra("rich.text", extra="cli").Text
-    title = text(table.title, style="table.title") if table.title else None
+    rich_text = import_extra("rich.text", extra="cli").Text
+
+    def text(cell: str, style: str = "") -> Any:
+        return rich_text(visible(cell), style=style)
+
+    title = text(table.title, "table.title") if table.title else None
     shown = rich_table(title=title, title_justify="left", highlight=False)
     for i, name in enumerate(table.header):
         shown.add_column(text(name), justify="left" if i == 0 else "right", no_wrap=i > 0)
     for line in table.lines:
         style = None if line.kind == MEASURED else "dim italic"
-        shown.add_row(*map(text, line.cells), style=style)
+        shown.add_row(*(text(cell) for cell in line.cells), style=style)
     return shown

@@ -1,0 +1,210 @@
+"""A program of its own that reads MATLAB, HDF5 and Zarr: ``reading_child.py SECONDS FOLDER FILE FILE …``.
+
+SciPy's reader, the library of HDF5 and the codecs of Zarr trust what a file says about itself: a damaged file
+can crash the process, keep it busy for ever or fill the memory. So they run in a child process, and plain arrays
+come back; see `archives.read_all_apart`. For each file it puts ``<number>.npz`` into the folder or, if the file
+cannot be read, ``<number>.txt`` with a sentence. The system ends it after the seconds of processor time, and
+gives it no more memory than there is, where it can.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.allowed import HDF5_FILTERS, PLAIN, RefusedError, check_memory, memory
+from spdatoms._utils.zarr_metadata import check_zarr
+
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+#: The extras of the libraries.
+_EXTRAS = {"h5py": "hdf5", "zarr": "scale"}
+
+
+def main(seconds: str, folder: str, *paths: str) -> None:
+    """Write what is in each file, or what is wrong with it."""
+    _limit(int(seconds))
+    for number, path in enumerate(paths):
+        result = Path(folder, str(number))
+        complaint = _complaint(path, result.with_suffix(".part.npz"))
+        if complaint is None:
+            result.with_suffix(".part.npz").replace(result.with_suffix(".npz"))
+        else:
+            result.with_suffix(".txt").write_text(complaint, "utf-8")
+
+
+def _limit(seconds: int) -> None:
+    """Let the system end this process by SIGXCPU, and give it no more memory than there is; Windows cannot."""
+    if sys.platform != "win32":
+        import resource
+
+        for kind, amount in ((resource.RLIMIT_CPU, seconds), (resource.RLIMIT_AS, memory())):
+            most = resource.getrlimit(kind)[1]
+            if math.isfinite(amount) and (most == resource.RLIM_INFINITY or amount < most):
+                resource.setrlimit(kind, (int(amount), most))
+
+
+def _complaint(path: str, result: Path) -> str | None:
+    """Write the plain arrays of a file, and its cell arrays of such; or return what is wrong with it."""
+    kind = "a Zarr array or group" if _is_zarr(path) else "a MATLAB or HDF5 file"
+    try:
+        np.savez(result, **_plain(_variables(path)))
+    except RefusedError as error:
+        return str(error)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get(str(error.name), "formats")
+        return f"needs {error.name!r}, which comes with an optional extra: pip install 'spdatoms[{extra}]'"
+    except MemoryError:
+        return "needs more memory than there is, or is damaged"
+    except Exception:
+        return f"is not {kind}, or a damaged one"
+    return None
+
+
+def _variables(path: str) -> dict[str, Any]:
+    if _is_zarr(path):
+        return _zarr_variables(path)
+    return _hdf5_variables(path) if _is_hdf5(path) else _matlab_variables(path)
+
+
+def _plain(variables: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of the variables, and their arrays by number."""
+    arrays: dict[str, Any] = {}
+    names: list[str] = []
+    for name, value in variables.items():
+        content = _content(value)
+        if content is not None and not name.startswith("__"):
+            arrays |= {f"{len(names)}{key}": array for key, array in content.items()}
+            names.append(name)
+    return {"names": np.array(names, dtype=str), **arrays}
+
+
+def _is_zarr(path: str) -> bool:
+    return path.lower().endswith(".zarr")
+
+
+def _is_hdf5(path: str) -> bool:
+    """Return whether the signature of HDF5 is there: at the start, or after the 512 bytes of MATLAB 7.3."""
+    with open(path, "rb") as file:
+        head = file.read(520)
+    return _HDF5 in (head[:8], head[512:])
+
+
+def _matlab_variables(path: str) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    return dict(loadmat(path))
+
+
+def _zarr_variables(path: str) -> dict[str, Any]:
+    """Return the arrays of a Zarr folder by name; a single array has none."""
+    check_zarr(path)
+    import zarr
+
+    found: Any = zarr.open(path, mode="r")
+    members = {"": found} if hasattr(found, "shape") else dict(found.arrays())
+    return {name: _text(np.asarray(array[...])) for name, array in members.items()}
+
+
+def _text(array: Any) -> Any:
+    """Return text of different lengths as NumPy's own; other objects do not come through `check_zarr`."""
+    return array.astype(str) if array.dtype.kind in ("O", "T") else array
+
+
+def _hdf5_variables(path: str) -> dict[str, Any]:
+    """Return the datasets by path; those that MATLAB wrote have their axes in its order again."""
+    import h5py
+
+    variables: dict[str, Any] = {}
+    with h5py.File(path, "r") as file:
+
+        def note(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Group):
+                _check_links(item)
+            elif isinstance(item, h5py.Dataset) and not name.startswith("#"):
+                variables[name] = _dataset(file, item)
+
+        _check_links(file)
+        file.visititems(note)
+    return variables
+
+
+def _check_links(group: Any) -> None:
+    """Refuse links to other files; other links lead to what the file itself has, and is visited there."""
+    import h5py
+
+    for name in group:
+        if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
+            _refuse_elsewhere(f"{group.name.rstrip('/')}/{name}")
+
+
+def _dataset(file: Any, item: Any) -> Any:
+    """Return the content of a dataset; None for what is no array of numbers or text, and no cell array of such."""
+    import h5py
+
+    _check_dataset(item)
+    if h5py.check_string_dtype(item.dtype):
+        return np.array(item.asstr()[...], dtype=str)
+    if h5py.check_ref_dtype(item.dtype) is h5py.Reference:  # a cell array of MATLAB
+        array = item[...]
+        cells = np.empty(array.size, dtype=object)
+        for i, reference in enumerate(array.flat):
+            cells[i] = _dataset(file, file[reference])
+        return cells.reshape(array.shape).T
+    if item.dtype.kind not in PLAIN:
+        return None
+    array = item[...]
+    kind = item.attrs.get("MATLAB_class")
+    if kind == b"char":
+        return np.array(["".join(map(chr, array.ravel()))])
+    return array if kind is None else array.T
+
+
+def _check_dataset(item: Any) -> None:
+    """Refuse a dataset whose content lies in other files, needs a plug-in, or does not fit into memory."""
+    if item.external or item.is_virtual:
+        _refuse_elsewhere(item.name)
+    properties = item.id.get_create_plist()
+    filters = {properties.get_filter(i)[0] for i in range(properties.get_nfilters())}
+    if not filters <= HDF5_FILTERS:
+        raise RefusedError(
+            f"the dataset {item.name!r} is packed by a plug-in of HDF5, and none is loaded. Write it anew, with "
+            "gzip for example: 'h5repack -f GZIP=4' does that"
+        )
+    check_memory(item.shape or (), item.dtype.itemsize)
+    check_memory(item.chunks or (), item.dtype.itemsize)
+
+
+def _refuse_elsewhere(name: str) -> None:
+    raise RefusedError(
+        f"the content of {name!r} lies in another file, and other files are not read. Copy it into this one"
+    )
+
+
+def _content(value: Any) -> dict[str, Any] | None:
+    """Return an array, or the shape and items of a cell array; None for anything else, such as a struct."""
+    if not isinstance(value, np.ndarray):
+        return None
+    if value.dtype.kind in PLAIN:
+        return {"": value}
+    if value.dtype != object:
+        return None
+    items = [_unwrapped(item) for item in value.flat]
+    if not all(isinstance(item, np.ndarray) and item.dtype.kind in PLAIN for item in items):
+        return None
+    cells = {f".{i}": item for i, item in enumerate(items)}
+    return {".shape": np.array(value.shape, dtype=np.int64), **cells}
+
+
+def _unwrapped(item: Any) -> Any:
+    """Return what lies in cells of one item; they cannot contain each other."""
+    while isinstance(item, np.ndarray) and item.dtype == object and item.size == 1:
+        item = item.item()
+    return item
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

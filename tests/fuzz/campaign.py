@@ -43,6 +43,8 @@ _UNCLEAR = re.compile(
     "cannot reshape|must be real number|object is not|invalid index|has no len|only integer|"
     "cannot be interpreted|incompatible dimensions|expected a sequence|keyword argument"
 )
+#: What a terminal obeys, or what hides the text that follows.
+_COMMAND = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class FindingError(AssertionError):
@@ -61,6 +63,11 @@ def clearly_refused(call: Callable[[], Any]) -> Any:
         if _UNCLEAR.search(text) or len(text.split()) < 3:
             raise FindingError(f"unclear refusal: {type(error).__name__}: {text[:200]}") from error
         return error
+
+
+def expect_no_command(text: str) -> None:
+    """Make a finding of text that a terminal would obey."""
+    expect(not _COMMAND.search(text), f"a command of the terminal: {text[:200]!r}")
 
 
 def was_refused(result: Any) -> bool:

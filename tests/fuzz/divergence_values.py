@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,25 +27,30 @@ def in_range(number: Any, kind: np.dtype[Any]) -> bool:
     return not number or bool(np.finfo(kind).tiny <= abs(number) <= np.finfo(kind).max)
 
 
-def tolerance(
-    rng: np.random.Generator, metric: str, A: np.ndarray, B: np.ndarray, exact: Any
+def change(
+    rng: np.random.Generator,
+    number: Callable[..., Any],
+    matrices: tuple[np.ndarray, ...],
+    metric: str,
+    exact: Any,
 ) -> float:
-    """Return how far from its definition d(A, B) may be: as much as small changes of A and B make.
+    """Return how much a number changes if matrices are known to a few roundings only.
 
     A divergence that is invariant under congruence does not depend on the units of the variables, and neither do
-    the changes. Its values have no unit either, and those of close matrices are what is left of sums of ones. Matrices
-    that a small change makes indefinite have no limit.
+    the changes. Matrices that a small change makes indefinite have no limit.
     """
-    eps, invariant = draws.precision(A, B), get_divergence(metric).congruence_invariant
-    wide = np.result_type(A, np.float64)
-    change = eps * (abs(exact) + (len(A) if invariant else 0.0))
+    graded, size = get_divergence(metric).congruence_invariant, _CHANGE * draws.precision(*matrices)
+    found = 0.0
     for _ in range(2):
-        C, D = (draws.near(rng, Z.astype(wide), _CHANGE * eps, graded=invariant) for Z in (A, B))
+        moved = (
+            draws.near(rng, Z.astype(np.result_type(Z, np.float64)), size, graded=graded)
+            for Z in matrices
+        )
         try:
-            change = max(change, abs(exact_value(metric, C, D) - exact))
+            found = max(found, float(abs(number(*moved) - exact)))
         except (ValueError, TypeError, AttributeError, ZeroDivisionError):
             return np.inf
-    return float(_FACTOR * change + np.finfo(A.dtype).smallest_subnormal)
+    return found
 
 
 def exact_pairs(rng: np.random.Generator) -> Counter[str]:
@@ -61,7 +68,11 @@ def exact_pairs(rng: np.random.Generator) -> Counter[str]:
             found["refused"] += 1
             continue
         expect(one[0, 0] > 0.0 or in_range(exact, kind), f"{metric} is zero, not {exact}")
-        allowed = tolerance(rng, metric, A[i], B[i], exact)
+        moved = change(rng, partial(exact_value, metric), (A[i], B[i]), metric, exact)
+        # Without a unit, and of close matrices what is left of sums of ones.
+        floor = len(A[i]) if get_divergence(metric).congruence_invariant else 0.0
+        allowed = _FACTOR * (moved + draws.precision(A) * (abs(exact) + floor))
+        allowed += np.finfo(kind).smallest_subnormal
         error = abs(exact - float(one[0, 0]))
         expect(error <= allowed, f"{metric} of {kind} is {one[0, 0]!r}, not {float(exact)!r}")
         paired = divergence(first[i], second[i], metric)
@@ -84,7 +95,7 @@ def exact_gradients(rng: np.random.Generator) -> Counter[str]:
     """Derivatives of d(A, B) by A, along one direction of each pair."""
     metric = draws.pick(rng, draws.metrics())
     kind = draws.pick(rng, [np.float64, np.complex128])
-    A, B = draws.pairs(rng, 3, int(rng.integers(1, 4)), kind)
+    A, B = draws.pairs(rng, 3, int(rng.integers(1, 4)), kind, scale=50.0)
     H = draws.tangents(rng, A)
     measure = over(get_divergence(metric), A)
     found: Counter[str] = Counter()
@@ -96,11 +107,10 @@ def exact_gradients(rng: np.random.Generator) -> Counter[str]:
             continue
         expect(np.isfinite(G), f"the gradient of {metric} is not finite")
         terms = (G * h.conj()).real
-        changed = 0.0
-        for _ in range(2):
-            other = draws.near(rng, a, 4.0 * draws.precision(a), graded=measure.congruence_invariant)
-            changed = max(changed, abs(float(exact_derivative(metric, other, b, h) - exact)))
-        allowed = _FACTOR * changed + _DIFFERENCES * float(np.abs(terms).sum())
+        moved = change(
+            rng, lambda Z, b=b, h=h: exact_derivative(metric, Z, b, h), (a,), metric, exact
+        )
+        allowed = _FACTOR * moved + _DIFFERENCES * float(np.abs(terms).sum())
         expect(abs(terms.sum() - exact) <= allowed, f"the gradient of {metric} gives {terms.sum()!r}, not {float(exact)!r}")  # fmt: skip
         found["oracle"] += 1
     return found

@@ -45,6 +45,12 @@ def laid_out(rng: np.random.Generator, X: np.ndarray) -> tuple[np.ndarray, np.nd
     return other, plain(other)
 
 
+def same_laid_out(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
+    """Return X in some layout that does not repeat one of its rows."""
+    other, same = laid_out(rng, X)
+    return other if np.array_equal(same, X) else X
+
+
 # --- estimators -----------------------------------------------------------------------------------------
 
 
@@ -118,10 +124,16 @@ def limits(kind: np.dtype[Any]) -> tuple[float, float]:
     return (3.0, 30.0) if np.finfo(kind).eps > 1e-10 else (10.0, 290.0)
 
 
-def pairs(rng: np.random.Generator, m: int, n: int, kind: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return m independent pairs of positive definite matrices that are hostile, each in a way of its own."""
+def pairs(
+    rng: np.random.Generator, m: int, n: int, kind: Any, scale: float | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return m independent pairs of positive definite matrices that are hostile, each in a way of its own.
+
+    Their sizes are between 10^-scale and 10^scale, by default at the ends of the range of the type.
+    """
     kind = np.dtype(kind)
-    condition, scale = limits(kind)
+    condition, ends = limits(kind)
+    scale = ends if scale is None else scale
     A, B = (spd(rng, m, n, 10.0 ** rng.uniform(0.0, 3.0), kind).astype(np.result_type(kind, float))
             for _ in range(2))  # fmt: skip
     for i in range(m):

@@ -40,12 +40,6 @@ def data(
     return metric, X[:m], np.array(["ash", "elm", "oak"])[y], X[m:]
 
 
-def laid_out(rng: np.random.Generator, X: np.ndarray) -> np.ndarray:
-    """Return the same matrices in another layout."""
-    other, same = draws.laid_out(rng, X)
-    return other if np.array_equal(same, X) else X
-
-
 def weights_of(rng: np.random.Generator, m: int) -> np.ndarray | None:
     """Return positive weights, or none."""
     return None if rng.random() < 0.6 else rng.uniform(0.3, 3.0, m)
@@ -81,7 +75,7 @@ def coder(rng: np.random.Generator) -> int:
     parameters, K, k = kernel_of(rng, metric, D, X)
     options = {"alpha": float(rng.choice([0.01, 0.1, 0.5])), "positive": bool(rng.random() < 0.3)}
     options["ridge"] = float(rng.choice([0.0, 0.1]))
-    codes = SPDSparseCoder(**parameters, **options).fit(laid_out(rng, D)).transform(laid_out(rng, X))
+    codes = SPDSparseCoder(**parameters, **options).fit(draws.same_laid_out(rng, D)).transform(draws.same_laid_out(rng, X))
     wrong = violation(K, k, codes, options)
     expect(wrong <= 1e-6 * (1.0 + np.abs(codes).sum()), f"a code of {metric} is not optimal")
     return 1
@@ -103,7 +97,7 @@ def classifier(rng: np.random.Generator) -> int:
     rule = draws.pick(rng, ["residual", "sum", "max"])
     weights = weights_of(rng, len(D))
     model = SPDSparseClassifier(**parameters, alpha=alpha, ridge=ridge, rule=rule)
-    model.fit(laid_out(rng, D), y, weights)
+    model.fit(draws.same_laid_out(rng, D), y, weights)
     codes = lengthened_codes(K, k, alpha, ridge, relative(weights, len(D)))
     used = codes.any(axis=1)
     scores = np.zeros((len(X), len(model.classes_)))
@@ -114,7 +108,7 @@ def classifier(rng: np.random.Generator) -> int:
             scores[:, c] = 2.0 * (part * k).sum(axis=1) - np.einsum("ij,jk,ik->i", part, K, part)
         else:
             scores[:, c] = codes[:, own].sum(axis=1) if rule == "sum" else codes[:, own].max(axis=1)
-    found = model.decision_function(laid_out(rng, X))
+    found = model.decision_function(draws.same_laid_out(rng, X))
     binary = len(model.classes_) == 2
     decision = scores[:, 1] - scores[:, 0] if binary else scores
     expect_close(found[used], decision[used], f"scores of {metric}", 1e-5)
@@ -140,14 +134,14 @@ def regressor(rng: np.random.Generator) -> int:
     parameters, K, k = kernel_of(rng, metric, D, X)
     t, w = rng.standard_normal((len(D), 2)), weights_of(rng, len(D))
     alpha, ridge = float(rng.choice([0.0, 0.05])), float(rng.choice([0.1, 1.0]))
-    model = SPDSparseRegressor(**parameters, alpha=alpha, ridge=ridge).fit(laid_out(rng, D), t, w)
+    model = SPDSparseRegressor(**parameters, alpha=alpha, ridge=ridge).fit(draws.same_laid_out(rng, D), t, w)
     own = relative(w, len(D))
     mean = np.average(t, axis=0, weights=own)
     if alpha == 0.0:
         codes = np.linalg.solve(K + ridge * np.diag(1.0 / own), k.T).T
     else:
         codes = lengthened_codes(K, k, alpha, ridge, own)
-    expect_close(model.predict(laid_out(rng, X)), mean + codes @ (t - mean), "a prediction", 1e-5)
+    expect_close(model.predict(draws.same_laid_out(rng, X)), mean + codes @ (t - mean), "a prediction", 1e-5)
     return 1
 
 
@@ -161,8 +155,8 @@ def neighbours(rng: np.random.Generator) -> int:
     classes: Any = draws.pick(rng, [SPDKNeighborsClassifier, SPDKNeighborsRegressor])
     t = np.unique(y, return_inverse=True)[1].astype(float)
     target = y if classes is SPDKNeighborsClassifier else t
-    model = classes(k, metric, weights=votes).fit(laid_out(rng, D), target, weights)
-    d, indices = model.kneighbors(laid_out(rng, X))
+    model = classes(k, metric, weights=votes).fit(draws.same_laid_out(rng, D), target, weights)
+    d, indices = model.kneighbors(draws.same_laid_out(rng, X))
     expect_close(d, np.sort(every, axis=1)[:, :k], f"divergences of {metric}", 1e-8)
     ordered = np.sort(every, axis=1)
     gaps = np.diff(ordered, axis=1)[:, :k].min(axis=1) > 1e-7 * ordered.max()
@@ -191,7 +185,7 @@ def kmeans(rng: np.random.Generator) -> int:
     metric, X, _, _ = data(rng, [m for m in draws.metrics() if draws.has_mean(m)])
     weights = weights_of(rng, len(X))
     k = int(rng.integers(1, 4))
-    model = SPDKMeans(k, metric, random_state=0, tol=1e-7).fit(laid_out(rng, X), sample_weight=weights)
+    model = SPDKMeans(k, metric, random_state=0, tol=1e-7).fit(draws.same_laid_out(rng, X), sample_weight=weights)
     d = divergences(metric, X, model.cluster_centers_)
     own = np.ones(len(X)) if weights is None else weights
     nearest = d.min(axis=1)
@@ -217,7 +211,7 @@ def dictionary(rng: np.random.Generator) -> int:
     model = SPDDictionaryLearning(
         3, metric, beta=beta, alpha=0.1, init="random", max_iter=2, tol=0.0, random_state=0,
         landmarks=None, positive=bool(rng.random() < 0.3),
-    ).fit(laid_out(rng, X))  # fmt: skip
+    ).fit(draws.same_laid_out(rng, X))  # fmt: skip
     history = model.objective_
     expect(np.diff(history) <= 1e-9 * np.abs(history).max(), "the objective rises")
     D, Y = model.atoms_, model.transform(X)
@@ -237,7 +231,7 @@ def nearest_mean(rng: np.random.Generator) -> int:
     """Class means that meet their equations, and the nearest of them."""
     metric, X, y, queries = data(rng, [m for m in draws.metrics() if draws.has_mean(m)])
     weights = weights_of(rng, len(X))
-    model = baselines.MinimumDistanceToMean(metric).fit(laid_out(rng, X), y, weights)
+    model = baselines.MinimumDistanceToMean(metric).fit(draws.same_laid_out(rng, X), y, weights)
     own = np.ones(len(X)) if weights is None else weights
     for label, centre in zip(model.classes_, model.means_, strict=True):
         some = y == label
@@ -248,7 +242,7 @@ def nearest_mean(rng: np.random.Generator) -> int:
     d = divergences(metric, queries, model.means_)
     shares = np.exp(d.min(axis=1, keepdims=True) - d)
     shares /= shares.sum(axis=1, keepdims=True)
-    expect_close(model.predict_proba(laid_out(rng, queries)), shares, "probabilities", 1e-6)
+    expect_close(model.predict_proba(draws.same_laid_out(rng, queries)), shares, "probabilities", 1e-6)
     return 1
 
 
@@ -257,7 +251,7 @@ def log_euclidean(rng: np.random.Generator) -> int:
     _, D, _, X = data(rng, ["logeuclid"])
     D, X = D.real, X.real
     alpha = float(rng.choice([0.01, 0.1]))
-    codes = baselines.LogEuclideanSparseCoder(alpha=alpha, rescale=False).fit(laid_out(rng, D)).transform(X)  # fmt: skip
+    codes = baselines.LogEuclideanSparseCoder(alpha=alpha, rescale=False).fit(draws.same_laid_out(rng, D)).transform(X)  # fmt: skip
     units = []
     for Z in (D, X):
         v = vectors(function(np.log, Z))
@@ -273,7 +267,7 @@ def pursuit(rng: np.random.Generator) -> int:
     D, X = D.real, X.real
     parameters, K, k = kernel_of(rng, metric, D, X)
     s = int(rng.integers(1, 5))
-    codes = baselines.KernelPursuitCoder(**parameters, n_nonzero=s).fit(laid_out(rng, D)).transform(X)  # fmt: skip
+    codes = baselines.KernelPursuitCoder(**parameters, n_nonzero=s).fit(draws.same_laid_out(rng, D)).transform(X)  # fmt: skip
     expect((codes != 0).sum(axis=1) <= s, "there are too many atoms")
     left = k - codes @ K
     expect(np.abs(left[codes != 0]) <= 1e-6 * (1.0 + np.abs(codes).sum()), "the residual is not orthogonal")  # fmt: skip

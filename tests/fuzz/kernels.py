@@ -69,10 +69,8 @@ def defined_kernels(rng: np.random.Generator) -> str:
     metric, D, X = data(rng, int(rng.integers(2, 9)), 4)
     correction = draws.pick(rng, CORRECTIONS)
     beta = draws.pick(rng, ["auto", float(10.0 ** rng.uniform(-1, 1))])
-    given, _ = draws.laid_out(rng, X)
-    X = np.asarray(given).astype(X.dtype)
     kernel = DivergenceKernel(metric, beta, correction).fit(D)
-    cross = kernel.cross(given)
+    cross = kernel.cross(draws.same_laid_out(rng, X))
     expected, K, k = kernel_by_definition(metric, D, X, beta, correction)
     allowed = slack(X) * (1.0 + (0.0 if isinstance(beta, str) else beta))
     expect(close(np.array(kernel.beta_), np.array(expected), allowed), f"β of {metric} is off")
@@ -92,10 +90,7 @@ def defined_corrections(rng: np.random.Generator) -> str:
     values[rng.integers(N)] = scale
     K = draws.with_spectrum(draws.unitary(rng, 1, N, np.float64), values[None])[0]
     k = scale * rng.standard_normal((3, N))
-    given, _ = draws.laid_out(rng, K)
-    if not np.array_equal(given, K):
-        given = K
-    found = correct_gram(given, correction)
+    found = correct_gram(draws.same_laid_out(rng, K), correction)
     gram, cross = corrected(K, k, correction, 1e-12)
     expect(close(found.gram, gram, 1e-11), f"{correction} of a Gram matrix is off")
     expect(close(found.transform(k), cross, 1e-11), f"{correction} of cross values is off")

@@ -17,11 +17,9 @@ from fuzz import draws
 from fuzz.campaign import clearly_refused, expect, was_refused
 from spdatoms import (
     SPDDictionaryLearning,
-    SPDKMeans,
     SPDSparseClassifier,
     SPDSparseRegressor,
     baselines,
-    divergence,
     load,
     mean,
     median,
@@ -55,8 +53,6 @@ def pair_laws(rng: np.random.Generator) -> str:
     full = pairwise_divergence(X, X, metric=metric)
     some = rng.permutation(8)[: int(rng.integers(1, 8))]
     expect(pairwise_divergence(X[some], X, metric=metric) == full[some], f"{metric} depends on company")  # fmt: skip
-    paired = divergence(X[some], same[some[::-1]], metric)
-    expect(divergence(X[some][:1], same[some[::-1]][:1], metric) == paired[:1], f"{metric}: divergence() depends on company")  # fmt: skip
     return "law"
 
 
@@ -137,14 +133,13 @@ def model_laws(rng: np.random.Generator) -> str:
     if hasattr(fitted, "predict_proba"):
         total = fitted.predict_proba(queries).sum(axis=1)
         expect(np.abs(total - 1.0) < 1e-9, f"{name}: probabilities do not sum to one")
-    law = draws.pick(rng, ["file", "layout", "company", "threads", "again"])
-    if law == "file":
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "model")
-            save(fitted, path)
-            other = load(path)
-        expect(same(outputs(other, queries), said), f"{name} says something else after loading")
-    elif law == "company":
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model")
+        save(fitted, path)
+        other = load(path)
+    expect(same(outputs(other, queries), said), f"{name} says something else after loading")
+    law = draws.pick(rng, ["layout", "company", "threads"])
+    if law == "company":
         alone = outputs(fitted, queries[:2])
         expect(same(alone, [values[:2] for values in said]), f"{name} depends on company")
     else:
@@ -181,7 +176,6 @@ def weighted_models(rng: np.random.Generator, X: np.ndarray) -> list[Any]:
     ridge = float(rng.choice([0.1, 1.0]))
     return [
         baselines.MinimumDistanceToMean(metric),
-        SPDKMeans(2, metric, init=X[:2]),
         SPDDictionaryLearning(2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None),  # fmt: skip
         SPDSparseClassifier(**fixed, alpha=0.0, ridge=ridge, rule="sum"),
         SPDSparseRegressor(**fixed, alpha=0.0, ridge=ridge),

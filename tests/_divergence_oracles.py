@@ -40,18 +40,28 @@ def directional_derivative(
 
 
 def exact_derivative(
-    name: str, A: np.ndarray, B: np.ndarray, H: np.ndarray, digits: int = 50, **parameters: Any
+    name: str,
+    A: np.ndarray,
+    B: np.ndarray,
+    H: np.ndarray,
+    digits: int = 50,
+    *,
+    argument: int = 0,
+    **parameters: Any,
 ) -> Any:
-    """Return what `directional_derivative` does as a number of mpmath."""
+    """Return what `directional_derivative` does as a number of mpmath; the argument 1 moves B instead of A."""
     with mpmath.workdps(digits + _spare_digits(A, B)):
-        exact, other, along = _exact(A), _exact(B), _exact(H)
-        W = _inverse_lower(_cholesky(exact))
-        # The distance, along H, to where A + tH may be singular.
+        points, along = [_exact(A), _exact(B)], _exact(H)
+        W = _inverse_lower(_cholesky(points[argument]))
+        # The distance, along H, to where the matrix may be singular.
         reach = 1 / mpmath.sqrt(_squared_norm(W @ along @ W.conj().T))
         step = reach * mpmath.mpf(10) ** (-digits // 3)
-        moved = (DEFINITIONS[name](exact + t * along, other, **parameters) for t in (step, -step))
-        forward, backward = moved
-        return (forward - backward) / (2 * step)
+        sides = []
+        for t in (step, -step):
+            moved = points.copy()
+            moved[argument] = moved[argument] + t * along
+            sides.append(DEFINITIONS[name](*moved, **parameters))
+        return (sides[0] - sides[1]) / (2 * step)
 
 
 def relative_error(actual: float, exact: Any) -> float:

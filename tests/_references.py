@@ -1,4 +1,4 @@
-"""Divergences, functions of matrices and geodesics by their definitions, in 50 digits."""
+"""Divergences by SciPy, and functions of matrices and geodesics by their definitions, in 50 digits."""
 
 from __future__ import annotations
 
@@ -7,57 +7,6 @@ import numpy as np
 import scipy.linalg
 
 from _matrices import random_spd
-
-
-def mp_logarithm(A):
-    eigenvalues, U = mpmath.eigsy(A)
-    return U * mpmath.diag([mpmath.log(x) for x in eigenvalues]) * U.T
-
-
-def mp_log_determinant(A):
-    L = mpmath.cholesky(A)
-    return 2 * sum(mpmath.log(L[i, i]) for i in range(A.rows))
-
-
-def mp_trace_of_product(A, B):
-    return sum(A[i, j] * B[j, i] for i in range(A.rows) for j in range(A.rows))
-
-
-def mp_eigenvalues(A, B):
-    """Eigenvalues of A⁻¹B."""
-    inverse = mpmath.cholesky(A) ** -1
-    return mpmath.eigsy(inverse * B * inverse.T, eigvals_only=True)
-
-
-def mp_divergence(metric, A, B):
-    """d(A, B) by its definition in 50 digits; both have scale 1, as mpmath's tolerances are absolute."""
-    with mpmath.workdps(50):
-        A, B = mpmath.matrix(A.tolist()), mpmath.matrix(B.tolist())
-        n = A.rows
-        if metric == "stein":
-            halves = (mp_log_determinant(A) + mp_log_determinant(B)) / 2
-            return float(mp_log_determinant((A + B) / 2) - halves)
-        if metric == "jeffrey":
-            traces = mp_trace_of_product(A**-1, B) + mp_trace_of_product(B**-1, A)
-            return float(traces / 2 - n)
-        if metric == "burg":
-            logs = mp_log_determinant(A) - mp_log_determinant(B)
-            return float(mp_trace_of_product(A, B**-1) - logs - n)
-        if metric == "riemann":
-            return float(sum(mpmath.log(x) ** 2 for x in mp_eigenvalues(A, B)))
-        if metric == "logeuclid":
-            A, B = mp_logarithm(A), mp_logarithm(B)
-        difference = A - B
-        return float(mp_trace_of_product(difference, difference))
-
-
-def mp_airm(A, B, digits=50):
-    """Σ log² λ(A⁻¹B), with so many digits that the units of the variables do not matter."""
-    with mpmath.workdps(digits):
-        A, B = (mpmath.matrix(Z.tolist()) for Z in (A, B))
-        units = mpmath.diag([1 / mpmath.sqrt(A[i, i]) for i in range(A.rows)])
-        eigenvalues = mp_eigenvalues(units * A * units, units * B * units)
-        return float(sum(mpmath.log(x) ** 2 for x in eigenvalues))
 
 
 def by_eigenvalues(metric, A, B):

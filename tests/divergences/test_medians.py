@@ -145,7 +145,7 @@ def test_the_words_of_its_errors() -> None:
         median(X, max_iter=2)
     with pytest.raises(ValueError, match="The Thompson distance has no unique mean"):
         median(X, "thompson")
-    with pytest.raises(ValueError, match="The squares of all distances are zero"):
+    with pytest.raises(ValueError, match="different matrices is too small for float64"):
         median(1e-200 * X, "euclid")
     with pytest.raises(ValueError, match="axis must be one of the leading dimensions"):
         median(X, axis=2)

@@ -8,6 +8,7 @@ import scipy.linalg
 
 from _references import table, well_separated
 from spdatoms import mean, pairwise_divergence
+from spdatoms.divergences import PowerEuclidean
 
 #: About 1e-150 and 1e150, exact.
 SCALES = [2.0**-498, 1.0, 2.0**498]
@@ -114,6 +115,12 @@ def test_divergences_out_of_range_are_refused():
             pairwise_divergence(X, metric=metric)
         with pytest.raises(OverflowError, match="beyond the range of float64"):
             pairwise_divergence(X, X[::-1], metric=metric)
+    tiny = np.stack([np.eye(2) * 1e-200, np.eye(2) * 2e-200])
+    for metric in ("euclid", PowerEuclidean(3.0)):
+        with pytest.raises(OverflowError, match="different matrices is too small for float64"):
+            pairwise_divergence(tiny, metric=metric)
+    with pytest.raises(OverflowError, match="different matrices is too small for float32"):
+        pairwise_divergence((1e170 * tiny).astype(np.float32), metric="euclid")
     single = np.stack([np.eye(2), np.eye(2) * 1e30]).astype(np.float32)
     with pytest.raises(OverflowError, match="beyond the range of float32"):
         pairwise_divergence(single, metric="euclid")

@@ -7,6 +7,8 @@ from numba import types
 from spdatoms._compiled.translate import reordered, translated
 
 _TILE = 32  # rows and columns that the first-level cache holds
+_CANCELLED = 1e-2  # the least share of a sum that may be left: two digits may cancel
+_LEAST, _GREATEST = 1e-280, 1e300  # where no part of a sum of squares has left the range
 
 
 @translated(types.boolean)
@@ -22,6 +24,38 @@ def scale_and_shift(out, scale, shifts_x, shifts_y):
             # NaN if one of the two is not finite: the entry may be rounded to single precision.
             total += value * 0.0 + row[j] * 0.0
     return total == 0.0
+
+
+@translated(types.void)
+def settle_squares(out, squares_x, squares_y, X, Y):
+    """out[i, j] ← ‖X_i − Y_j‖², given the products of rows that have these squares once both sets are shifted alike.
+
+    Where ‖x‖² + ‖y‖² − 2 x·y cancels or is near the ends of the range, the rows are subtracted.
+    """
+    for i in range(out.shape[0]):
+        row = out[i]
+        for first in range(0, out.shape[1], _TILE):
+            last = min(first + _TILE, out.shape[1])
+            doubtful = 0
+            for j in range(first, last):  # without branches, for the sake of vectors
+                total = squares_x[i] + squares_y[j]
+                value = total - 2.0 * row[j]
+                row[j] = value if max(_CANCELLED * total, _LEAST) <= value <= _GREATEST else -1.0
+                doubtful += 1 if row[j] < 0.0 else 0
+            for j in range(first, last if doubtful > 0 else first):
+                if row[j] < 0.0:
+                    row[j] = _squared_difference(X[i], Y[j])
+
+
+def _squared_difference(x, y):
+    """‖x − y‖². Zero is for equal rows alone: the least of all numbers stands for what is less."""
+    total = 0.0
+    for k in range(x.shape[0]):
+        difference = x[k] - y[k]
+        total += difference * difference
+        if difference != 0.0:
+            total = max(total, 5e-324)
+    return total
 
 
 @translated(types.boolean)

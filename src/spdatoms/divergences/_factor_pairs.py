@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spdatoms._compiled.elementwise import mirror
 from spdatoms._utils.threads import run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import PreparedSet
 from spdatoms.geometry.spectral import cholesky
 
@@ -28,20 +30,32 @@ def factors_of(X: FloatArray) -> FactorSet:
     return FactorSet(X, cholesky(X.astype(np.float64)))
 
 
+def near_one(L: Floats) -> tuple[Floats, Indices]:
+    """Return ``2^-k L`` and k, (..., 1, 1): products and quotients of factors near one do not leave the range."""
+    exponents = np.frexp(np.abs(L).max(axis=(-2, -1), keepdims=True))[1]
+    return np.ldexp(L, -exponents), exponents
+
+
 def of_pairs(
     function: Callable[[Floats, Floats], Floats],
     X: FactorSet,
     Y: FactorSet | None,
     n_jobs: int | None,
 ) -> FloatArray:
-    """Return function(L_i, M_j) for the factors of all pairs; the function takes blocks (b, 1, …) and (1, N, …)."""
+    """Return function(L_i, M_j) for the factors of all pairs, and zero where they are equal.
+
+    The function is symmetric, and takes blocks (b, 1, …) and (1, N, …).
+    """
     other = X if Y is None else Y
     out = np.empty((len(X), len(other)))
 
     def compute(rows: slice) -> None:
-        out[rows] = function(X.factors[rows, None], other.factors[None])
+        first = rows.start if Y is None else 0
+        L, M = X.factors[rows, None], other.factors[None, first:]
+        equal = (L == M).all(axis=(-2, -1))
+        out[rows, first:] = np.where(equal, 0.0, function(L, M))
+        if Y is None:
+            mirror(out, rows.start, rows.stop)
 
     run_blocks(compute, len(X), max(1, _BLOCK_BYTES // (8 * X.n**2 * len(other))), n_jobs)
-    if Y is None:
-        np.fill_diagonal(out, 0.0)
-    return out.astype(X.matrices.dtype, copy=False)
+    return rounded(out, X.matrices.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._compiled.elementwise import mirror, scale_and_shift, symmetrise
+from spdatoms._compiled.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
@@ -65,26 +65,6 @@ def shifted_products(
     return out
 
 
-def shifted_products_within(
-    A: FloatArray, scale: float, shifts: FloatArray, n_jobs: int | None
-) -> FloatArray:
-    """Return max(0, scale·A_i·A_j + shifts[i] + shifts[j]), zero on the diagonal: half the flops."""
-    out = np.empty((len(A), len(A)), A.dtype)
-    shifts = shifts.astype(A.dtype)
-
-    def compute(rows: slice) -> None:
-        with _overflow_is_checked():
-            block = A[rows] @ A[rows.start :].T
-        _shift(block, scale, shifts[rows], shifts[rows.start :])
-        out[rows, rows.start :] = block
-        mirror(out, rows.start, rows.stop)
-
-    rows_at_once = min(_rows_at_once(A.size), max(1, _BLOCK_BYTES // (8 * len(A))))
-    run_blocks(compute, len(A), rows_at_once, n_jobs)
-    np.fill_diagonal(out, 0)
-    return out
-
-
 def symmetrised_products(
     A: FloatArray, B: FloatArray, scale: float, shift: float, n_jobs: int | None
 ) -> FloatArray:
@@ -101,32 +81,62 @@ def symmetrised_products(
     return out
 
 
-def squared_distances(A: Floats, B: Floats | None, n_jobs: int | None) -> Floats:
-    """Return ‖A_i − B_j‖² for all pairs of rows (all pairs of rows of A without B).
+def squared_distances(
+    A: Floats, B: Floats | None, dtype: np.dtype[np.floating], n_jobs: int | None
+) -> FloatArray:
+    """Return ‖A_i − B_j‖² for all pairs of rows (all pairs of rows of A without B) in this precision.
 
     The rows are centred first: where all lie far from the origin, as logarithms of tiny matrices
-    do, ‖a‖² + ‖b‖² − 2a·b would cancel what it is asked for.
+    do, ‖a‖² + ‖b‖² − 2a·b would cancel what it is asked for. Where it still does, rows are subtracted.
     """
+    other = A if B is None else B
     with _overflow_is_checked():
-        origin = (A if B is None else B).mean(axis=0)
-    A = A - origin
-    squares = np.einsum("ij,ij->i", A, A)
+        origin = other.mean(axis=0)
+        centred = A - origin
+        others = centred if B is None else B - origin
+        squares, other_squares = (np.einsum("ij,ij->i", Z, Z) for Z in (centred, others))
+    out = np.empty((len(A), len(other)))
+
+    def compute(rows: slice) -> None:
+        with _overflow_is_checked():
+            row_products(centred[rows], others.T, out[rows])
+        settle_squares(out[rows], squares[rows], other_squares, A[rows], other)
+
+    def compute_half(rows: slice) -> None:
+        right = slice(rows.start, None)
+        with _overflow_is_checked():
+            block = centred[rows] @ centred[right].T
+        settle_squares(block, squares[rows], squares[right], A[rows], A[right])
+        out[rows, right] = block
+        mirror(out, rows.start, rows.stop)
+
     if B is None:
-        return shifted_products_within(A, -2.0, squares, n_jobs)
-    B = B - origin
-    other_squares = np.einsum("ij,ij->i", B, B)
-
-    def fill(rows: slice, out: FloatArray) -> None:
-        row_products(A[rows], B.T, out)
-
-    return shifted_products(fill, A.shape[1], -2.0, squares, other_squares, n_jobs)
+        rows_at_once = min(_rows_at_once(A.size), max(1, _BLOCK_BYTES // (8 * len(A))))
+        run_blocks(compute_half, len(A), rows_at_once, n_jobs)
+    else:
+        run_blocks(compute, len(A), _shared_rows(len(A), other.size, n_jobs), n_jobs)
+    return rounded(out, dtype)
 
 
 def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
-    """Return the values in this precision; one that it cannot hold is an error."""
-    if values.max() > np.finfo(dtype).max:
+    """Return squared distances in this precision; one that it cannot hold is an error.
+
+    Zero is fine: it is for equal matrices. Numbers that have lost digits to being too small are not.
+    """
+    limits = np.finfo(dtype)
+    if not values.max(initial=0.0) <= limits.max:
         raise _overflow(dtype)
+    if values[values < limits.tiny].any():
+        raise too_small(dtype)
     return values.astype(dtype, copy=False)
+
+
+def too_small(dtype: np.dtype[np.floating]) -> OutOfRangeError:
+    """Return the error about a divergence that would lose digits, or be zero, for being too small."""
+    return OutOfRangeError(
+        f"A divergence of different matrices is too small for {dtype}: they are too small, or differ too "
+        "little. Bring them to a common scale near one first."
+    )
 
 
 def _rows_at_once(multiplications: int) -> int:

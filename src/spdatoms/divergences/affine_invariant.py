@@ -18,18 +18,14 @@ from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count
 from spdatoms._utils.threads import block_slices, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.geometry import batched
 from spdatoms.geometry.frames import CommonFrame
-from spdatoms.geometry.functions import log_map
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.spectral import (
-    as_stack,
     cholesky,
     compose,
     factored_roots,
     gram,
     solve_lower,
-    symmetric_part,
 )
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
@@ -130,8 +126,8 @@ class AffineInvariant(Divergence):
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂AIRM²(X_i, Y_i)/∂X_i = −2 X_i⁻¹ log_{X_i}(Y_i) X_i⁻¹."""
-        inverse = batched.inverse(as_stack(X))
-        return symmetric_part(-2.0 * inverse @ log_map(Y, X) @ inverse)
+        frame = CommonFrame.of(X, Y)
+        return frame.cotangent(-4.0 * np.log(frame.ratios))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether n is 1: only there it is a Gaussian kernel, that on logarithms."""
@@ -144,7 +140,7 @@ def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:
     logs = np.empty_like(X)
     logs[~graded] = _logs_of_factors(L, cholesky(X[~graded]))
     if graded.any():
-        frame = CommonFrame.of(np.broadcast_to(C, X[graded].shape), X[graded])
+        frame = CommonFrame.of(C, X[graded])
         scaled = np.ldexp(frame.columns, frame.units[:, :, None])
         logs[graded] = compose(solve_lower(L, scaled), 2.0 * np.log(frame.ratios))
     return logs
@@ -218,6 +214,5 @@ def _answer_open_pairs(
 
 def _by_singular_values(X: FactoredSet, Y: FactoredSet, i: Indices, j: Indices) -> Floats:
     """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
-    A, B = (Z.matrices[k].astype(np.float64) for Z, k in ((X, i), (Y, j)))
-    logs: Floats = 2.0 * np.log(CommonFrame.of(A, B).ratios)
+    logs: Floats = 2.0 * np.log(CommonFrame.of(X.matrices[i], Y.matrices[j]).ratios)
     return np.asarray((logs * logs).sum(axis=1))

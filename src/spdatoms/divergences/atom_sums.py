@@ -28,8 +28,9 @@ import scipy.sparse
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries, with_values
-from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
+from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, HermitianGeodesics
 from spdatoms.geometry.half_vectors import unvech, vech
+from spdatoms.geometry.hermitian import is_complex, real_form
 from spdatoms.geometry.spectral import cholesky, congruence
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
@@ -106,7 +107,8 @@ class GradientSums(AtomSums):
     """G = Σ w ∂d(D, Z)/∂D and h = Σ |w| ‖∂d/∂D‖²/2d, for any divergence.
 
     Near its minimum d is ½·c·δ² at the distance δ, and its gradient has the length c·δ. So ‖∂d/∂D‖²/2d
-    is the curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D.
+    is the curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D. Of complex
+    matrices the sums hold the real form of G.
     """
 
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
@@ -128,12 +130,12 @@ class GradientSums(AtomSums):
             G = congruence(L, divergence.gradient(atom, Z))
             gradient += np.tensordot(w, G, 1)
             curvature += float(np.abs(w) @ self._curvatures(G, d))
-        return np.append(vech(gradient, weighted=True), curvature)
+        return np.append(vech(real_form(gradient), weighted=True), curvature)
 
     @staticmethod
     def _curvatures(G: Floats, d: FloatArray) -> Floats:
         """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
-        squares = (G * G).sum(axis=(1, 2))
+        squares = (np.abs(G) ** 2).sum(axis=(1, 2))
         apart = d > _ROUNDING * d.max()
         return np.asarray(np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart))
 
@@ -143,7 +145,8 @@ class GradientSums(AtomSums):
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
         G, curvature = unvech(parts[:, :-1], weighted=True), parts[:, -1, None, None]
         steps = np.divide(G, curvature, out=np.zeros_like(G), where=curvature > 0)
-        return AffineGeodesics.whitened(cholesky(D), -steps)
+        geodesics = AffineGeodesics.whitened(real_form(cholesky(D)), -steps)
+        return HermitianGeodesics(geodesics) if is_complex(D) else geodesics
 
 
 def floored(eigenvalues: Floats) -> Floats:

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.divergences._products import rounded, squared_distances
+from spdatoms.divergences._products import squared_distances
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
+from spdatoms.geometry.spectral import adjoint, as_stack, congruence, inverse_lower
 
 
 @dataclass
@@ -44,8 +45,16 @@ class Cholesky(Divergence):
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
-        out = squared_distances(X.vectors, None if Y is None else Y.vectors, n_jobs)
-        return rounded(out, real_type(X.matrices.dtype))
+        other = None if Y is None else Y.vectors
+        return squared_distances(X.vectors, other, real_type(X.matrices.dtype), n_jobs)
+
+    def gradient(self, X: Array, Y: Array) -> Array:
+        """Return ∂d(X_i, Y_i)/∂X_i = ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ ∂d/∂L below the diagonal, and Hermitian."""
+        L, M = (np.linalg.cholesky(as_double(Z)) for Z in (as_stack(X), Y))
+        P = adjoint(L) @ self._slopes(L, M)
+        below = np.tril(P, -1)
+        Q = below + adjoint(below) + np.eye(P.shape[-1]) * P.real
+        return 0.5 * congruence(inverse_lower(L), Q)
 
     def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
         """Return the matrix with the mean Σ w_i L_i / Σ w_i of the factors, the stationary point."""
@@ -74,6 +83,10 @@ class Cholesky(Divergence):
             below[: len(below) // 2] + 1j * below[len(below) // 2 :] if complex_ else below
         )
         return L
+
+    def _slopes(self, L: Array, M: Array) -> Array:
+        """Return ∂d/∂L."""
+        return 2.0 * (L - M)
 
     @staticmethod
     def _diagonal(values: Floats) -> Floats:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
+from spdatoms.divergences._products import HalfVectorSet, squared_distances
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -36,8 +36,8 @@ class Euclidean(Divergence):
         self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
-        out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return rounded(out, X.matrices.dtype)
+        other = None if Y is None else Y.half
+        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.geometry.half_vectors import unvech
-from spdatoms.geometry.spectral import cholesky, congruence, inverse_lower, symmetric_part
+from spdatoms.geometry.hermitian import as_double, is_complex
+from spdatoms.geometry.spectral import adjoint, cholesky, congruence, inverse_lower
 
 #: The step, relative to X: where the errors of rounding and of the formula are about equal.
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)
@@ -19,16 +20,25 @@ def difference_gradient(
 ) -> Floats:
     """Return ∂d(X_i, Y_i)/∂X_i for two stacks, or ∂d(X, Y_i)/∂X for one matrix X and a stack Y.
 
-    With X = L Lᵀ the differences are those of d(L (I ± hE) Lᵀ, Y) for an orthonormal basis of
-    symmetric matrices E, so that the scale of X, and of its variables, does not matter.
+    With X = L Lᴴ the differences are those of d(L (I ± hE) Lᴴ, Y) for an orthonormal basis of
+    symmetric or Hermitian matrices E, so that the scale of X, and of its variables, does not matter.
     """
     if X.ndim == 3:
         pairs = zip(X, Y[:, None], strict=True)
         return np.concatenate([difference_gradient(pairwise, A, B) for A, B in pairs])
-    n = X.shape[-1]
-    L = cholesky(X.astype(np.float64))
-    basis = unvech(np.eye(n * (n + 1) // 2), weighted=True)
-    moved = symmetric_part(L @ (np.eye(n) + _STEP * np.concatenate([basis, -basis])) @ L.T)
-    forward, backward = np.split(pairwise(moved, Y.astype(np.float64)), 2)
-    slopes = unvech((forward - backward).T / (2.0 * _STEP), weighted=True)
+    L = cholesky(as_double(X))
+    basis = _basis(X)
+    steps = np.eye(X.shape[-1]) + _STEP * np.concatenate([basis, -basis])
+    forward, backward = np.split(pairwise(congruence(adjoint(L), steps), as_double(Y)), 2)
+    slopes = np.tensordot((forward - backward).T / (2.0 * _STEP), basis, 1)
     return congruence(inverse_lower(L), slopes)
+
+
+def _basis(X: Array) -> Array:
+    """Return an orthonormal basis of the symmetric matrices of this size, or of the Hermitian ones if X is complex."""
+    n = X.shape[-1]
+    real = unvech(np.eye(n * (n + 1) // 2), weighted=True)
+    if not is_complex(X):
+        return real
+    imaginary = 1j * (np.tril(real) - np.triu(real))
+    return np.concatenate([real, imaginary[imaginary.any(axis=(1, 2))]])

@@ -12,7 +12,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.geometry.geodesics import Geodesics
+from spdatoms.geometry.geodesics import Geodesics, HermitianGeodesics
 from spdatoms.geometry.hermitian import complex_form, is_complex, real_form
 
 
@@ -75,8 +75,9 @@ class Hermitian(Divergence):
         return values
 
     def gradient(self, X: Array, Y: Array) -> Array:
-        """Return the G with dd = Re tr(G dX): half of the real gradient, in twice as many entries."""
-        return complex_form(self.divergence.gradient(_real(X), _real(Y)))
+        """Return the G with dd = Re tr(G dX): the real gradient has twice as many entries for d times the factor."""
+        real = self.divergence.gradient(_real(X), _real(Y))
+        return complex_form(real) * (2.0 / self.divergence.real_form_factor)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether the kernel is positive definite on all real 2n×2n matrices: that is enough."""
@@ -149,17 +150,6 @@ class HermitianSums(AtomSums):
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
         """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
         return np.asarray(self.divergence._own(self.inner.pairs(Z.real, pattern, D.real)))
-
-
-@dataclass(frozen=True)
-class HermitianGeodesics(Geodesics):
-    """The curves of real forms, taken apart."""
-
-    real: Geodesics
-
-    def points(self, t: float | Floats) -> Array:
-        """Return D_r(t) as complex matrices."""
-        return complex_form(self.real.points(t))
 
 
 def _real(X: Array) -> FloatArray:

@@ -15,7 +15,7 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import expm, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.spectral import as_stack, log_derivative, spd_spectrum, symmetric_part
+from spdatoms.geometry.spectral import as_stack, compose, log_derivative, spd_roots, symmetric_part
 
 
 class LogEuclidean(Divergence):
@@ -41,14 +41,14 @@ class LogEuclidean(Divergence):
         self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
-        out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return out.astype(X.matrices.dtype, copy=False)
+        other = None if Y is None else Y.half
+        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i, twice the derivative of log at X_i along log X_i − log Y_i."""
-        eigenvalues, U = spd_spectrum(as_stack(X).astype(np.float64))
-        difference = np.asarray(logm(X) - logm(Y), np.float64)
-        return symmetric_part(2.0 * log_derivative(eigenvalues, U, difference))
+        roots, U = spd_roots(as_stack(X).astype(np.float64))
+        difference = compose(U, 2.0 * np.log(roots)) - logm(Y.astype(np.float64))
+        return symmetric_part(2.0 * log_derivative(roots, U, difference))
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""

@@ -13,7 +13,6 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import AXIS, along_axis, centre_of, first_centre
 from spdatoms.divergences.registry import METRIC, get_divergence
-from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.functions import geodesic
 from spdatoms.geometry.geodesics import relative_change
 from spdatoms.geometry.hermitian import as_double
@@ -131,11 +130,6 @@ class DistanceSums:
         """Return the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
         total = float(self.weights @ distances)
         if total == 0.0:
-            if (relative_change(C[None], self.matrices) > _SMOOTHING).any():
-                raise OutOfRangeError(
-                    "The squares of all distances are zero in the range of float64: bring the matrices to a "
-                    "scale nearer to one first."
-                )
             return C
         weights = self.weights / np.maximum(distances, _SMOOTHING * total)
         return self.divergence.centre(self.prepared, weights / weights.sum(), C)

@@ -8,11 +8,18 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, rounded, squared_distances
+from spdatoms.divergences._products import HalfVectorSet, squared_distances, too_small
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.geometry.repair import nearest_spd
+from spdatoms.geometry.spectral import (
+    as_stack,
+    compose,
+    power_derivative,
+    spd_roots,
+    symmetric_part,
+)
 
 
 class PowerEuclidean(Divergence):
@@ -49,15 +56,25 @@ class PowerEuclidean(Divergence):
         """Return the half-vectors of X^p / p."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
-        half_vectors(np.asarray(powm(X.astype(np.float64), self.p)) / self.p, half)
+        powers = powm(X.astype(np.float64), self.p)
+        vanished = np.einsum("mii->mi", powers) < np.finfo(np.float64).tiny
+        if (vanished & (np.einsum("mii->mi", X) > 0)).any():
+            raise too_small(X.dtype)
+        half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
 
     def pairwise(
         self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
-        out = squared_distances(X.half, None if Y is None else Y.half, n_jobs)
-        return rounded(out, X.matrices.dtype)
+        other = None if Y is None else Y.half
+        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i, 2/p² times the derivative of the power at X_i along X_i^p − Y_i^p."""
+        roots, U = spd_roots(as_stack(X).astype(np.float64))
+        difference = compose(U, roots ** (2.0 * self.p)) - powm(Y.astype(np.float64), self.p)
+        return symmetric_part(2.0 / self.p**2 * power_derivative(roots, U, difference, self.p))
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return (Σ w_i Z_i^p / Σ w_i)^(1/p), the stationary point."""

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import FactorSet, factors_of, of_pairs
+from spdatoms.divergences._factor_pairs import FactorSet, factors_of, near_one, of_pairs
 from spdatoms.divergences.base import Divergence
+from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.spectral import solve_lower
-from spdatoms.geometry.validation import common_shape
 
 
 class Thompson(Divergence):
@@ -39,6 +39,13 @@ class Thompson(Divergence):
         """Return the squared distances of all pairs."""
         return of_pairs(_greatest_ratio, X, Y, n_jobs)
 
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""
+        frame = CommonFrame.of(X, Y)
+        logs = 2.0 * np.log(frame.ratios)
+        greatest = np.abs(logs).argmax(axis=-1)[:, None] == np.arange(X.shape[-1])
+        return frame.cotangent(np.where(greatest, -2.0 * logs, 0.0))
+
     def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
         """Refuse: there is no unique one."""
         raise ValueError(
@@ -48,8 +55,18 @@ class Thompson(Divergence):
 
 
 def _greatest_ratio(L: Floats, M: Floats) -> Floats:
-    """Return max (2 log σ)² over the singular values σ of L⁻¹M."""
-    shape = common_shape(L.shape, M.shape)
-    factors, others = np.broadcast_to(L, shape), np.broadcast_to(M, shape)
+    """Return (2 log σ)² for the greatest singular value σ of L⁻¹M and of M⁻¹L, whichever is greater.
+
+    The least one of L⁻¹M is one over the greatest of M⁻¹L, but would have fewer digits.
+    """
+    (L, k), (M, m) = near_one(L), near_one(M)
+    shift = np.log(2.0) * (m - k)[..., 0, 0]
+    logs = np.maximum(_log_norm(L, M) + shift, _log_norm(M, L) - shift)
+    return np.asarray((2.0 * logs) ** 2)
+
+
+def _log_norm(L: Floats, M: Floats) -> Floats:
+    """Return the logarithm of the greatest singular value of L⁻¹M."""
+    factors, others = np.broadcast_arrays(L, M)
     sigma = np.linalg.svd(solve_lower(factors, others), compute_uv=False)
-    return np.asarray(((2.0 * np.log(sigma[..., [0, -1]])) ** 2).max(axis=-1))
+    return np.asarray(np.log(sigma[..., 0]))

@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import FactorSet, factors_of, of_pairs
+from spdatoms.divergences._factor_pairs import FactorSet, factors_of, near_one, of_pairs
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import geometric_mean, powm
-from spdatoms.geometry.spectral import symmetric_part, transpose
+from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
 
 
 class Wasserstein(Divergence):
@@ -39,9 +39,13 @@ class Wasserstein(Divergence):
         return of_pairs(_procrustes, X, Y, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
-        """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i."""
-        transport = geometric_mean(powm(np.asarray(X, np.float64), -1.0), Y)
-        return np.asarray(np.eye(X.shape[-1]) - transport, np.float64)
+        """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
+        L, M = (cholesky(Z.astype(np.float64)) for Z in (X, Y))
+        difference = _difference(L, M)
+        # Of a triangular matrix LU is the matrix itself, without exchanges of rows.
+        columns = np.broadcast_to(transpose(L), difference.shape)
+        gradient = np.linalg.solve(columns, transpose(difference))
+        return symmetric_part(np.asarray(gradient, np.float64))
 
     def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
@@ -52,7 +56,12 @@ class Wasserstein(Divergence):
 
 
 def _procrustes(L: Floats, M: Floats) -> Floats:
-    """Return min_U ‖L − M U‖²_F: U = PQᵀ for MᵀL = P S Qᵀ."""
-    P, _, Q = np.linalg.svd(transpose(M) @ L)
-    difference = L - M @ (P @ Q)
+    """Return min_U ‖L − M U‖²_F."""
+    difference = _difference(L, M)
     return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
+
+
+def _difference(L: Floats, M: Floats) -> Floats:
+    """Return the least L − M U: U = PQᵀ for MᵀL = P S Qᵀ."""
+    P, _, Q = np.linalg.svd(transpose(near_one(M)[0]) @ near_one(L)[0])
+    return np.asarray(L - M @ (P @ Q))

@@ -17,7 +17,7 @@ from spdatoms.geometry.graded import (
     rows_restored,
     unit_exponents,
 )
-from spdatoms.geometry.spectral import cholesky, compose, gram, solve_lower
+from spdatoms.geometry.spectral import cholesky, compose, gram, solve_lower, transpose
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class CommonFrame:
 
     @classmethod
     def of(cls, A: Floats, B: Floats) -> CommonFrame:
-        """Find the frames of pairs of matrices, both (m, n, n)."""
+        """Find the frames of pairs of matrices, both (m, n, n), or one of them (n, n) for all pairs."""
+        A, B = (Z.astype(np.float64) for Z in np.broadcast_arrays(A, B))
         units = unit_exponents(A)
         shifts = (unit_exponents(B) - units).max(axis=-1, keepdims=True)
         A, B = in_units(A, units), in_units(B, units + shifts)
@@ -61,6 +62,11 @@ class CommonFrame:
     def tangent(self) -> Floats:
         """Return ``log_A(B) = S F log(σ²) Fᵀ S``."""
         return in_units(compose(self.columns, 2.0 * np.log(self.ratios)), -self.units)
+
+    def cotangent(self, values: Floats) -> Floats:
+        """Return ``S⁻¹ F⁻ᵀ diag(values) F⁻¹ S⁻¹``: the form that has these values on the columns of S F."""
+        inverse: Floats = np.asarray(np.linalg.inv(self.columns), np.float64)
+        return in_units(compose(transpose(inverse), values), self.units)
 
 
 def gram_in_units(F: Floats, factors: Floats, units: Indices) -> Floats:

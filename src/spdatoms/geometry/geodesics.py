@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.typing import Floats
+from spdatoms._utils.typing import Array, Floats
 from spdatoms.geometry.functions import expm
-from spdatoms.geometry.hermitian import real_form
-from spdatoms.geometry.spectral import cholesky, gram, solve_lower, transpose
+from spdatoms.geometry.hermitian import complex_form, real_form
+from spdatoms.geometry.spectral import adjoint, cholesky, gram, solve_lower
 
 #: No step of length 1 changes a matrix by more than this factor in any direction. A centre of
 #: matrices of both signs may lie at the edge of the cone, where nothing can be computed any more.
@@ -77,9 +77,20 @@ class LogGeodesics(Geodesics):
         return np.asarray(expm(self.logarithms + steps[:, None, None] * self.directions))
 
 
+@dataclass(frozen=True)
+class HermitianGeodesics(Geodesics):
+    """The curves of real forms, taken apart."""
+
+    real: Geodesics
+
+    def points(self, t: float | Floats) -> Array:
+        """Return D_r(t) as complex matrices."""
+        return complex_form(self.real.points(t))
+
+
 def whiten(L: Floats, A: Floats) -> Floats:
     """L⁻¹ A L⁻ᵀ for symmetric A, L⁻¹ A L⁻ᴴ for Hermitian A."""
-    return solve_lower(L, transpose(solve_lower(L, A)).conj())
+    return solve_lower(L, adjoint(solve_lower(L, A)))
 
 
 def relative_change(old: Floats, new: Floats) -> Floats:

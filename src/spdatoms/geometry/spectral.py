@@ -17,7 +17,7 @@ from spdatoms.geometry.graded import (
     reordered,
     rows_restored,
 )
-from spdatoms.geometry.hermitian import complex_form, real_form
+from spdatoms.geometry.hermitian import as_double, complex_form, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
 
 _BLOCK_BYTES = 4 << 20
@@ -40,10 +40,15 @@ def transpose(X: Floats) -> Floats:
     return X.swapaxes(-1, -2)
 
 
+def adjoint(X: Floats) -> Floats:
+    """Return Xᴴ, which is Xᵀ if X is real, for every matrix of a batch."""
+    return transpose(X).conj()
+
+
 def symmetric_part(X: Floats) -> Floats:
-    """(X + Xᵀ)/2, halved first: the sum of two huge numbers overflows."""
+    """(X + Xᴴ)/2, halved first: the sum of two huge numbers overflows."""
     half: Floats = 0.5 * X
-    return half + transpose(half)
+    return half + adjoint(half)
 
 
 def compose(U: Floats, eigenvalues: Floats) -> Floats:
@@ -57,9 +62,9 @@ def gram(F: Floats) -> Floats:
 
 
 def cholesky(A: Floats) -> Floats:
-    """Return the lower triangular L of ``A = L Lᵀ``."""
+    """Return the lower triangular L of ``A = L Lᴴ``."""
     try:
-        return np.asarray(np.linalg.cholesky(A), dtype=np.float64)
+        return as_double(np.linalg.cholesky(A))
     except (
         np.linalg.LinAlgError
     ):  # check_spd has passed what was given, so the range was not enough
@@ -93,13 +98,13 @@ def inverse_lower(L: Floats) -> Floats:
 
 
 def congruence(L: Floats, A: Floats) -> Floats:
-    """Lᵀ A L, exactly symmetric."""
-    return symmetric_part(transpose(L) @ A @ L)
+    """Lᴴ A L, exactly symmetric or Hermitian."""
+    return symmetric_part(adjoint(L) @ A @ L)
 
 
 def whitened(W: Floats, A: Floats) -> Floats:
-    """W A Wᵀ, exactly symmetric: with ``W = L⁻¹`` of ``B = L Lᵀ``, A in the frame where B is the identity."""
-    return congruence(transpose(W), A)
+    """W A Wᴴ, exactly symmetric: with ``W = L⁻¹`` of ``B = L Lᵀ``, A in the frame where B is the identity."""
+    return congruence(adjoint(W), A)
 
 
 def spd_roots(X: Floats) -> tuple[Floats, Floats]:
@@ -119,16 +124,6 @@ def spd_roots(X: Floats) -> tuple[Floats, Floats]:
     ordered, roots[graded], _ = jacobi_svd(cholesky(reordered(X[graded], order)))
     U[graded] = rows_restored(ordered, order)
     return roots, U
-
-
-def spd_spectrum(X: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues λ > 0 of SPD matrices (..., n, n) and their eigenvectors, small ones by `spd_roots`."""
-    eigenvalues, U = np.linalg.eigh(X)
-    ill = _is_ill(eigenvalues)
-    if ill.any():
-        roots, U[ill] = spd_roots(X[ill])
-        eigenvalues[ill] = roots**2
-    return eigenvalues, U
 
 
 def factored_roots(F: Floats) -> tuple[Floats, Floats]:
@@ -151,23 +146,38 @@ def _is_ill(eigenvalues: Floats) -> NDArray[np.bool_]:
     return np.asarray(~(eigenvalues[..., 0] > 1e-8 * eigenvalues[..., -1]))
 
 
-def log_derivative(eigenvalues: Floats, U: Floats, V: Floats) -> Floats:
-    """Return the derivative of log along V at U λ Uᵀ, for stacks.
+def log_derivative(roots: Floats, U: Floats, V: Floats) -> Floats:
+    """Return the derivative of log along V at U λ Uᵀ, for stacks and the roots √λ.
 
-    In the eigenvectors it multiplies entry (a, b) by (log λ_a − log λ_b)/(λ_a − λ_b).
+    In the eigenvectors it multiplies entry (a, b) by (log a − log b)/(a − b), where a and b are the eigenvalues.
     """
-    inner = transpose(U) @ V @ U
-    return np.asarray(U @ (inner * _divided_logarithms(eigenvalues)) @ transpose(U))
+    greater, _, t = _pairs_of_eigenvalues(roots)
+    return _in_eigenvectors(U, V, t / -np.expm1(-t) / greater)
 
 
-def _divided_logarithms(values: Floats) -> Floats:
-    """(log λ_a − log λ_b)/(λ_a − λ_b), and 1/λ_a where the two are equal; shape (N, n, n)."""
-    a, b = values[:, :, None], values[:, None, :]
-    # log(a/b)/(a − b) = 2 artanh(r)/(r·(a + b)) with r = (a − b)/(a + b), which has no 0/0 in its series.
-    r = (a - b) / (a + b)
-    near = np.abs(r) < 1e-4
-    safe = np.where(near, 0.5, r)
-    return np.asarray(np.where(near, 1.0 + r * r / 3.0, np.arctanh(safe) / safe) * 2.0 / (a + b))
+def power_derivative(roots: Floats, U: Floats, V: Floats, p: float) -> Floats:
+    """Return the derivative of X^p along V at U λ Uᵀ, for stacks and the roots √λ.
+
+    In the eigenvectors it multiplies entry (a, b) by (a^p − b^p)/(a − b).
+    """
+    greater, less, t = _pairs_of_eigenvalues(roots)
+    power = greater ** (p - 1.0) if p > 0 else -(less**p) / greater
+    return _in_eigenvectors(U, V, power * (np.expm1(-abs(p) * t) / np.expm1(-t)))
+
+
+def _pairs_of_eigenvalues(roots: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return max(a, b), min(a, b) and t = |log a − log b| for all pairs of eigenvalues, (N, n, n).
+
+    With 1 − e^-t = |a − b| / max(a, b) quotients of differences lose no digits, however near or far a and b
+    are. Where a = b, so small a t stands for zero that the quotient is the derivative.
+    """
+    a, b = roots[:, :, None], roots[:, None, :]
+    greater, less = np.maximum(a, b), np.minimum(a, b)
+    return greater**2, less**2, np.maximum(2.0 * np.log(greater / less), 1e-30)
+
+
+def _in_eigenvectors(U: Floats, V: Floats, factors: Floats) -> Floats:
+    return np.asarray(U @ (factors * (transpose(U) @ V @ U)) @ transpose(U))
 
 
 def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatArray:

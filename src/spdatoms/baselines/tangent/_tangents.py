@@ -51,7 +51,7 @@ def _by_lapack(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats
     roots, U = _factored_roots(whitening @ cholesky(D)[atoms])
     if V is None:
         return vech((U * (2.0 * np.log(roots))[:, None, :]) @ transpose(U), weighted=True)
-    return vech(congruence(whitening, log_derivative(roots**2, U, V[queries])), weighted=True)
+    return vech(congruence(whitening, log_derivative(roots, U, V[queries])), weighted=True)
 
 
 def _factored_roots(F: Floats) -> tuple[Floats, Floats]:

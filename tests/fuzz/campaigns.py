@@ -60,7 +60,9 @@ CAMPAIGNS = {
     "model_laws": Campaign(laws.model_laws, 25, 4.0),
     "altered_checkpoints": Campaign(files.altered_checkpoints, 60),
     "killed_learning": Campaign(files.killed_learning, 5),
-    "killed_on_cluster": Campaign(cluster.killed_on_cluster, 0),  # one kill of each is in tests of scale
+    "killed_on_cluster": Campaign(
+        cluster.killed_on_cluster, 0
+    ),  # one kill of each is in tests of scale
     # Answers of the right kind, or refusals.
     "hostile_pairs": Campaign(matrices.hostile_pairs, 80),
     "hostile_functions": Campaign(matrices.hostile_functions, 200),

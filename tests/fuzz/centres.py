@@ -13,6 +13,7 @@ from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.formulas import PULLS, function
 from spdatoms import mean, median
 
+
 def sets(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
     """Return three independent sets of matrices, (3, m, n, n), and weights of their matrices."""
     m, n, kind = int(rng.integers(1, 8)), int(rng.integers(1, 5)), draws.dtype(rng)
@@ -42,7 +43,10 @@ def is_only_one(C: np.ndarray, X: np.ndarray, w: np.ndarray) -> bool:
     """Return whether centres are those of the single matrix that has a weight: that matrix, for every metric."""
     if np.count_nonzero(w) != 1:
         return False
-    expect(np.abs(C - X[:, w.argmax()]) <= 4.0 * draws.precision(X) * np.abs(C).max(), "it is another matrix")
+    expect(
+        np.abs(C - X[:, w.argmax()]) <= 4.0 * draws.precision(X) * np.abs(C).max(),
+        "it is another matrix",
+    )
     return True
 
 
@@ -88,7 +92,9 @@ def stationary_medians(rng: np.random.Generator) -> Counter[str]:
                 continue
         level = w @ distances
         rest = level - _least_nearby(rng, metric, both[:-1], best, w)
-        expect(rest <= (1e-7 + 1e3 * eps) * level, f"the {metric} median is not the least: {rest:.3g}")
+        expect(
+            rest <= (1e-7 + 1e3 * eps) * level, f"the {metric} median is not the least: {rest:.3g}"
+        )
     return Counter(oracle=len(X))
 
 

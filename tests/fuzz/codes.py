@@ -32,7 +32,9 @@ def problem(
 
 def options_of(rng: np.random.Generator, K: np.ndarray, k: np.ndarray) -> dict[str, Any]:
     """Return arguments of `sparse_code`, which change what the codes are or how they are found."""
-    options: dict[str, Any] = {"alpha": float(rng.choice([1e-4, 0.01, 0.3, 1.0, 3.0])) * np.abs(k).max()}  # fmt: skip
+    options: dict[str, Any] = {
+        "alpha": float(rng.choice([1e-4, 0.01, 0.3, 1.0, 3.0])) * np.abs(k).max()
+    }
     options["positive"] = bool(rng.random() < 0.3)
     if rng.random() < 0.3:
         options["ridge"] = float(10.0 ** rng.uniform(-6, 1) * np.abs(K).max())
@@ -77,8 +79,12 @@ def optimal_codes(rng: np.random.Generator) -> str:
     expect(sparse_code(K, k[:1], **first) == codes[:1], "a code depends on the other queries")
     if "init" not in options and "exclude" not in options:
         alphas = [4.0 * options["alpha"], options["alpha"]]
-        path = sparse_code_path(K, k, alphas, positive=options["positive"], ridge=options.get("ridge", 0.0))  # fmt: skip
-        expect(violation(K, k, np.asarray(path[-1]), options) <= 1e-6 * size, "a path is not optimal")
+        path = sparse_code_path(
+            K, k, alphas, positive=options["positive"], ridge=options.get("ridge", 0.0)
+        )
+        expect(
+            violation(K, k, np.asarray(path[-1]), options) <= 1e-6 * size, "a path is not optimal"
+        )
     return "oracle"
 
 
@@ -89,7 +95,9 @@ def least_objective(K: np.ndarray, k: np.ndarray, alpha: float, positive: bool) 
         s = np.array(signs, float)
         used = np.flatnonzero(s)
         if len(used):
-            y, *_ = np.linalg.lstsq(K[np.ix_(used, used)], k[used] - 0.5 * alpha * s[used], rcond=1e-12)
+            y, *_ = np.linalg.lstsq(
+                K[np.ix_(used, used)], k[used] - 0.5 * alpha * s[used], rcond=1e-12
+            )
             if (y * s[used] >= 0).all():
                 value = y @ K[np.ix_(used, used)] @ y - 2.0 * y @ k[used] + alpha * np.abs(y).sum()
                 least = min(least, float(value))
@@ -160,7 +168,9 @@ def frobenius_codes(rng: np.random.Generator) -> Counter[str]:
     D, X = matrices_of_atoms(rng)
     coder = FrobeniusSparseCoder(alpha=float(rng.choice([0.0, 0.01, 0.5]))).fit(D)
     codes = coder.transform(X)
-    unit = float(np.sqrt(np.mean(np.sum((D / np.abs(D).max()) ** 2, axis=(1, 2)))) * np.abs(D).max())
+    unit = float(
+        np.sqrt(np.mean(np.sum((D / np.abs(D).max()) ** 2, axis=(1, 2)))) * np.abs(D).max()
+    )
     flat, queries = ((Z / unit).reshape(len(Z), -1).astype(np.longdouble) for Z in (D, X))
     options = {"alpha": coder.alpha_, "positive": True}
     size = np.abs(queries @ flat.T).max(axis=1, keepdims=True)

@@ -61,7 +61,9 @@ def exact_pairs(rng: np.random.Generator) -> Counter[str]:
     found: Counter[str] = Counter()
     for i in range(len(A)):
         exact = exact_value(metric, A[i], B[i])
-        one = clearly_refused(lambda i=i: pairwise_divergence(first[i : i + 1], second[i : i + 1], metric))  # fmt: skip
+        one = clearly_refused(
+            lambda i=i: pairwise_divergence(first[i : i + 1], second[i : i + 1], metric)
+        )
         if was_refused(one):
             regular = in_range(exact, kind) and well_conditioned(A[i], B[i])
             expect(not regular, f"{metric} refuses {float(exact):.3g}: {one}")
@@ -111,6 +113,9 @@ def exact_gradients(rng: np.random.Generator) -> Counter[str]:
             rng, lambda Z, b=b, h=h: exact_derivative(metric, Z, b, h), (a,), metric, exact
         )
         allowed = _FACTOR * moved + _DIFFERENCES * float(np.abs(terms).sum())
-        expect(abs(terms.sum() - exact) <= allowed, f"the gradient of {metric} gives {terms.sum()!r}, not {float(exact)!r}")  # fmt: skip
+        expect(
+            abs(terms.sum() - exact) <= allowed,
+            f"the gradient of {metric} gives {terms.sum()!r}, not {float(exact)!r}",
+        )
         found["oracle"] += 1
     return found

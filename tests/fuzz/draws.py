@@ -134,8 +134,10 @@ def pairs(
     kind = np.dtype(kind)
     condition, ends = limits(kind)
     scale = ends if scale is None else scale
-    A, B = (spd(rng, m, n, 10.0 ** rng.uniform(0.0, 3.0), kind).astype(np.result_type(kind, float))
-            for _ in range(2))  # fmt: skip
+    A, B = (
+        spd(rng, m, n, 10.0 ** rng.uniform(0.0, 3.0), kind).astype(np.result_type(kind, float))
+        for _ in range(2)
+    )
     for i in range(m):
         way = rng.integers(6)
         if way == 1:  # badly conditioned

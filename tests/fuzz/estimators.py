@@ -75,7 +75,11 @@ def coder(rng: np.random.Generator) -> int:
     parameters, K, k = kernel_of(rng, metric, D, X)
     options = {"alpha": float(rng.choice([0.01, 0.1, 0.5])), "positive": bool(rng.random() < 0.3)}
     options["ridge"] = float(rng.choice([0.0, 0.1]))
-    codes = SPDSparseCoder(**parameters, **options).fit(draws.same_laid_out(rng, D)).transform(draws.same_laid_out(rng, X))
+    codes = (
+        SPDSparseCoder(**parameters, **options)
+        .fit(draws.same_laid_out(rng, D))
+        .transform(draws.same_laid_out(rng, X))
+    )
     wrong = violation(K, k, codes, options)
     expect(wrong <= 1e-6 * (1.0 + np.abs(codes).sum()), f"a code of {metric} is not optimal")
     return 1
@@ -123,8 +127,12 @@ def classifier(rng: np.random.Generator) -> int:
     expect(((model.predict(X) == labels) | ~clear).all(), "predict is not the best class")
     for x, code, cross in zip(model.explain(X), codes, k, strict=True):
         share = code * (2.0 * cross - K @ code)
-        expect_close(x.explained, share.sum(), "what is explained", 1e-5 * (1.0 + np.abs(share).sum()))
-        expect_close(x.shares.sum(), x.explained, "the sum of shares", 1e-9 * (1.0 + np.abs(share).sum()))
+        expect_close(
+            x.explained, share.sum(), "what is explained", 1e-5 * (1.0 + np.abs(share).sum())
+        )
+        expect_close(
+            x.shares.sum(), x.explained, "the sum of shares", 1e-9 * (1.0 + np.abs(share).sum())
+        )
     return 1
 
 
@@ -134,14 +142,18 @@ def regressor(rng: np.random.Generator) -> int:
     parameters, K, k = kernel_of(rng, metric, D, X)
     t, w = rng.standard_normal((len(D), 2)), weights_of(rng, len(D))
     alpha, ridge = float(rng.choice([0.0, 0.05])), float(rng.choice([0.1, 1.0]))
-    model = SPDSparseRegressor(**parameters, alpha=alpha, ridge=ridge).fit(draws.same_laid_out(rng, D), t, w)
+    model = SPDSparseRegressor(**parameters, alpha=alpha, ridge=ridge).fit(
+        draws.same_laid_out(rng, D), t, w
+    )
     own = relative(w, len(D))
     mean = np.average(t, axis=0, weights=own)
     if alpha == 0.0:
         codes = np.linalg.solve(K + ridge * np.diag(1.0 / own), k.T).T
     else:
         codes = lengthened_codes(K, k, alpha, ridge, own)
-    expect_close(model.predict(draws.same_laid_out(rng, X)), mean + codes @ (t - mean), "a prediction", 1e-5)
+    expect_close(
+        model.predict(draws.same_laid_out(rng, X)), mean + codes @ (t - mean), "a prediction", 1e-5
+    )
     return 1
 
 
@@ -185,11 +197,15 @@ def kmeans(rng: np.random.Generator) -> int:
     metric, X, _, _ = data(rng, [m for m in draws.metrics() if draws.has_mean(m)])
     weights = weights_of(rng, len(X))
     k = int(rng.integers(1, 4))
-    model = SPDKMeans(k, metric, random_state=0, tol=1e-7).fit(draws.same_laid_out(rng, X), sample_weight=weights)
+    model = SPDKMeans(k, metric, random_state=0, tol=1e-7).fit(
+        draws.same_laid_out(rng, X), sample_weight=weights
+    )
     d = divergences(metric, X, model.cluster_centers_)
     own = np.ones(len(X)) if weights is None else weights
     nearest = d.min(axis=1)
-    expect(d[np.arange(len(X)), model.labels_] <= nearest + 1e-7 * d.max(), "not the nearest centre")
+    expect(
+        d[np.arange(len(X)), model.labels_] <= nearest + 1e-7 * d.max(), "not the nearest centre"
+    )
     expect_close(model.inertia_, own @ nearest, "the inertia", 1e-6)
     expect_close(model.transform(X), d, f"divergences of {metric}", 1e-7)
     history = model.inertia_history_
@@ -209,16 +225,29 @@ def dictionary(rng: np.random.Generator) -> int:
     metric, X, _, _ = data(rng, [m for m in draws.metrics(symmetric=True) if draws.has_mean(m)])
     beta = kernel_by_definition(metric, X, X, "auto", "clip")[0]
     model = SPDDictionaryLearning(
-        3, metric, beta=beta, alpha=0.1, init="random", max_iter=2, tol=0.0, random_state=0,
-        landmarks=None, positive=bool(rng.random() < 0.3),
-    ).fit(draws.same_laid_out(rng, X))  # fmt: skip
+        3,
+        metric,
+        beta=beta,
+        alpha=0.1,
+        init="random",
+        max_iter=2,
+        tol=0.0,
+        random_state=0,
+        landmarks=None,
+        positive=bool(rng.random() < 0.3),
+    ).fit(draws.same_laid_out(rng, X))
     history = model.objective_
     expect(np.diff(history) <= 1e-9 * np.abs(history).max(), "the objective rises")
     D, Y = model.atoms_, model.transform(X)
     K = np.exp(-beta * divergences(metric, D, D))
     np.fill_diagonal(K, 1.0 + model.ridge_)
     k = np.exp(-beta * divergences(metric, X, D))
-    losses = 1.0 - 2.0 * (Y * k).sum(axis=1) + np.einsum("ij,jk,ik->i", Y, K, Y) + 0.1 * np.abs(Y).sum(axis=1)  # fmt: skip
+    losses = (
+        1.0
+        - 2.0 * (Y * k).sum(axis=1)
+        + np.einsum("ij,jk,ik->i", Y, K, Y)
+        + 0.1 * np.abs(Y).sum(axis=1)
+    )
     last = losses.sum()
     expect(last <= history[-1] + 1e-6 * len(X), f"codes of {metric} are worse than in learning")
     options = {"alpha": 0.1, "positive": model.positive}
@@ -242,7 +271,9 @@ def nearest_mean(rng: np.random.Generator) -> int:
     d = divergences(metric, queries, model.means_)
     shares = np.exp(d.min(axis=1, keepdims=True) - d)
     shares /= shares.sum(axis=1, keepdims=True)
-    expect_close(model.predict_proba(draws.same_laid_out(rng, queries)), shares, "probabilities", 1e-6)
+    expect_close(
+        model.predict_proba(draws.same_laid_out(rng, queries)), shares, "probabilities", 1e-6
+    )
     return 1
 
 
@@ -251,12 +282,18 @@ def log_euclidean(rng: np.random.Generator) -> int:
     _, D, _, X = data(rng, ["logeuclid"])
     D, X = D.real, X.real
     alpha = float(rng.choice([0.01, 0.1]))
-    codes = baselines.LogEuclideanSparseCoder(alpha=alpha, rescale=False).fit(draws.same_laid_out(rng, D)).transform(X)  # fmt: skip
+    codes = (
+        baselines.LogEuclideanSparseCoder(alpha=alpha, rescale=False)
+        .fit(draws.same_laid_out(rng, D))
+        .transform(X)
+    )
     units = []
     for Z in (D, X):
         v = vectors(function(np.log, Z))
         units.append(v / np.linalg.norm(v, axis=1, keepdims=True))
-    wrong = violation(units[0] @ units[0].T, units[1] @ units[0].T, codes, {"alpha": alpha, "positive": False})  # fmt: skip
+    wrong = violation(
+        units[0] @ units[0].T, units[1] @ units[0].T, codes, {"alpha": alpha, "positive": False}
+    )
     expect(wrong <= 1e-6 * (1.0 + np.abs(codes).sum()), "a code is not optimal")
     return 1
 
@@ -267,10 +304,17 @@ def pursuit(rng: np.random.Generator) -> int:
     D, X = D.real, X.real
     parameters, K, k = kernel_of(rng, metric, D, X)
     s = int(rng.integers(1, 5))
-    codes = baselines.KernelPursuitCoder(**parameters, n_nonzero=s).fit(draws.same_laid_out(rng, D)).transform(X)  # fmt: skip
+    codes = (
+        baselines.KernelPursuitCoder(**parameters, n_nonzero=s)
+        .fit(draws.same_laid_out(rng, D))
+        .transform(X)
+    )
     expect((codes != 0).sum(axis=1) <= s, "there are too many atoms")
     left = k - codes @ K
-    expect(np.abs(left[codes != 0]) <= 1e-6 * (1.0 + np.abs(codes).sum()), "the residual is not orthogonal")  # fmt: skip
+    expect(
+        np.abs(left[codes != 0]) <= 1e-6 * (1.0 + np.abs(codes).sum()),
+        "the residual is not orthogonal",
+    )
     largest = np.abs(k).argmax(axis=1)
     clear = np.sort(np.abs(k), axis=1)[:, -1] > 1e-9 + np.sort(np.abs(k), axis=1)[:, -2]
     chosen = codes[np.arange(len(X)), largest] != 0

@@ -186,7 +186,9 @@ def training_file() -> bytes:
 
 def hostile_labels(rng: np.random.Generator) -> str:
     """Labels that nobody expects, in the command line: a terminal obeys nothing of what is printed."""
-    names = [str(text) for text in rng.choice([t for t in TEXTS if t.strip()], size=3, replace=False)]
+    names = [
+        str(text) for text in rng.choice([t for t in TEXTS if t.strip()], size=3, replace=False)
+    ]
     suffix = str(rng.choice([".csv", ".txt", ".npy"]))
     with tempfile.TemporaryDirectory() as folder:
         X, labels = Path(folder, "X.npy"), Path(folder, f"y{suffix}")
@@ -203,7 +205,9 @@ def hostile_labels(rng: np.random.Generator) -> str:
         result = CliRunner().invoke(app, arguments)
     expect_no_command(result.output)
     expect(result.exit_code in (0, 1, 2), f"the command ends with {result.exit_code}")
-    expect(isinstance(result.exception, SystemExit | None), f"the command ends in {result.exception!r}")
+    expect(
+        isinstance(result.exception, SystemExit | None), f"the command ends in {result.exception!r}"
+    )
     return "refused" if result.exit_code else "answered"
 
 

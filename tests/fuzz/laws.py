@@ -42,7 +42,10 @@ def pair_laws(rng: np.random.Generator) -> str:
     X, same = draws.laid_out(rng, np.concatenate([A, B]))
     D = clearly_refused(lambda: pairwise_divergence(same, metric=metric))
     if was_refused(D):
-        expect(was_refused(clearly_refused(lambda: pairwise_divergence(X, metric=metric))), "a layout decides what is refused")  # fmt: skip
+        expect(
+            was_refused(clearly_refused(lambda: pairwise_divergence(X, metric=metric))),
+            "a layout decides what is refused",
+        )
         return "refused"
     measure = get_divergence(metric)
     expect(np.isfinite(D) & (D >= 0), f"{metric} is negative or not finite")
@@ -52,7 +55,9 @@ def pair_laws(rng: np.random.Generator) -> str:
     expect(pairwise_divergence(X, metric=metric, n_jobs=2) == D, f"{metric} depends on threads")
     full = pairwise_divergence(X, X, metric=metric)
     some = rng.permutation(8)[: int(rng.integers(1, 8))]
-    expect(pairwise_divergence(X[some], X, metric=metric) == full[some], f"{metric} depends on company")  # fmt: skip
+    expect(
+        pairwise_divergence(X[some], X, metric=metric) == full[some], f"{metric} depends on company"
+    )
     return "law"
 
 
@@ -151,7 +156,10 @@ def model_laws(rng: np.random.Generator) -> str:
         other = clearly_refused(lambda: other.fit(given, target))
         if law == "layout":
             fitted = clearly_refused(lambda: clone(model).fit(plain, target))
-            expect(was_refused(other) == was_refused(fitted), f"{name}: a layout decides what is refused")  # fmt: skip
+            expect(
+                was_refused(other) == was_refused(fitted),
+                f"{name}: a layout decides what is refused",
+            )
             if was_refused(fitted):
                 return "refused"
             said = outputs(fitted, query)
@@ -176,7 +184,9 @@ def weighted_models(rng: np.random.Generator, X: np.ndarray) -> list[Any]:
     ridge = float(rng.choice([0.1, 1.0]))
     return [
         baselines.MinimumDistanceToMean(metric),
-        SPDDictionaryLearning(2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None),  # fmt: skip
+        SPDDictionaryLearning(
+            2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None
+        ),
         SPDSparseClassifier(**fixed, alpha=0.0, ridge=ridge, rule="sum"),
         SPDSparseRegressor(**fixed, alpha=0.0, ridge=ridge),
     ]

@@ -16,7 +16,6 @@ from spdatoms.divergences import get_divergence
 from spdatoms.geometry import expm, geodesic, logm, powm, regularise, shrink, sqrtm, vech
 
 
-
 def hostile_stack(rng: np.random.Generator) -> Any:
     """Return a stack of matrices with something odd about it, or something that is none."""
     m, n = int(rng.integers(1, 9)), int(rng.integers(1, 9))

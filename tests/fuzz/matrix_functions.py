@@ -173,7 +173,9 @@ def two_matrices(rng: np.random.Generator, name: str) -> int:
         else:
             found = geometry.inner_product(V, W, A)
         expected = (white * other.conj()).sum(axis=(1, 2)).real
-        allowed = np.sqrt((np.abs(white) ** 2).sum(axis=(1, 2)) * (np.abs(other) ** 2).sum(axis=(1, 2)))  # fmt: skip
+        allowed = np.sqrt(
+            (np.abs(white) ** 2).sum(axis=(1, 2)) * (np.abs(other) ** 2).sum(axis=(1, 2))
+        )
         allowed *= _FACTOR * len(known.T) ** 2 * np.finfo(known.kind).eps * known.condition**2
         expect(np.abs(found - expected) <= allowed * spread(a) / a.min(axis=1), f"{name} is off")
     return len(A)

@@ -18,8 +18,8 @@ from spdatoms.divergences.hermitian import over
 
 #: How many times the error may be that of a small change of the matrices, and how small the change is.
 _FACTOR, _CHANGE = 40.0, 4.0
-#: A derivative by differences, as some divergences have it, is right to so many digits.
-_DIFFERENCES = 1e-7
+#: What of the terms of a derivative may be lost: one that is found by differences has ten digits.
+_DIFFERENCES = 1e-9
 
 
 def in_range(number: Any, kind: np.dtype[Any]) -> bool:

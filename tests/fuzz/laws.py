@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import tempfile
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from sklearn.base import clone
 from conformance.estimators import outputs, targets
 from fuzz import draws
 from fuzz.campaign import clearly_refused, expect, was_refused
+from fuzz.formulas import divergences
 from spdatoms import (
     SPDDictionaryLearning,
     SPDSparseClassifier,
@@ -177,39 +177,58 @@ def repeated(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, 
     return X, w.astype(float), np.repeat(np.arange(9), w)
 
 
-def weighted_models(rng: np.random.Generator, X: np.ndarray) -> list[Any]:
-    """Return estimators for which an integer weight is a repetition, as their documentation says."""
-    metric = draws.pick(rng, [m for m in draws.metrics(symmetric=True) if draws.has_mean(m)])
-    fixed: dict[str, Any] = {"metric": metric, "beta": 0.5}
-    ridge = float(rng.choice([0.1, 1.0]))
-    return [
-        baselines.MinimumDistanceToMean(metric),
-        SPDDictionaryLearning(
-            2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None
-        ),
-        SPDSparseClassifier(**fixed, alpha=0.0, ridge=ridge, rule="sum"),
-        SPDSparseRegressor(**fixed, alpha=0.0, ridge=ridge),
+def weighted_models(rng: np.random.Generator, X: np.ndarray, mean: float) -> list[tuple[Any, Any]]:
+    """Return estimators of weighted, and of repeated matrices, which then are the same.
+
+    Where weights divide a penalty they have the mean 1, so that of repeated matrices the penalty is divided by the mean.
+    """
+    # An indefinite Gram matrix is corrected, and that of repeated matrices is corrected in another way.
+    definite = [
+        m
+        for m in draws.metrics(symmetric=True)
+        if get_divergence(m).kernel_is_guaranteed(0.5, X.shape[-1]) and draws.has_mean(m)
     ]
+    metric = draws.pick(rng, definite)
+    fixed: dict[str, Any] = {"metric": metric, "beta": 0.5}
+    nearest = baselines.MinimumDistanceToMean(metric)
+    learner = SPDDictionaryLearning(
+        2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None
+    )
+    ridged = [
+        SPDSparseClassifier(**fixed, alpha=0.0, rule="sum"),
+        SPDSparseRegressor(**fixed, alpha=0.0),
+    ]
+    return [
+        (nearest, nearest),
+        (learner, learner),
+        *((clone(m).set_params(ridge=0.1 / mean), clone(m).set_params(ridge=0.1)) for m in ridged),
+    ]
+
+
+def sum_of_distances(metric: str, X: np.ndarray, w: np.ndarray, C: np.ndarray) -> float:
+    """Return Σ w_i √d(X_i, C): several matrices may be medians, and have the same sum."""
+    return float(w @ np.sqrt(divergences(metric, X, C[None])[:, 0]))
 
 
 def weight_laws(rng: np.random.Generator) -> str:
     """An integer weight is a repetition, in means, medians and the estimators that say so."""
     X, w, rows = repeated(rng, int(rng.integers(1, 4)))
-    if rng.random() < 0.4:
-        metric = draws.pick(rng, [m for m in draws.metrics() if draws.has_mean(m)])
-        centre: Callable[..., np.ndarray] = draws.pick(rng, [mean, median])
-        found = [[centre(X, metric, w)], [centre(X[rows], metric)]]
-        what = f"the {metric} {centre.__name__}"
+    metric = draws.pick(rng, [m for m in draws.metrics() if draws.has_mean(m)])
+    kind = draws.pick(rng, ["mean", "median", "model", "model"])
+    if kind == "mean":
+        found = [[mean(X, metric, w)], [mean(X[rows], metric)]]
+    elif kind == "median":
+        centres = (median(X, metric, w), median(X[rows], metric))
+        found = [[np.array(sum_of_distances(metric, X, w, C))] for C in centres]
     else:
-        model = draws.pick(rng, weighted_models(rng, X))
-        y = targets(model, np.array(["ash", "elm", "oak"])[np.arange(9) % 3])
-        plain = clone(model).fit(X[rows], y[rows])
-        found = [outputs(clone(model).fit(X, y, sample_weight=w), X), outputs(plain, X)]
-        what = repr(model)
+        once, often = draws.pick(rng, weighted_models(rng, X, float(w.mean())))
+        y = targets(once, np.array(["ash", "elm", "oak"])[np.arange(9) % 3])
+        kind, often = repr(once), clone(often).fit(X[rows], y[rows])
+        found = [outputs(clone(once).fit(X, y, sample_weight=w), X), outputs(often, X)]
     for a, b in zip(*found, strict=True):
         if a.dtype.kind == "f":
             error = np.abs(a - b).max() / max(np.abs(b).max(), 1e-300)
-            expect(error <= 1e-4, f"{what}: weights are no repetitions, by {error:.2g}")
+            expect(error <= 1e-4, f"{metric}, {kind}: weights are no repetitions, by {error:.2g}")
     return "law"
 
 

@@ -180,7 +180,7 @@ def repeated(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, 
 def weighted_models(rng: np.random.Generator, X: np.ndarray, mean: float) -> list[tuple[Any, Any]]:
     """Return estimators of weighted, and of repeated matrices, which then are the same.
 
-    Where weights divide a penalty they have the mean 1, so that of repeated matrices the penalty is divided by the mean.
+    Weights that divide a penalty have the mean 1: the penalty of the weighted matrices is divided by their mean.
     """
     # An indefinite Gram matrix is corrected, and that of repeated matrices is corrected in another way.
     definite = [

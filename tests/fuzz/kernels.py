@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 
 from fuzz import draws
@@ -119,7 +117,7 @@ def defined_landmarks(rng: np.random.Generator) -> str:
     return "oracle"
 
 
-def kernel_cases(rng: np.random.Generator) -> Counter[str]:
+def kernel_cases(rng: np.random.Generator) -> str:
     """Kernels, corrections and landmarks in turn."""
     cases = (defined_kernels, defined_corrections, defined_landmarks)
-    return Counter([draws.pick(rng, cases)(rng)])
+    return draws.pick(rng, cases)(rng)

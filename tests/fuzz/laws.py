@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +231,6 @@ def weight_laws(rng: np.random.Generator) -> str:
     return "law"
 
 
-def law_cases(rng: np.random.Generator) -> Counter[str]:
+def law_cases(rng: np.random.Generator) -> str:
     """Laws of invariance and of weights in turn."""
-    return Counter([draws.pick(rng, (invariance_laws, weight_laws))(rng)])
+    return draws.pick(rng, (invariance_laws, weight_laws))(rng)

@@ -15,17 +15,21 @@ from collections import deque
 import pytest
 from threadpoolctl import ThreadpoolController
 
+from _matrices import random_spd
+from spdatoms import pairwise_divergence
 from spdatoms._utils.threads import (
     _SharedBlocks,
     _threadpools,
     available_processors,
     block_slices,
     effective_n_jobs,
+    interruptibly,
     map_in_threads,
     one_blas_thread,
     run_blocks,
 )
 from spdatoms._utils.warning import warn_user, warnings_of
+from spdatoms.geometry import logm
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -157,6 +161,41 @@ def test_a_block_that_fails_leaves_the_others_to_threads_that_are_taking_them():
     assert blocks.run_one()
     other.join()
     assert [type(error) for error in blocks.errors] == [KeyError]
+
+
+def test_a_call_of_seconds_does_not_keep_ctrl_c_waiting(no_collection):
+    """It is noticed before the call ends: this one does not, until it is let go."""
+    let_go = threading.Event()
+
+    def long_call():
+        os.kill(os.getpid(), signal.SIGINT)
+        let_go.wait(timeout=60)
+
+    with pytest.raises(KeyboardInterrupt):
+        interruptibly(long_call)
+    assert not let_go.is_set()
+    let_go.set()
+    assert interruptibly(divmod, 7, 3) == (2, 1)
+    with pytest.raises(ZeroDivisionError):
+        interruptibly(divmod, 7, 0)
+
+
+def test_calls_of_large_matrices_can_be_interrupted(monkeypatch):
+    called = []
+    for module in ("geometry.spectral", "divergences.affine_invariant"):
+        monkeypatch.setattr(
+            f"spdatoms.{module}.interruptibly",
+            lambda function, *args: called.append(len(args[0])) or function(*args),
+        )
+    monkeypatch.setattr("spdatoms.geometry.spectral._LARGE", 5)
+    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_COMPILED", 4)
+    X = random_spd(3, 5)
+    logm(X)
+    assert called == [3]
+    pairwise_divergence(X, metric="riemann")
+    assert called == [3, 5, 5, 5]
+    pairwise_divergence(X[:, :4, :4], metric="riemann")
+    assert called == [3, 5, 5, 5]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

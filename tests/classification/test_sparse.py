@@ -50,6 +50,13 @@ def test_residuals_of_sparse_and_of_dense_codes_among_each_other() -> None:
         np.testing.assert_array_equal(alone[0], scores[i])
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
+def test_scores_of_all_zero_codes_are_finite_at_every_beta(labelled) -> None:
+    X, y = labelled
+    model = SPDSparseClassifier("stein", beta=1e308).fit(X, y)
+    assert np.isfinite(model.decision_function(4.0 * X)).all()
+
+
 def test_all_zero_codes_fall_back_to_the_nearest_atom(labelled) -> None:
     X, y = labelled
     model = SPDSparseClassifier(beta=1e6).fit(X[::2], y[::2])

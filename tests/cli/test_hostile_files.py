@@ -146,6 +146,14 @@ def test_zarr_does_not_promise_more_than_memory(tmp_path, documents):
         check_zarr(str(write_zarr(tmp_path / "x.zarr", documents)))
 
 
+def test_zarr_is_a_folder(tmp_path):
+    """An archive could hold metadata that are not checked."""
+    with zipfile.ZipFile(tmp_path / "x.zarr", "w") as archive:
+        archive.writestr(".zarray", json.dumps(OBJECT))
+    with pytest.raises(RefusedError, match="is no folder"):
+        check_zarr(str(tmp_path / "x.zarr"))
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_honest_zarr_is_read(tmp_path):
     """Consolidated groups of every version, with text and packed numbers."""

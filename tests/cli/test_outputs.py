@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from _commands import run
-from spdatoms.cli.outputs import check_outputs, whole_file
+from spdatoms.cli.outputs import check_outputs
 
 TRAIN = ("--train", "X.npy", "--train-labels", "y.csv")
 
@@ -83,16 +83,26 @@ def test_folder_of_results(here):
         assert "cannot be written" in run("reproduce", "textures", "--out", "/proc/a/b", code=2)
 
 
-def test_a_file_gets_its_name_when_it_is_whole(tmp_path):
-    path = tmp_path / "codes.npy"
-    path.write_text("before")
-
-    def write_half() -> None:
-        with whole_file(path) as file:
-            file.write(b"half")
-            raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_half()
-    assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["codes.npy"]
+@pytest.mark.skipif(
+    os.name != "posix", reason="links need rights elsewhere, and there are no FIFOs"
+)
+@pytest.mark.parametrize(
+    ("option", "name"), [("--out", "m.npy"), ("--checkpoint", "run"), ("--report", "r.html")]
+)
+@pytest.mark.parametrize(
+    ("kind", "said"), [("link", "is a link"), ("FIFO", "a FIFO"), ("read-only", "is read-only")]
+)
+def test_what_must_not_be_replaced_is_noticed_before_the_work(here, option, name, kind, said):
+    path = here / name
+    match kind:
+        case "link":
+            path.symlink_to("elsewhere")
+        case "FIFO":
+            os.mkfifo(path)
+        case "read-only":
+            path.touch(mode=0o444)
+    places = {"--out": "model.npy", option: name}
+    arguments = [text for pair in places.items() for text in pair]
+    before = sorted(os.listdir())
+    assert said in run("learn", "absent.npy", *arguments, "--force", code=2)
+    assert sorted(os.listdir()) == before

@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier
 
-from conformance.estimators import ESTIMATORS, assert_same, one_line, outputs
+from conformance.estimators import (
+    ESTIMATORS,
+    ONE_OF_EACH,
+    assert_same,
+    one_line,
+    outputs,
+    targets,
+)
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKMeans,
+    SPDKNeighborsClassifier,
+    SPDKNeighborsRegressor,
+    SPDSparseClassifier,
+    SPDSparseClassifierCV,
+    SPDSparseRegressor,
+    baselines,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),
@@ -39,6 +57,65 @@ def test_a_matrix_of_weight_zero_is_not_there(estimator, labelled) -> None:
     some = np.arange(len(X)) % 4 != 2
     left_out = fitted(estimator, X, y, sample_weight=np.where(some, 0.3, 0.0))
     assert_same(outputs(left_out, X), outputs(fitted(estimator, X[some], y[some]), X))
+
+
+#: How often each matrix occurs, and the mean of that.
+TIMES = 1 + np.arange(24) % 3
+MEAN = float(TIMES.mean())
+#: Parameters under which a weight of 2 is a matrix that occurs twice: with weights, and with repeated matrices. Weights
+#: have the mean 1 where they divide a penalty, and a neighbour is one whatever its weight.
+_RIDGE: dict[str, Any] = {"alpha": 0.0, "beta": 1.0, "metric": "stein"}
+REPEATING: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {
+    SPDKMeans: ({}, {}),
+    baselines.MinimumDistanceToMean: ({}, {}),
+    SPDKNeighborsClassifier: ({"n_neighbors": 24}, {"n_neighbors": int(TIMES.sum())}),
+    SPDKNeighborsRegressor: ({"n_neighbors": 24}, {"n_neighbors": int(TIMES.sum())}),
+    SPDDictionaryLearning: ({"beta": 1.0, "alpha": 0.05}, {"beta": 1.0, "alpha": 0.05}),
+    SPDSparseClassifier: ({**_RIDGE, "ridge": 0.1 / MEAN}, {**_RIDGE, "ridge": 0.1}),
+    SPDSparseRegressor: ({**_RIDGE, "ridge": 0.1 / MEAN}, {**_RIDGE, "ridge": 0.1}),
+}
+#: Atoms with the penalties α/√w_j or, in a pursuit, with √w_j times their correlations: of a matrix that is there
+#: twice only the heavier one is used. (Cross-validation, whose folds change with the matrices, has its own tests.)
+LIGHTER = [e for e in WEIGHTED if type(e) not in (*REPEATING, SPDSparseClassifierCV)]
+
+
+@pytest.mark.parametrize("estimator", [ONE_OF_EACH[kind] for kind in REPEATING], ids=one_line)
+def test_a_matrix_of_weight_two_is_there_twice(estimator, labelled) -> None:
+    X, y = labelled[0], targets(estimator, labelled[1])
+    once, repeated = (clone(estimator).set_params(**p) for p in REPEATING[type(estimator)])
+    if isinstance(estimator, SPDDictionaryLearning):  # nothing is drawn
+        once.init = repeated.init = X[:5]
+    once.fit(X, y, sample_weight=TIMES)
+    repeated.fit(np.repeat(X, TIMES, axis=0), np.repeat(y, TIMES))
+    assert_same(outputs(once, X), outputs(repeated, X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", LIGHTER, ids=one_line)
+def test_of_a_matrix_that_is_there_twice_the_heavier_one_is_used(estimator, labelled) -> None:
+    X, y = labelled
+    assert "√w" in f"{type(estimator).__doc__}{type(estimator).fit.__doc__}"
+    fixed = {"beta": 1.0, "rescale": False}  # not chosen by the data
+    known = estimator.get_params()
+    estimator = clone(estimator).set_params(**{k: v for k, v in fixed.items() if k in known})
+    weights = np.where(np.arange(24) < 3, 4.0, 1.0)
+    alone = fitted(estimator, X, y, sample_weight=weights)
+    mean = weights.mean()  # that of all weights is the unit, and stays
+    both = fitted(
+        estimator,
+        np.concatenate([X, X[:3]]),
+        np.concatenate([y, y[:3]]),
+        sample_weight=np.append(weights, 3 * [mean]),
+    )
+    first, second = alone.decision_function(X[3:]), both.decision_function(X[3:])
+    np.testing.assert_allclose(first, second, rtol=1e-6, atol=1e-6 * abs(first).max())
+
+
+def test_weights_of_classes_mean_nothing_to_one_neighbour(labelled) -> None:
+    X, y = labelled
+    weighted = SPDKNeighborsClassifier(class_weight={"oak": 100.0})
+    with pytest.warns(UserWarning, match="class_weight changes nothing with n_neighbors=1"):
+        weighted.fit(X, y)
+    assert_same(outputs(weighted, X), outputs(SPDKNeighborsClassifier().fit(X, y), X))
 
 
 @every_weighted

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from _matrices import random_spd
+from _model_files import pack, unpack
 from spdatoms import SPDDictionaryLearning
 from spdatoms.dictionary._checkpoint import checkpoint_of, fingerprint
 from spdatoms.divergences import Hermitian, PowerEuclidean, Stein
@@ -165,6 +166,20 @@ def test_a_damaged_checkpoint_is_left_alone(X, tmp_path) -> None:
         with pytest.raises(ValueError, match="not a checkpoint, or was cut short"):
             learner(path).fit(X)
         assert path.read_bytes() == damaged
+
+
+def test_a_checkpoint_whose_parts_are_not_those_of_learning_is_left_alone(X, tmp_path) -> None:
+    path = tmp_path / "state"
+    learner(path, max_iter=1).fit(X)
+    metadata, arrays = unpack(path.read_bytes())
+    for content, message in (
+        (pack(metadata, {**arrays, "atoms": arrays["atoms"].astype(complex)}), "is damaged"),
+        (pack({**metadata, "notes": [[]] * 70_000}, arrays), "not a checkpoint"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"state' .*{message}|state' {message}"):
+            learner(path).fit(X)
+        assert path.read_bytes() == content
 
 
 def test_the_last_checkpoint_survives_a_failed_write(X, tmp_path, monkeypatch) -> None:

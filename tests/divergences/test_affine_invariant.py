@@ -243,3 +243,13 @@ def test_a_matrix_beyond_the_range_of_numbers_is_refused_in_words() -> None:
     X = np.diag([1e-300, 1.0, 1e300])[None]
     with pytest.raises(ValueError, match="orders of magnitude"):
         pairwise_divergence(X, metric="riemann")
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0])
+def test_large_matrices_by_lapack(scale, monkeypatch):
+    X = random_spd(6, 5, condition=1e6)
+    X[2] *= scale
+    expected = airm2(X), airm2(X[:4], X[2:])
+    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_COMPILED", 4)
+    for found, compiled in zip((airm2(X), airm2(X[:4], X[2:])), expected, strict=True):
+        np.testing.assert_allclose(found, compiled, rtol=1e-10, atol=1e-12)

@@ -8,9 +8,9 @@ import pyriemann.geometry.mean
 import pytest
 import scipy.linalg
 
-from _matrices import random_spd
+from _matrices import assert_close, random_spd
 from spdatoms import SPDKMeans, SPDKNeighborsClassifier, divergence, mean, pairwise_divergence
-from spdatoms.divergences import PowerEuclidean, Wasserstein, get_divergence
+from spdatoms.divergences import Divergence, PowerEuclidean, Wasserstein, get_divergence
 from spdatoms.geometry.functions import geometric_mean
 
 METRICS = ["logchol", "chol", "wasserstein", "harmonic", "poweuclid", "thompson"]
@@ -124,3 +124,14 @@ def test_pairs_with_what_is_not_spd_may_be_nan() -> None:
     np.testing.assert_array_equal(np.isnan(two[:, 0]), [False, True, False])
     with pytest.raises(ValueError, match="on_error must be 'raise' or 'nan', got 'skip'"):
         pairwise_divergence(X, on_error="skip")
+
+
+@pytest.mark.parametrize("p", [-1.0, -0.3, 0.5, 1.0, 2.5])
+def test_gradients_of_powers_are_those_of_differences(p):
+    X, Y = random_spd(4, 4), random_spd(4, 4, seed=1)
+    X[0] = np.diag([1.0, 1.0, 1.0 + 1e-9, 2.0])  # eigenvalues that nearly coincide
+    power = PowerEuclidean(p)
+    expected = Divergence.gradient(power, X, Y)
+    assert_close(power.gradient(X, Y), expected, 1e-7)
+    expected = Divergence.gradient(power, X[1], Y)
+    assert_close(power.gradient(X[1], Y), expected, 1e-7)

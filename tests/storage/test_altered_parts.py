@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import inspect
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,24 @@ import pytest
 from sklearn.base import clone
 
 from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
-from conformance.estimators import ESTIMATORS, outputs, targets
-from spdatoms import SPDKNeighborsClassifier, SPDNystroem, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.baselines import PixelSparseClassifier, RiemannianLPP
+from conformance.estimators import ESTIMATORS, one_line, outputs, targets
+from spdatoms import (
+    SPDDictionaryLearning,
+    SPDKNeighborsClassifier,
+    SPDNystroem,
+    SPDSparseClassifier,
+    SPDSparseCoder,
+)
+from spdatoms.baselines import (
+    FrobeniusSparseCoder,
+    KMeansSparseCoder,
+    LogEuclideanKSVD,
+    PixelSparseClassifier,
+    RiemannianLPP,
+)
 from spdatoms.storage import StorageError
+from spdatoms.storage._classes import class_named
+from spdatoms.storage._layout import held_by
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -68,6 +84,80 @@ def test_what_prediction_needs_may_not_be_missing(estimator, tmp_path):
 def test_lengths_that_do_not_belong_together_are_refused(estimator, name, message, tmp_path):
     metadata, arrays = model(estimator, tmp_path)
     refused(pack(metadata, {**arrays, name: arrays[name][:-1]}), tmp_path, message)
+
+
+def undeclared(cls: str, names: Iterable[str]) -> set[str]:
+    return set(names) - set(held_by(class_named(cls).cls))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
+def test_all_that_a_fit_leaves_is_declared(estimator, tmp_path) -> None:
+    """In the layout every attribute has a kind, a shape and a range, that of a part included."""
+    metadata, _ = model(estimator, tmp_path)
+    found = [metadata["estimator"]["object"]]
+    for content in found:  # which grows
+        assert not undeclared(content["class"], content["attributes"])
+        values = (*content["attributes"].values(), *content["parameters"].values())
+        found.extend(v["object"] for v in values if isinstance(v, dict) and "object" in v)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "path", "message"),
+    [
+        (SPDKNeighborsClassifier(), ("_prepared",), "_prepared must be an object of PreparedSet"),
+        (SPDSparseCoder(), ("kernel_", "_atoms"), "_atoms must be an object of PreparedSet"),
+        (KMeansSparseCoder(6, random_state=0), ("ridge",), "ridge must be a number"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("value", [None, "stein", [], {"tuple": []}, {"float": "nan"}])
+def test_attributes_of_another_kind_are_refused(estimator, path, message, value, tmp_path) -> None:
+    metadata, arrays = model(estimator, tmp_path)
+    held = attributes(metadata)
+    for name in path[:-1]:
+        held = held[name]["object"]["attributes"]
+    held[path[-1]] = value
+    refused(pack(metadata, arrays), tmp_path, message)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "change", "message"),
+    [
+        (LogEuclideanKSVD(4, n_nonzero=2, max_iter=1), "_atoms", lambda a: a[:, :0], "0×0 matrices, not 3×3"),
+        (LogEuclideanKSVD(4, n_nonzero=2, max_iter=1), "_atoms", lambda a: a[:, :4], "no half-vectors"),
+        (FrobeniusSparseCoder(), "_atoms", lambda a: a[:, :3], "2×2 matrices, not 3×3"),
+        (SPDSparseClassifier(landmarks=8), "kernel_.features_", lambda a: 1e300 * a, "at most 1e"),
+        (SPDNystroem(n_landmarks=8), "_space.roots", lambda a: 1e300 * a, "roots must be numbers of at most"),
+    ],
+    ids=lambda value: None if inspect.isfunction(value) else str(value),
+)  # fmt: skip
+def test_arrays_out_of_shape_or_range_are_refused(estimator, name, change, message, tmp_path):
+    metadata, arrays = model(estimator, tmp_path)
+    refused(pack(metadata, {**arrays, name: change(arrays[name])}), tmp_path, message)
+
+
+def test_the_gram_of_features_may_not_be_missing(tmp_path) -> None:
+    metadata, arrays = model(
+        SPDDictionaryLearning(4, landmarks=8, max_iter=1, random_state=0), tmp_path
+    )
+    del attributes(metadata)["kernel_"]["object"]["attributes"]["gram_"]
+    refused(pack(metadata, arrays), tmp_path, "LandmarkKernel lacks gram_")
+
+
+def test_a_beta_that_is_an_integer_is_that_number(tmp_path) -> None:
+    metadata, arrays = model(SPDNystroem("stein", beta=8.0, n_landmarks=8), tmp_path)
+    expected = load_bytes(pack(metadata, arrays), tmp_path).transform(X)
+    attributes(metadata)["_space"]["object"]["parameters"]["beta"] = 8
+    loaded = load_bytes(pack(metadata, arrays), tmp_path)
+    np.testing.assert_array_equal(loaded.transform(X), expected)
+
+
+def test_landmarks_that_became_complex_are_refused_or_used(tmp_path) -> None:
+    metadata, arrays = model(SPDNystroem("harmonic", n_landmarks=8), tmp_path)
+    expected = load_bytes(pack(metadata, arrays), tmp_path).transform(X)
+    arrays["_space.landmarks"] = arrays["_space.landmarks"].astype(complex)
+    found = load_bytes(pack(metadata, arrays), tmp_path).transform(X)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("number", [-1, 3, 2**62])

@@ -1,4 +1,4 @@
-"""What can be fitted can be saved, and what is loaded answers with the same bits: a law of all estimators and metrics."""
+"""What can be fitted can be saved, and answers with the same bits once it is loaded: for all estimators and metrics."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def check(estimator: BaseEstimator, X: np.ndarray) -> bool:
 )
 def test_every_metric(estimator, metric) -> None:
     plain, *optional = (v.set_params(metric=metric) for v in variants(estimator))
-    found = [check(plain, matrices(c, condition)) for c in (False, True) for condition in (1e2, 1e9)]
+    found = [
+        check(plain, matrices(c, condition)) for c in (False, True) for condition in (1e2, 1e9)
+    ]
     found += [check(variant, matrices(False, 1e9)) for variant in optional]
     assert any(found) or metric in ("burg", "thompson")
 

@@ -97,8 +97,12 @@ def test_the_file_before_survives_a_failed_write(kmeans, tmp_path, monkeypatch) 
 @pytest.mark.parametrize(
     ("name", "value", "why"),
     [
-        ("inertia_", float("nan"), "inertia_ is not finite"),
-        ("cluster_centers_", np.ones((2, 3, 3)), r"cluster_centers_\[0\] is .* positive definite|singular"),
+        ("inertia_", float("nan"), "inertia_ must be a number"),
+        (
+            "cluster_centers_",
+            np.ones((2, 3, 3)),
+            r"cluster_centers_\[0\] is .* positive definite|singular",
+        ),
         ("cluster_centers_", np.eye(4)[None], "cluster_centers_ is for 4×4 matrices, not 3×3"),
         ("n_init", -1, "n_init must be"),
         ("predict", 3, "SPDKMeans has no predict"),
@@ -135,11 +139,19 @@ def test_of_many_that_save_at_once_one_wins(kmeans, tmp_path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
-def test_a_link_is_followed(kmeans, tmp_path) -> None:
+def test_a_link_is_not_followed(kmeans, tmp_path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    save(kmeans, tmp_path / "link")
+    with pytest.raises(FileExistsError, match=r"link' cannot be written: it is a link"):
+        save(kmeans, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
-    assert_equal(load(tmp_path / "target"), kmeans)
+    assert not (tmp_path / "target").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are a matter of POSIX")
+def test_a_private_model_stays_private(kmeans, tmp_path) -> None:
+    (tmp_path / "model").touch(mode=0o600)
+    save(kmeans, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
 
 
 # --- versions ----------------------------------------------------------------------------------------

@@ -295,7 +295,9 @@ def test_metadata_take_memory_in_proportion_to_the_file(item, tmp_path) -> None:
         tracemalloc.start()
         try:
             refused(content, tmp_path, "hold more than 65536 values|not a model")
-            assert tracemalloc.get_traced_memory()[1] < 6 * len(content) + 2**25  # what a small file may take
+            assert (
+                tracemalloc.get_traced_memory()[1] < 6 * len(content) + 2**25
+            )  # what a small file may take
         finally:
             tracemalloc.stop()
 

@@ -63,6 +63,8 @@ _HALVINGS, _ROUGH_HALVINGS = 7, 4
 _FIRST_SHARE = 0.9
 # A round is expected to leave at least this fraction of tr(SZ).
 _LEAST_LEFT = 1e-2
+# Codes below this share of the duality gap are dropped on their way to zero.
+_NEGLIGIBLE_SHARE = 0.1
 
 
 @compiled
@@ -262,15 +264,15 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
     add(Z, mu - 1.0, Z, Z)
     factorise(M, LM)
     factorise(Z, LZ)
-    best_gap, stalled, report[ROUNDS] = np.inf, 0, 0
+    halved_gap, stalled, report[ROUNDS] = np.inf, 0, 0
     for _ in range(max_rounds + 1):
         invert(LM, TM, inverse)
         invert(LS, TS, inverse_slack)
         complementarity = _certify(
             halves, ones, x, identity, inverse, LM, S, Z, slack, pull, half, multiplier, report
         )
-        stalled = 0 if report[GAP] < 0.5 * best_gap else stalled + 1
-        best_gap = min(best_gap, report[GAP])
+        halved = report[GAP] < 0.5 * halved_gap
+        halved_gap, stalled = (report[GAP], 0) if halved else (halved_gap, stalled + 1)
         solved = report[GAP] <= tolerance * n and report[RESIDUAL] <= tolerance
         if solved or report[ROUNDS] == max_rounds or stalled > PATIENCE:
             break
@@ -293,7 +295,8 @@ def code_bounded(atoms, halves, costs, X, tolerance, max_rounds, x, multiplier, 
                 _correct_slopes(
                     halves, working, mu, inverse_slack, correction, curvature, half, slopes
                 )
-        move(x, working, step, t)
+        # More than a share of the gap would undo what the round has gained, where an atom gives way to its copy.
+        move(x, working, step, t, _NEGLIGIBLE_SHARE * report[GAP])
         matrix_of_code(halves, ones, x, half, M)
         add(identity, -1.0, M, S)
         add(Z, t, dZ, Z)

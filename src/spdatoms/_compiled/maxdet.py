@@ -34,8 +34,6 @@ _FIRST_ROUNDS = 5
 _SAFE_DECREMENT = 0.2
 # The share of the decrease that the slope promises, which a step must keep.
 _SUFFICIENT = 0.1
-# From this share of a step on, atoms that the whole step would leave unused are left out.
-_NEARLY_ALL = 0.9
 # Rounds without half the duality gap before rounding is held to be the reason.
 PATIENCE = 15
 # Halvings that bring 1 to zero, whatever the number that it is compared with.
@@ -132,12 +130,13 @@ def take(values, atoms, count):
 
 
 @compiled
-def move(x, atoms, step, t):
-    """x += t · step over the first atoms of a list; what the model puts to zero is zero if t is about 1."""
+def move(x, atoms, step, t, negligible):
+    """x += t · step over the first atoms of a list; what the whole step puts to zero is zero if so little is left."""
     for i in range(len(step)):
         j = atoms[i]
         ends = x[j] + step[i] < 1e-15 * abs(step[i])
-        x[j] = 0.0 if ends and t >= _NEARLY_ALL else max(0.0, x[j] + t * step[i])
+        dropped = ends and (1.0 - t) * x[j] <= negligible
+        x[j] = 0.0 if dropped else max(0.0, x[j] + t * step[i])
 
 
 @compiled
@@ -184,20 +183,20 @@ def _first_code(halves, logdets, costs, half, M, L, T, work, gradient, x):
 
 
 @compiled
-def _step_length(step, H, V, n):
+def _step_length(step, V, n):
     """A t ≤ 1 for which t·Σ step − logdet(I + tB) is low enough, with the B of half-vector V step."""
-    decrement = 0.0
-    for i in range(len(step)):
-        for k in range(len(step)):
-            decrement += step[i] * H[i, k] * step[k]
-    decrement = math.sqrt(decrement)
-    if decrement <= _SAFE_DECREMENT:
-        return 1.0
     half, B, L, identity = np.zeros(V.shape[1]), np.empty((n, n)), np.empty((n, n)), np.eye(n)
-    slope = total(step)
     for i in range(len(step)):
         for k in range(len(half)):
             half[k] += step[i] * V[i // LANES, k, i % LANES]
+    # As the square of B it is not negative: as a quadratic form of H it might be, where atoms are nearly copies.
+    decrement = 0.0
+    for value in half:
+        decrement += value * value
+    decrement = math.sqrt(decrement)
+    if decrement <= _SAFE_DECREMENT:
+        return 1.0
+    slope = total(step)
     unpack(half, B)
     fall = inner_product(identity, B) - slope
     # 1/(1 + decrement) is always short enough.
@@ -238,7 +237,7 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
     stack, transformed = np.empty((groups, n, n, LANES)), np.empty((groups, p, LANES))
     if total(x) <= 0.0:
         _first_code(halves, logdets, costs, half, M, L, T, work, gradient, x)
-    best_gap, stalled = np.inf, 0
+    halved_gap, stalled = np.inf, 0
     for rounds in range(max_rounds + 1):
         # The best multiple of a code is known: Σ x_j = n.
         scale(x, n / total(x))
@@ -249,8 +248,8 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
             gradient[j] = 1.0 - gradient[j]
         # M⁻¹/ratio is feasible for the dual problem, max logdet W + n over tr(W D_j) ≤ c_j.
         gap = n * math.log(ratio)
-        stalled = 0 if gap < 0.5 * best_gap else stalled + 1
-        best_gap = min(best_gap, gap)
+        halved = gap < 0.5 * halved_gap
+        halved_gap, stalled = (gap, 0) if halved else (halved_gap, stalled + 1)
         residual = stationarity(x, gradient)
         solved = gap <= tolerance * n and residual <= tolerance
         if solved or rounds == max_rounds or stalled > PATIENCE:
@@ -262,6 +261,6 @@ def code_free(atoms, halves, logdets, costs, tolerance, max_rounds, x, report):
         H = gram_of(V)
         slopes = take(gradient, working, count)
         step = nonnegative_step(H, take(x, working, count), slopes, 0.01 * tolerance)
-        move(x, working, step, _step_length(step, H, V, n))
+        move(x, working, step, _step_length(step, V, n), 0.0)
     report[OBJECTIVE] = n - log_determinant(L)
     report[GAP], report[RESIDUAL], report[ROUNDS] = gap, residual, rounds

@@ -52,7 +52,7 @@ def as_numpy(array: Any) -> Any:
         return np.from_dlpack(array)
 
 
-def in_order(array: ArrayLike, dtype: DTypeLike = None) -> Array:
+def in_order(array: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     """Return an array in C order, native bytes and aligned, of a type if one is given; itself if it is so already.
 
     What enters the package passes here. The order decides how BLAS rounds, and NumPy's own loops are not right for

@@ -18,14 +18,14 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.files import quoted, replacing
+from spdatoms._utils.files import quoted
 from spdatoms._utils.typing import Array
+from spdatoms._utils.writing import replacing
 
 Metadata = dict[str, Any]
 
@@ -60,11 +60,7 @@ class StorageError(ValueError):
 
 
 def write_container(
-    path: str | os.PathLike[str],
-    metadata: Metadata,
-    arrays: Mapping[str, Array],
-    *,
-    part: str = ".part",
+    path: str | os.PathLike[str], metadata: Metadata, arrays: Mapping[str, Array]
 ) -> None:
     """Replace the file by one with this content, all at once."""
     text = json.dumps(metadata, allow_nan=False).encode("ascii")
@@ -72,7 +68,7 @@ def write_container(
         _check_extent(text)
     except ValueError as error:
         raise StorageError(f"{quoted(path)} cannot be written: {error}.") from error
-    with replacing(Path(path), part) as file:
+    with replacing(path) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
             archive.comment = _SEAL + b"0" * _DIGEST_LENGTH
             _write_array(archive, METADATA, np.frombuffer(text, np.uint8))

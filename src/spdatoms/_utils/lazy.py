@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -28,11 +30,11 @@ def lazy_names(
 
     def get(name: str) -> Any:
         if name in modules:
-            with _no_search_for_garbage():
+            with whole_import():
                 return import_module(f"{package}.{name}")  # which also sets the attribute
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with _no_search_for_garbage():
+        with whole_import():
             namespace[name] = getattr(import_module(f"{package}.{home[name]}"), name)
         return namespace[name]
 
@@ -40,6 +42,38 @@ def lazy_names(
         return sorted({*namespace, *home, *modules})
 
     return get, names
+
+
+@contextmanager
+def whole_import() -> Iterator[None]:
+    """Let an import be quick, and come to its end before Ctrl-C is heard."""
+    with _interrupts_held(), _no_search_for_garbage():
+        yield
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C: compiled modules of other libraries cannot be imported again once an import was cut short.
+
+    Only the main thread hears it. A handler that is not one of Python is left alone.
+    """
+    heard: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        heard.append(number)
+
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is note:  # else what was imported wants its own
+            signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
-from queue import SimpleQueue
-from threading import Condition, Lock, RLock, Thread
-from typing import Any, TypeVar
+from queue import Empty, SimpleQueue
+from threading import Condition, Lock, RLock, Thread, current_thread, main_thread
+from typing import Any, TypeVar, cast
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
 from threadpoolctl import ThreadpoolController
@@ -183,6 +183,34 @@ class _Helpers:
 
 
 _helpers = _Helpers()
+
+
+def interruptibly(function: Callable[..., Result], *args: Any) -> Result:
+    """Return ``function(*args)``, a call of seconds that cannot be cut into blocks, such as one of LAPACK.
+
+    Another thread computes it while the main one waits, so that Ctrl-C is noticed at once. What was begun then ends
+    unnoticed. Other threads, which get no Ctrl-C, call the function themselves.
+    """
+    if current_thread() is not main_thread():
+        return function(*args)
+    outcome: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+
+    def compute() -> None:
+        try:
+            outcome.put((function(*args), None))
+        except BaseException as error:
+            outcome.put((None, error))
+
+    _helpers.call(partial(copy_context().run, compute))
+    while True:
+        with suppress(Empty):
+            result, error = outcome.get(
+                timeout=0.2
+            )  # not for ever: Windows would not notice Ctrl-C
+            break
+    if error is not None:
+        raise error
+    return cast(Result, result)
 
 
 def _before_fork() -> None:

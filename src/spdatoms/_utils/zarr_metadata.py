@@ -30,6 +30,10 @@ _TYPES = ("dtype", "astype")
 
 def check_zarr(folder: str) -> None:
     """Refuse a folder that leads out of itself, or one of whose arrays is not allowed."""
+    if not os.path.isdir(folder):
+        raise RefusedError(
+            "is no folder, and a Zarr array or group is one. Unpack it, if it is an archive"
+        )
     check_links(folder)
     for place, _, _ in os.walk(folder):
         for name, check in (

@@ -202,8 +202,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         groups : array-like of shape (m,), default=None
             For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
-            Weights of the matrices, not negative, as in `SPDSparseClassifier`. A matrix of weight 0 is
-            left out. Left-out matrices count by their weights when cells are compared.
+            Weights w of the matrices, not negative, as in `SPDSparseClassifier`: atoms have the penalties
+            α|y_j|/√w_j and ρy_j²/w_j. A matrix of weight 0 is left out. Left-out matrices count by their
+            weights when cells are compared.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, per_matrix
 from spdatoms.classification.nearest import VOTES, NearestMatrices
@@ -40,6 +41,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
+        With one neighbour, which has no other to outvote, it changes nothing; there is a warning.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
     weights : {"uniform", "distance"}, default="uniform"
@@ -100,8 +102,9 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         y : array-like of shape (m,)
             Their labels.
         sample_weight : array-like of shape (m,), default=None
-            Weights of the matrices, not negative: a neighbour votes with its weight. A matrix of weight 0
-            is left out, as if it were not there.
+            Weights of the matrices, not negative: a neighbour votes with its weight. It is one of the k
+            neighbours whatever its weight, so that with one neighbour weights other than 0 change nothing. A
+            matrix of weight 0 is left out, as if it were not there.
 
         Returns
         -------
@@ -110,6 +113,11 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
+        if self.class_weight is not None and self.n_neighbors == 1:
+            warn_user(
+                "class_weight changes nothing with n_neighbors=1: one neighbour has no other to outvote. Use "
+                "more neighbours, or no class_weight."
+            )
         rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
         self._labels = labels[rows]
         self._keep(X[rows], weights)

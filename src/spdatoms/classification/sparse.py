@@ -466,7 +466,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
         def complete(rows: slice, scores: Floats, zero: NDArray[np.bool_]) -> None:
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
-            scores[zero] *= self._distance_scale() / _SHARPNESS
+            scale = self._distance_scale() / _SHARPNESS
+            least = np.finfo(np.float64).min / max(scale, 1.0)  # a β may be huge
+            scores[zero] = scale * np.maximum(scores[zero], least)
             zeros[rows] = zero
             use(rows, scores)
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.files import replace_file
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.text import drawable
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
+from spdatoms._utils.writing import replace_file
 from spdatoms.experiments.reporting.page import render_page
 
 #: The greatest numbers of matrices that are coded, of atoms that are drawn, and of mistakes that are listed.
@@ -188,4 +188,4 @@ def _write(
         tables=tables,
         version=__version__,
     )
-    replace_file(path, memoryview(page.encode()))
+    replace_file(path, page.encode())

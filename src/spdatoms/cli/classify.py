@@ -293,7 +293,6 @@ def _classifier(
 
 def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
-
     matrices = counted(count, "matrix", "matrices")
     rows = [
         ("trained on", f"{matrices} of {counted(len(classifier.classes_), 'class', 'classes')}"),
@@ -356,7 +355,6 @@ def _report(
 
 def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
     """Print the accuracy in every fold, and which classes are taken for which."""
-
     right = held_out.predicted == y
     by_fold = np.array([right[held_out.folds == k].mean() for k in np.unique(held_out.folds)])
     shown = " ".join(f"{share:.1%}" for share in by_fold)
@@ -377,7 +375,6 @@ def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
 
 
 def _show_accuracy(truth: Array, predicted: Array) -> None:
-
     truth, predicted = truth.astype(str), predicted.astype(str)
     right = truth == predicted
     rows = [("all", len(right), f"{right.mean():.2%}")]

@@ -174,7 +174,6 @@ def _write_atoms(learner: Any, out: Path) -> None:
 
 
 def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:
-
     objective, iterations = learner.objective_, counted(learner.n_iter_, "iteration")
     return [
         ("objective", f"{objective[0]:.6g} → {objective[-1]:.6g} in {iterations}"),

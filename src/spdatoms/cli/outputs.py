@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 
-from spdatoms._utils.files import replacing
+from spdatoms._utils.writing import check_target, errors_about, try_place
 
 ForceOption = Annotated[
     bool,
@@ -36,21 +35,19 @@ def check_outputs(
             raise typer.BadParameter(f"{path} is given for two results: give one another name")
         if path.exists() and not force:
             raise typer.BadParameter(f"{path} exists: give another name, or --force to replace it")
+        with _refusing(path):
+            check_target(path)
         outputs.append(path)
 
 
 def check_place(path: Path) -> None:
     """Refuse a path at which no file can be made: tried, because permissions do not tell the whole story."""
-    try:
+    with _refusing(path):
         if path.is_dir():
             raise typer.BadParameter(f"{path} is a folder")
         if not path.parent.is_dir():
             raise typer.BadParameter(f"the folder {path.parent} does not exist")
-        trial = path.with_name(_part(path))
-        trial.touch(exist_ok=False)
-        trial.unlink()
-    except OSError as error:
-        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}") from None
+        try_place(path)
 
 
 def check_folder(folder: Path, data: Path | None, own: str, *, force: bool) -> None:
@@ -68,13 +65,14 @@ def check_folder(folder: Path, data: Path | None, own: str, *, force: bool) -> N
         )
 
 
-def whole_file(path: Path) -> AbstractContextManager[BinaryIO]:
-    """Return a file to write to, which gets its name when it is whole."""
-    return replacing(path, _part(path).removeprefix(path.name))
-
-
-def _part(path: Path) -> str:
-    return f"{path.name}.{secrets.token_hex(4)}.part"
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Let errors of the system about a path be errors of the command."""
+    try:
+        with errors_about(path):
+            yield
+    except OSError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _same(path: Path, other: Path) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.files import block_digest
+from spdatoms._utils.locks import locked
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
+from spdatoms._utils.writing import check_target, remove_parts
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
@@ -68,6 +72,27 @@ def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def held(path: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Let no other fit go on with a checkpoint, and remove what killed ones left beside it.
+
+    Parameters
+    ----------
+    path : path-like or None
+        The checkpoint, if there is to be one.
+    """
+    if path is None:
+        yield
+        return
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
+    check_target(path)
+    with locked(path, "learns with this checkpoint"):
+        remove_parts(path)
+        yield
+
+
 class Checkpoint:
     """A file that holds the state of one problem, which its fingerprint identifies.
 
@@ -77,16 +102,13 @@ class Checkpoint:
         The file; its directory must exist.
     mark : str
         The `fingerprint` of the problem.
-    shape : tuple of int
-        That of the data, (m, n, n).
+    X : ndarray or Stream of shape (m, n, n)
+        The data: its shape, and whether it is complex.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], mark: str, shape: tuple[int, int, int]
-    ) -> None:
-        self.path, self.mark, self.shape = Path(path), mark, shape
-        if not self.path.parent.is_dir():
-            raise ValueError(f"The directory of checkpoint={str(path)!r} does not exist.")
+    def __init__(self, path: str | os.PathLike[str], mark: str, X: Any) -> None:
+        self.path, self.mark = Path(path), mark
+        self.shape, self.kind = tuple(X.shape), X.dtype.kind
 
     def write(self, state: State, problem: AnyProblem) -> None:
         """Replace the file by one with this state, atomically."""
@@ -131,6 +153,8 @@ class Checkpoint:
                 "it is: move it away, or give another name, to learn from the start."
             ) from error
         try:
+            for name in arrays.keys() & {"atoms", "landmarks"}:
+                _require(arrays[name].dtype.kind == self.kind)
             return _state(arrays, self.shape), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
@@ -146,7 +170,7 @@ class Checkpoint:
             )
 
 
-def _state(arrays: dict[str, Any], shape: tuple[int, int, int]) -> State:
+def _state(arrays: dict[str, Any], shape: tuple[int, ...]) -> State:
     """Return the state, after a look at all that compiled code will trust."""
     m, n, _ = shape
     atoms = check_size(check_spd(arrays["atoms"]), n)
@@ -241,7 +265,7 @@ def checkpoint_of(
         parameters["positive"] = True
     if weights is not None:
         parameters["weights"] = _digest(weights)
-    return Checkpoint(path, fingerprint(X, parameters), X.shape)
+    return Checkpoint(path, fingerprint(X, parameters), X)
 
 
 def _digest(matrices: ArrayLike) -> str:

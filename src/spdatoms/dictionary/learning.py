@@ -19,7 +19,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks
-from spdatoms.dictionary._checkpoint import checkpoint_of
+from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._samples import SomeSamples
 from spdatoms.dictionary._state import State
@@ -74,7 +74,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
         moment and fitted again with the same data, parameters and integer ``random_state``, it ends
         with the same atoms to the last bit. ``max_iter``, ``tol``, ``verbose`` and ``n_jobs`` may
-        differ. A file of another problem, or a damaged one, is an error and stays untouched.
+        differ. A file of another problem, or a damaged one, is an error and stays untouched. So is
+        one that another process learns with at the same time.
     verbose : int, default=0
         1 shows a progress bar with the objective, the non-zeros of a code and the time left.
     n_jobs : int, default=None
@@ -230,7 +231,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             The estimator itself.
         """
         samples: Any = check_streamable(X, self.n_jobs)
-        with one_blas_thread():
+        with held(self.checkpoint), one_blas_thread():
             state, problem = self._learn(samples, sample_weight)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter

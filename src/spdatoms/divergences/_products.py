@@ -121,12 +121,14 @@ def squared_distances(
 def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
     """Return squared distances in this precision; one that it cannot hold is an error.
 
-    Zero is fine: it is for equal matrices. Numbers that have lost digits to being too small are not.
+    Zero is fine for equal matrices only. In single precision a number that has lost digits to being too small is
+    fine, too: it may be that of matrices which are equal up to rounding, at the scale of volt².
     """
     limits = np.finfo(dtype)
     if not values.max(initial=0.0) <= limits.max:
         raise _overflow(dtype)
-    if values[values < limits.tiny].any():
+    least = limits.tiny if dtype == np.float64 else limits.smallest_subnormal
+    if values[values < least].any():
         raise too_small(dtype)
     return values.astype(dtype, copy=False)
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg import solve_triangular, svdvals
 
 from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
 from spdatoms._compiled.elementwise import mirror
 from spdatoms._compiled.interleave import aligned_empty
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
-from spdatoms._utils.threads import block_slices, run_blocks
+from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.frames import CommonFrame
@@ -32,22 +32,22 @@ from spdatoms.geometry.spectral import (
 # to interrupt.
 _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
+# The compiled code computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
+_LARGEST_COMPILED = 200
 # The largest over the least ratio of two variances from which on the compiled code loses digits.
 _LOG_GRADED = float(np.log(1e8))
 
 
 @dataclass
 class FactoredSet(PreparedSet):
-    """Matrices ``X_i = 4^{k_i} L_i L_iᵀ``: their factors, as the compiled kernels take them.
+    """Matrices ``X_i = 4^{k_i} L_i L_iᵀ`` and their factors.
 
     The powers of four bring the largest diagonal entry of ``L_i L_iᵀ`` near one.
     """
 
-    #: L⁻¹ by blocks of rows, (m, slots).
-    inverses: Floats
-    #: L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated.
+    #: L, in the form that the computation of all pairs takes.
     factors: Floats
-    #: 2k, one per lane.
+    #: 2k, one per matrix.
     exponents: Floats
 
     @cached_property
@@ -57,6 +57,17 @@ class FactoredSet(PreparedSet):
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
+@dataclass
+class PackedSet(FactoredSet):
+    """Factors as the compiled kernels take them.
+
+    L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated, and so is its 2k.
+    """
+
+    #: L⁻¹ by blocks of rows, (m, slots).
+    inverses: Floats
+
+
 class AffineInvariant(Divergence):
     """The squared affine-invariant Riemannian distance (AIRM).
 
@@ -64,17 +75,19 @@ class AffineInvariant(Divergence):
 
     With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. Compiled
     code finds them as eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ`` and, for ill-conditioned pairs, of its
-    inverse; a pair that it leaves open is answered by LAPACK's singular values. Float32 input is
-    computed in double precision: the small λ, which count as much as the large ones, are lost in
-    single.
+    inverse; a pair that it leaves open, and one of large matrices, is answered by LAPACK's singular values.
+    Float32 input is computed in double precision: the small λ, which count as much as the large ones, are
+    lost in single.
     """
 
     name: ClassVar[str] = "riemann"
     congruence_invariant: ClassVar[bool] = True
 
     def prepare(self, X: FloatArray) -> FactoredSet:
-        """Factor the matrices and store the factors in the kernels' order."""
+        """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
         m, n = X.shape[:2]
+        if n > _LARGEST_COMPILED:
+            return FactoredSet(X, *_scaled_factors(X))
         lanes = lane_count(np.float64)
         batches = GROUP * -(-m // (GROUP * lanes))
         inverses = aligned_empty((m, slot_count(n)), np.float64)
@@ -87,7 +100,7 @@ class AffineInvariant(Divergence):
         spare = np.arange(m, batches * lanes)
         factors[spare // lanes, :, spare % lanes] = factors[(m - 1) // lanes, :, (m - 1) % lanes]
         exponents[m:] = exponents[m - 1]
-        return FactoredSet(X, inverses, factors, exponents)
+        return PackedSet(X, factors, exponents, inverses)
 
     def pairwise(
         self, X: FactoredSet, Y: FactoredSet | None = None, *, n_jobs: int | None = None
@@ -99,7 +112,10 @@ class AffineInvariant(Divergence):
 
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
-            _compiled_rows(X, other, part, first, out[part])
+            if isinstance(X, PackedSet) and isinstance(other, PackedSet):
+                _compiled_rows(X, other, part, first, out[part])
+            else:
+                _large_rows(X, other, part, first, out[part])
             _answer_open_pairs(X, other, part, first, out[part])
             if Y is None:
                 mirror(out, part.start, part.stop)
@@ -171,9 +187,22 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
     return L, exponents.astype(np.float64)
 
 
-def _compiled_rows(
-    X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
-) -> None:
+def _large_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
+    """Fill rows of the result as `_compiled_rows` does, a pair at a time by LAPACK's singular values."""
+    for i in range(rows.start, rows.stop):
+        for j in range(i + 1 if first >= 0 else 0, len(Y)):
+            shift = Y.exponents[j] - X.exponents[i]
+            logs = interruptibly(_log_ratios, X.factors[i], Y.factors[j]) + np.log(2.0) * shift
+            out[i - rows.start, j] = logs @ logs
+
+
+def _log_ratios(L: Floats, M: Floats) -> Floats:
+    """Return log σ² for the singular values σ of L⁻¹ M."""
+    whitened = solve_triangular(L, M, lower=True, check_finite=False)
+    return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
+
+
+def _compiled_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
     n, (slots, lanes) = X.n, Y.factors.shape[1:]
     squared_distances(

@@ -8,8 +8,8 @@ computing: a last line without its end is cut off when the file is opened again.
 
 from __future__ import annotations
 
+import codecs
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.files import replace_file
 from spdatoms._utils.tables import write_rows
+from spdatoms._utils.writing import append_line, replace_file, replacing
 
 FORMAT = "spdatoms results 1"
 #: The key of the seconds since the run began, in the line of a row.
@@ -193,7 +193,7 @@ class Results:
             "problems": list(self.problems),
         }
         text = json.dumps(document, indent=1, ensure_ascii=False)
-        replace_file(path, memoryview(text.encode()))
+        replace_file(path, text.encode())
 
     def write_csv(self, path: Path) -> None:
         """Write one line for every score of every row as a CSV file.
@@ -204,7 +204,8 @@ class Results:
             The file.
         """
         names = ("part", "method", "repeat", "seed", "score", "value")
-        with open(path, "w", newline="", encoding="utf-8") as file:
+        with replacing(path) as binary:
+            file = codecs.getwriter("utf-8")(binary)
             write_rows(file, [[*names, "fit_seconds", "predict_seconds", "note"]])
             for row in self.rows:
                 head = (row.part, row.method, row.repeat, row.seed)
@@ -248,7 +249,7 @@ class ResultsFile:
         self._elapsed: list[float | None] = []
         if fresh or not self._continue():
             header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
-            replace_file(path, memoryview(f"{header}\n".encode()))
+            replace_file(path, f"{header}\n".encode())
 
     def begin(self, environment: dict[str, Any]) -> None:
         """Write down the methods, repeats and versions that a run begins with."""
@@ -273,13 +274,7 @@ class ResultsFile:
         self._write({"problem": problem, "of": [part, method]})
 
     def _write(self, entry: dict[str, Any]) -> None:
-        line = json.dumps(entry, ensure_ascii=False) + "\n"
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
-        try:
-            os.write(descriptor, line.encode())
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        append_line(self.path, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
 
     def _continue(self) -> bool:
         """Read the rows of an earlier run, and return whether there was one."""
@@ -294,7 +289,7 @@ class ResultsFile:
         self._elapsed = _elapsed(lines)
         if torn:
             whole = self.path.read_bytes()
-            replace_file(self.path, memoryview(whole[: whole.rfind(b"\n") + 1]))
+            replace_file(self.path, whole[: whole.rfind(b"\n") + 1])
         return True
 
     def _check(self, found: dict[str, Any] | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils.threads import block_slices
+from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import (
@@ -21,6 +21,8 @@ from spdatoms.geometry.hermitian import as_double, complex_form, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
 
 _BLOCK_BYTES = 4 << 20
+# From this size on a block is one matrix, and takes so long that Ctrl-C must not wait for it.
+_LARGE = 500
 
 
 def as_matrices(X: ArrayLike, name: str) -> FloatArray:
@@ -194,9 +196,14 @@ def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatA
     shape = common_shape(*(operand.shape for operand in operands))
     stacks = [np.broadcast_to(operand, shape).reshape(-1, *shape[-2:]) for operand in operands]
     out = np.empty((len(stacks[0]), *shape[-2:]), dtype=dtype)
-    for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
+
+    def quietly(*block: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            out[part] = function(*(stack[part].astype(np.float64) for stack in stacks))
+            return function(*block)
+
+    for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
+        block = [stack[part].astype(np.float64) for stack in stacks]
+        out[part] = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
         if not np.isfinite(out[part]).all():
             raise OutOfRangeError(
                 f"The result has entries beyond the range of {dtype}: bring the matrices to a scale "

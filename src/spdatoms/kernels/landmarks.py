@@ -80,6 +80,7 @@ class LandmarkSpace:
     prepared: PreparedSet = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "divergence", over(self.divergence, self.landmarks))
         object.__setattr__(self, "prepared", self.divergence.prepare(self.landmarks))
 
     @classmethod

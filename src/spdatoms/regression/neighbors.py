@@ -86,8 +86,9 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         y : array-like of shape (m,) or (m, q)
             Their targets: a number for each, or q numbers.
         sample_weight : array-like of shape (m,), default=None
-            Weights of the matrices, not negative: a neighbour votes with its weight. A matrix of weight 0
-            is left out, as if it were not there.
+            Weights of the matrices, not negative: a neighbour votes with its weight. It is one of the k
+            neighbours whatever its weight, so that with one neighbour weights other than 0 change nothing. A
+            matrix of weight 0 is left out, as if it were not there.
 
         Returns
         -------

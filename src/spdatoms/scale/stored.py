@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import weakref
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.typing import Array
+from spdatoms._utils.writing import scratch_file
 
 
 class StoredArray:
@@ -28,11 +26,9 @@ class StoredArray:
 
     def __init__(self, array: Array) -> None:
         self.shape, self.dtype = array.shape, array.dtype
-        handle, path = tempfile.mkstemp(prefix="spdatoms-", dir=_folder())
-        self.path = Path(path)
-        weakref.finalize(self, self.path.unlink, missing_ok=True)
-        with os.fdopen(handle, "wb") as file:
+        with scratch_file(_folder()) as (file, self.path):
             file.write(np.ascontiguousarray(array).data)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
 
     def __len__(self) -> int:
         return int(self.shape[0])

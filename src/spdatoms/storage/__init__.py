@@ -7,7 +7,6 @@ format is described in ``docs/guide/storage.md``.
 from __future__ import annotations
 
 import os
-import secrets
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -43,7 +42,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write an estimator, fitted or not, to a file that `load` reads.
 
     The file is written whole or not at all: if anything goes wrong the one that was there before
-    stays. It is the same, byte for byte, for the same estimator.
+    stays. It is the same, byte for byte, for the same estimator. Of two that save at the same time, the last one wins.
 
     Parameters
     ----------
@@ -57,6 +56,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     ------
     StorageError
         If the estimator holds something that is not data, such as a function, or what `load` would refuse.
+    OSError
+        If the file cannot be written, is read-only, or is a link, a folder or a device.
 
     See Also
     --------
@@ -97,8 +98,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             f"{type(estimator).__name__} cannot be saved, because load would refuse it: "
             f"{str(e).rstrip('.')}."
         ) from e
-    # A name of its own for the part: of two that save at the same time, the last one wins.
-    write_container(path, metadata, encoder.arrays, part=f".{secrets.token_hex(4)}.part")
+    write_container(path, metadata, encoder.arrays)
 
 
 @allow.checks(path=allow.PATH)

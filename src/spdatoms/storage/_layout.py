@@ -23,13 +23,14 @@ from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
 from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
-from spdatoms.kernels.landmarks import LandmarkSpace
+from spdatoms.kernels.landmarks import LARGEST_GRAM, LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
 from spdatoms.storage._parts import (
     Classes,
     Each,
     Gram,
     Held,
+    Indices,
     Labels,
     Matrices,
     Maybe,
@@ -72,6 +73,8 @@ class LatePart(Part):
 
 
 _TINY = float(np.finfo(np.float64).tiny)
+#: Features φ(X) have about unit length; products of several are finite within this.
+_FEATURE = 1e50
 
 
 def _number(limits: allow.Allowed) -> Value:
@@ -111,9 +114,12 @@ _COMMON: dict[str, Held] = {
     "log_atoms_": Numbers("N n n"),
     "gram_": Gram("N"),
     "_gram": Gram("N"),
-    "features_": Numbers("N r"),
+    "features_": Numbers("N r", most=_FEATURE),
     "coefficients_": Numbers("N r"),
     "eigenvalues_": Numbers("r"),
+    "discarded_": Numbers("discarded"),
+    "landmark_indices_": Maybe(Indices("L")),
+    "labels_": Indices("samples", "clusters"),
     "_vectors": Numbers("N h"),
     "objective_": Numbers("iterations"),
     "batch_losses_": Numbers("batches"),
@@ -139,6 +145,11 @@ _COMMON: dict[str, Held] = {
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
+    "min_eigenvalue_": _ANY,
+    "max_eigenvalue_": _ANY,
+    "inertia_": _ANY,
+    "best_index_": _COUNT,
+    "best_score_": _ANY,
     "_dtype": Value(allow.Allowed(("a type",), lambda value: isinstance(value, np.dtype))),
     "image_shape_": Each(_COUNT, "dimensions"),
     "cv_results_": _DICT,
@@ -153,6 +164,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     "FrobeniusSparseCoder": _LOG_VECTORS,
     "FrobeniusDictionaryLearning": _LOG_VECTORS | _RANK_ONE,
     "TensorDictionaryLearning": _RANK_ONE,
+    "KMeansSparseCoder": {"ridge": _PENALTY, "dictionary": Value(allow.NONE)},
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
     "Cell": {
@@ -194,7 +206,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "divergence": Part(Divergence),
         "beta": _POSITIVE,
         "landmarks": Matrices("L", double=True),
-        "roots": Numbers("L r"),
+        "roots": Numbers("L r", most=_FEATURE),
         "eigenvalues": Numbers("r"),
         "discarded": Numbers("discarded"),
         "whitening": Maybe(Part(Whitening)),
@@ -268,7 +280,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "DivergenceKernel": (f"{_EXPONENTIAL} _correction",),
     "RidgeKernel": (_EXPONENTIAL,),
     "WhitenedKernel": (f"{_EXPONENTIAL} _whitening",),
-    "LandmarkKernel": (f"{_KERNEL} features_ beta_",),
+    "LandmarkKernel": (f"{_KERNEL} features_ beta_ gram_",),  # up to `LARGEST_GRAM` atoms
     "LogCosineKernel": (f"{_KERNEL} _vectors _log_scale gram_",),
     "SPDSparseCoder": (_CODER,),
     "LogEuclideanSparseCoder": (_CODER,),
@@ -321,8 +333,14 @@ def held_by(cls: type) -> Mapping[str, Held]:
     return {**_COMMON, **own} if issubclass(cls, BaseEstimator) else own
 
 
-def missing(cls: type, names: Mapping[str, Any]) -> list[str]:
+def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
     """Return which attributes a fitted object of a class lacks."""
     ways = [needed.split() for needed in _NEEDED.get(cls.__name__, ())]
-    lacking = [[name for name in needed if name not in names] for needed in ways]
+    if cls is LandmarkKernel and _count(values.get("features_")) > LARGEST_GRAM:
+        ways = [[name for name in needed if name != "gram_"] for needed in ways]
+    lacking = [[name for name in needed if name not in values] for needed in ways]
     return min(lacking, key=len, default=[])
+
+
+def _count(value: Any) -> int:
+    return len(value) if isinstance(value, np.ndarray) and value.ndim else 0

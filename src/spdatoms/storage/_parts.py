@@ -1,11 +1,12 @@
 """What an attribute of a fitted object may hold: arrays whose axes have names, numbers, and other objects.
 
-An axis is a letter: N atoms, matrices of n×n, C classes. All that belongs to one object must agree about how
-long it is.
+An axis is a letter: N atoms, matrices of n×n, their half-vectors of length h, C classes. All that
+belongs to one object must agree about how long it is.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -48,6 +49,8 @@ class Sizes:
     def agree(self, axis: str, length: int, name: str) -> None:
         """Note the length of an axis, or refuse another one than was noted."""
         axis = self.names.get(axis, axis)
+        if axis == "h":  # half-vectors of n×n matrices
+            axis, length = "n", _matrix_size(length, name)
         known, first = self.found.setdefault(axis, (length, name))
         if length == known:
             return
@@ -60,6 +63,14 @@ class Sizes:
         """Return the same sizes for a part that has other letters for them."""
         ours = {inner: self.names.get(outer, outer) for inner, outer in letters.items()}
         return Sizes(self.found, {**self.names, **ours})
+
+
+def _matrix_size(length: int, name: str) -> int:
+    """Return the n of which this is n(n+1)/2."""
+    n = (math.isqrt(8 * length + 1) - 1) // 2
+    if n * (n + 1) // 2 != length:
+        raise ValueError(f"{name} holds no half-vectors: their length is {length}")
+    return n
 
 
 class Held(Protocol):
@@ -79,6 +90,7 @@ class Numbers:
     axes: str
     kinds: str = "f"
     least: float = -np.inf
+    most: float = np.inf
 
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
         """Refuse another shape or type, and what is not finite."""
@@ -87,6 +99,8 @@ class Numbers:
             raise ValueError(f"{name} is not finite")
         if own and self.least > -np.inf and (value < self.least).any():
             raise ValueError(f"{name} must be numbers ≥ {self.least:g}")
+        if own and self.most < np.inf and (np.abs(value) > self.most).any():
+            raise ValueError(f"{name} must be numbers of at most {self.most:g}")
         _agree(name, value, self.axes, sizes)
 
 
@@ -131,8 +145,27 @@ class Gram:
         Numbers(f"{self.axis} {self.axis}").check(name, value, sizes, own)
         if own and not is_semidefinite(value):
             raise ValueError(f"{name} is not symmetric and positive semidefinite")
-        if own and self.of_kernel and not 1e-100 < np.max(np.diagonal(value), initial=0.0) < 1e100:
+        if (
+            own
+            and self.of_kernel
+            and not 1e-100 < float(np.diagonal(value).max(initial=0.0)) < 1e100
+        ):
             raise ValueError(f"{name} does not hold values of a kernel")
+
+
+@dataclass(frozen=True)
+class Indices:
+    """Indices of one thing for each of others, one at least."""
+
+    axis: str
+    of: str = "matrices"
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse what is not an index."""
+        check_array(name, value, self.axis, "iu")
+        _agree(name, value, self.axis, sizes)
+        if not len(value) or value.min() < 0:
+            raise ValueError(f"{name} does not hold indices of {self.of}")
 
 
 @dataclass(frozen=True)
@@ -142,11 +175,8 @@ class Classes:
     axis: str
 
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
-        """Refuse what is not an index."""
-        check_array(name, value, self.axis, "iu")
-        _agree(name, value, self.axis, sizes)
-        if not len(value) or value.min() < 0:
-            raise ValueError(f"{name} does not hold indices of classes")
+        """Refuse what is not an index, or others than that of the last class."""
+        Indices(self.axis, "classes").check(name, value, sizes, own)
         sizes.agree("C", int(value.max()) + 1, name)
 
 

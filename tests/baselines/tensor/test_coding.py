@@ -184,3 +184,28 @@ def test_classifier_scores_are_burg_divergences_of_the_parts() -> None:
             assert -scores[i, c] == pytest.approx(expected, abs=1e-9)
         left_out = [c for c in range(3) if c not in used]
         assert all(scores[i, c] < scores[i, used].min() for c in left_out)
+
+
+@both_forms
+@pytest.mark.parametrize("condition", [1e3, 1e7])
+def test_copies_up_to_rounding(condition, bounded) -> None:
+    """No step leads nowhere, and copies do not take turns for ever."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n, N = 2 + seed % 5, 1 + seed % 3
+        D = np.tile(random_spd(N, n, condition=condition, seed=rng), (8, 1, 1))
+        G = np.eye(n) + 10.0 ** rng.uniform(-16, -13) * rng.standard_normal((8 * N, n, n))
+        D = G @ D @ G.swapaxes(1, 2) * rng.choice([1.0, 2.0], size=(8 * N, 1, 1))
+        D = 0.5 * (D + D.swapaxes(1, 2))
+        X = np.concatenate([random_spd(3, n, condition=condition, seed=rng), D[:2]])
+        coded = MaxdetDictionary(D).code(X, 1e-4, bounded=bounded)
+        assert np.isfinite(coded.codes).all()
+        assert (coded.certificate.duality_gap <= 1e-6 * n).all()
+        # The gap is that to the dual problem, written out.
+        for x, y, gap, Z in zip(
+            X, coded.codes, coded.certificate.duality_gap, coded.multipliers, strict=True
+        ):
+            costs = np.einsum("jab,ba->j", D, np.linalg.inv(x) + Z) + 1e-4
+            W = np.linalg.inv(np.tensordot(y, D, 1))
+            ratio = (np.einsum("jab,ba->j", D, W) / costs).max()
+            assert n * np.log(ratio) <= 1e-5 * n + gap

@@ -138,7 +138,7 @@ def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float)
         converged=converged,
     )
     # Gaps of the size of rounding errors need no warning.
-    short = np.flatnonzero(report[:, GAP] > max(tol, 1e-6) * n)
+    short = np.flatnonzero(~(report[:, GAP] <= max(tol, 1e-6) * n))
     if len(short):
         worst = short[report[short, GAP].argmax()]
         warn_user(

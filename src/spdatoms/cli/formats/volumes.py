@@ -15,7 +15,7 @@ from spdatoms._utils.allowed import PLAIN, RefusedError, check_memory, check_the
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
-from spdatoms.cli.outputs import whole_file
+from spdatoms._utils.writing import replacing
 
 VOLUME_FILES = (".nii", ".nii.gz")
 
@@ -69,7 +69,7 @@ class Volume:
         content = np.zeros((*self.inside.shape, *values.shape[1:]), dtype=np.float32)
         content[self.inside] = values
         whole = nibabel.Nifti1Image(content, self.image.affine).to_bytes()
-        with whole_file(path) as file:
+        with replacing(path) as file:
             file.write(gzip.compress(whole) if path.suffix.lower() == ".gz" else whole)
 
 

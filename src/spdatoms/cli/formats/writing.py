@@ -11,8 +11,8 @@ import numpy as np
 
 from spdatoms._utils.tables import write_rows
 from spdatoms._utils.typing import Array
+from spdatoms._utils.writing import replacing
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
-from spdatoms.cli.outputs import whole_file
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None = None) -> None:
@@ -25,10 +25,10 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None 
         return
     match path.suffix.lower():
         case ".npz":
-            with whole_file(path) as file:
+            with replacing(path) as file:
                 np.savez(file, **cast(Any, arrays))
         case ".npy":
-            with whole_file(path) as file:
+            with replacing(path) as file:
                 np.save(file, first)
         case ".mat":
             _write_mat(path, arrays)
@@ -44,7 +44,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None 
 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write columns of the same length as .csv, with their names in the first line."""
-    with whole_file(path) as file:
+    with replacing(path) as file:
         write_rows(
             codecs.getwriter("utf-8")(file), [list(columns), *zip(*columns.values(), strict=True)]
         )
@@ -61,5 +61,5 @@ def _write_mat(path: Path, arrays: Mapping[str, Array]) -> None:
             return array.item()
         return array.astype(object) if array.dtype.kind == "U" else array
 
-    with whole_file(path) as file:
+    with replacing(path) as file:
         savemat(file, {name: of_matlab(np.asarray(a)) for name, a in arrays.items()})

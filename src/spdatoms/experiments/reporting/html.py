@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 from typing import Any
 
-from spdatoms._utils.files import replace_file
 from spdatoms._utils.version import __version__
+from spdatoms._utils.writing import replace_file
 from spdatoms.experiments.experiment import Experiment
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.mosaic import texture_pictures
@@ -80,10 +80,10 @@ def write_folder(experiment: Experiment, results: Results, folder: Path) -> list
     for picture in drawn:
         for ending in ("png", "svg"):
             path = folder / f"{picture.name}.{ending}"
-            replace_file(path, memoryview(picture.render(ending)))
+            replace_file(path, picture.render(ending))
             written.append(path)
     page = report_page(experiment, results, drawn)
-    replace_file(folder / REPORT, memoryview(page.encode()))
+    replace_file(folder / REPORT, page.encode())
     return [*written, folder / REPORT]
 
 

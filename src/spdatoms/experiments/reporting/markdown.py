@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from spdatoms._utils.files import replace_file
+from spdatoms._utils.writing import replace_file
 from spdatoms.experiments.experiment import ACCURACY, Experiment, Published
 from spdatoms.experiments.reporting.figures import Picture, pictures
 from spdatoms.experiments.reporting.origin import ELAPSED, PASSED, PROCESSOR, origin
@@ -65,11 +65,11 @@ def write_record(path: Path, entries: Sequence[Entry], known: Sequence[Experimen
             images.mkdir(exist_ok=True)
         for picture in drawn:
             file = images / f"{experiment.name}-{picture.name}.png"
-            replace_file(file, memoryview(picture.render("png")))
+            replace_file(file, picture.render("png"))
         links = [_link(experiment, picture, images.name) for picture in drawn]
         linked[experiment.title] = section(experiment, results, links, known)
     there = sections_of(path.read_text(encoding="utf-8")) if path.exists() else {}
-    path.write_text(record(there | linked, known), encoding="utf-8")
+    replace_file(path, record(there | linked, known).encode())
 
 
 def record(sections: dict[str, str], known: Sequence[Experiment]) -> str:

@@ -58,58 +58,55 @@ def is_only_one(C: np.ndarray, X: np.ndarray, w: np.ndarray) -> bool:
     return True
 
 
-def stationary_means(rng: np.random.Generator) -> Counter[str]:
-    """The mean of each metric: the weighted sum of the pulls of the matrices is zero."""
+def confirmed(
+    rng: np.random.Generator, centre: Callable[..., np.ndarray], check: Callable[..., None]
+) -> Counter[str]:
+    """Draw sets, and check the centre of each: a call with metric, matrices, weights, centre and rounding error."""
     try:
-        metric, X, w, C = found_centres(rng, mean)
+        metric, X, w, C = found_centres(rng, centre)
     except ConvergenceWarning:
         return Counter(answered=1)  # with a warning that there were not enough steps
     if was_refused(C):
-        expect(not draws.has_mean(metric), f"the mean of {metric} is refused: {C}")
+        expect(not draws.has_mean(metric), f"the {centre.__name__} of {metric} is refused: {C}")
         return Counter(refused=1)
-    if is_only_one(C, X, w):
-        return Counter(oracle=len(X))
-    eps = draws.precision(X)
-    for Z, centre in zip(X, C, strict=True):
-        both = np.concatenate([Z, centre[None]]).astype(np.result_type(X, np.float64))
-        values, pulls = PULLS[metric](both[-1], both[:-1])
+    if not is_only_one(C, X, w):
+        wide = np.result_type(X, np.float64)
+        for Z, one in zip(X.astype(wide), C.astype(wide), strict=True):
+            check(metric, Z, w, one, draws.precision(X))
+    return Counter(oracle=len(X))
+
+
+def stationary_means(rng: np.random.Generator) -> Counter[str]:
+    """The mean of each metric: the weighted sum of the pulls of the matrices is zero."""
+
+    def check(metric: str, X: np.ndarray, w: np.ndarray, C: np.ndarray, eps: float) -> None:
+        values, pulls = PULLS[metric](C, X)
         # A distance is a root, and its unit that of the pulls: they all go together to the centre.
         size = w @ np.linalg.norm(pulls, axis=1) + np.sqrt(w @ values)
         rest = np.linalg.norm(w @ pulls)
-        floor = 1e3 * eps * np.linalg.norm(PULLS[metric](both[-1], both[-1:] * 2.0)[1])
+        floor = 1e3 * eps * np.linalg.norm(PULLS[metric](C, 2.0 * C[None])[1])
         expect(rest <= (1e-7 + 1e4 * eps) * size + floor, f"the {metric} mean is off by {rest:.3g}")
-    return Counter(oracle=len(X))
+
+    return confirmed(rng, mean, check)
 
 
 def stationary_medians(rng: np.random.Generator) -> Counter[str]:
     """The median: the weighted unit pulls cancel out, or it is one of the matrices and nothing near is better."""
-    try:
-        metric, X, w, C = found_centres(rng, median)
-    except ConvergenceWarning:
-        return Counter(answered=1)  # with a warning that there were not enough steps
-    if was_refused(C):
-        expect(not draws.has_mean(metric), f"the median of {metric} is refused: {C}")
-        return Counter(refused=1)
-    if is_only_one(C, X, w):
-        return Counter(oracle=len(X))
-    eps = draws.precision(X)
-    for Z, centre in zip(X, C, strict=True):
-        both = np.concatenate([Z, centre[None]]).astype(np.result_type(X, np.float64))
-        best = both[-1]
-        values, pulls = PULLS[metric](best, both[:-1])
+
+    def check(metric: str, X: np.ndarray, w: np.ndarray, C: np.ndarray, eps: float) -> None:
+        values, pulls = PULLS[metric](C, X)
         distances = np.sqrt(np.maximum(values, 0.0))
-        apart = distances > 1e-5 * distances.max()
-        if apart.all():
+        if (distances > 1e-5 * distances.max()).all():
             unit = pulls / distances[:, None]
             rest = np.linalg.norm(w @ unit) / max(w @ np.linalg.norm(unit, axis=1), 1e-300)
             if rest <= 1e-4 + 1e4 * eps:
-                continue
+                return
         level = w @ distances
-        rest = level - _least_nearby(rng, metric, both[:-1], best, w)
-        expect(
-            rest <= (1e-7 + 1e3 * eps) * level, f"the {metric} median is not the least: {rest:.3g}"
-        )
-    return Counter(oracle=len(X))
+        rest = level - _least_nearby(rng, metric, X, C, w)
+        small = (1e-7 + 1e3 * eps) * level
+        expect(rest <= small, f"the {metric} median is not the least: {rest:.3g}")
+
+    return confirmed(rng, median, check)
 
 
 def _least_nearby(

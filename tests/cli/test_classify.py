@@ -107,7 +107,7 @@ def test_which_classifier_the_options_ask_for(files):
     for options in (["--method", "sparse"], ["--metric", "stein"], ["--rule", "residual"]):
         assert isinstance(made(*options), SPDSparseClassifier)
     said = run("classify", *train, "--method", "ensemble", "--alpha", 0.1, *out, code=2)
-    assert "are options of --method sparse" in said
+    assert "are options of" in said
 
 
 def test_classify_with_atoms_per_class(files):

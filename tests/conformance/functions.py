@@ -52,6 +52,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (spdatoms.divergence, {"A": X, "B": X[0]}),
     (spdatoms.mean, {"X": X, "sample_weight": np.ones(6), "axis": 0, "max_iter": 3, "tol": 1.0}),
     (spdatoms.median, {"X": X}),
+    (spdatoms.suspect_labels, {"X": X, "y": np.arange(len(X)) % 2}),
     (spdatoms.nearest_spd, {"X": X}),
     (spdatoms.pairwise_divergence, {"X": X, "Y": X[:2]}),
     (spdatoms.sparse_code, {"gram": K, "cross": K, "alpha": 0.1}),
@@ -102,6 +103,10 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (plotting.AccuracyBySizeDisplay, {"sizes": {"a": [1, 2]}, "accuracies": {"a": [0.5, 0.6]}}),
     (plotting.AtomUsageDisplay, {"usage": [0.1, 0.2]}),
     (plotting.AtomsDisplay, {"atoms": X}),
+    (
+        plotting.BandwidthPenaltyDisplay,
+        {"beta_factors": [0.1, 1.0], "alpha_factors": [1.0], "nonzeros": [[2.0], [1.0]]},
+    ),
     (plotting.CMCDisplay, {"curves": {"a": [0.5, 1.0]}}),
     (plotting.CodesDisplay, {"codes": np.eye(3), "y": [0, 1, 1]}),
     (plotting.ComparisonDisplay, {"accuracies": {"a": 0.5}}),
@@ -125,6 +130,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (plotting.AtomUsageDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.AtomUsageDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.AtomsDisplay.from_estimator, {"estimator": KMEANS}),
+    (plotting.BandwidthPenaltyDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.CodesDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.CodesDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.ExplanationDisplay.from_estimator, {"estimator": CLASSIFIER, "x": X[0]}),
@@ -149,7 +155,7 @@ ROOMS = (
     storage,
 )
 OTHERS = {
-    *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples"),
+    *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples", "SuspectLabels"),
     *("LabelledViews", "Method", "Outcome", "Published", "Results", "Row", "Setting", "Summary"),
     "Task",
 }

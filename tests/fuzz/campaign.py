@@ -1,9 +1,15 @@
 """What a campaign is: cases that a generator of random numbers decides, and what may come out of them.
 
-A case calls the library with something hostile. It may return, after its oracle has agreed, or be
-refused with a sentence. Anything else is a finding: a wrong number, another exception, a refusal that
-does not say what is wrong, a hang, a crash. A finding is repeated by its seed, and the seeds of all
-findings are kept in ``seeds.json`` and tried in every test run.
+A case is one independent draw. Its outcome says what is known about it:
+
+- ``oracle``: an independent computation has confirmed its numbers;
+- ``law``: what must be the same, or must be in a known relation, is so;
+- ``refused``: it was refused with a sentence;
+- ``answered``: there was an answer that is finite and of the right kind, and no more is known about it.
+
+Anything else is a finding: a wrong number, another exception, a refusal that does not say what is wrong, a
+hang, a crash. A finding is repeated by its seed, and the seeds of all findings are kept in ``seeds.json`` and
+tried in every test run.
 """
 
 from __future__ import annotations
@@ -15,13 +21,16 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-Case = Callable[[np.random.Generator], str]
+#: What a seed gives: the outcome of its case, or how many of its cases had each outcome.
+Outcome = str | Counter[str]
+Case = Callable[[np.random.Generator], Outcome]
+OUTCOMES = ("oracle", "law", "refused", "answered")
 SEEDS = Path(__file__).with_name("seeds.json")
 #: A case that takes longer hangs: the process ends with the stack.
 _HANGS = 600.0
@@ -34,6 +43,8 @@ _UNCLEAR = re.compile(
     "cannot reshape|must be real number|object is not|invalid index|has no len|only integer|"
     "cannot be interpreted|incompatible dimensions|expected a sequence|keyword argument"
 )
+#: What a terminal obeys, or what hides the text that follows.
+_COMMAND = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class FindingError(AssertionError):
@@ -54,6 +65,11 @@ def clearly_refused(call: Callable[[], Any]) -> Any:
         return error
 
 
+def expect_no_command(text: str) -> None:
+    """Make a finding of text that a terminal would obey."""
+    expect(not _COMMAND.search(text), f"a command of the terminal: {text[:200]!r}")
+
+
 def was_refused(result: Any) -> bool:
     """Return whether `clearly_refused` returned an error."""
     return isinstance(result, ValueError | TypeError)
@@ -70,14 +86,15 @@ def known_seeds(name: str) -> list[int]:
     return list(json.loads(SEEDS.read_text("utf-8")).get(name, []))
 
 
-def run_case(name: str, case: Case, seed: int) -> str:
-    """Run one case; return its outcome."""
+def run_case(name: str, case: Case, seed: int) -> Counter[str]:
+    """Run the cases of one seed; return how many had each outcome."""
     rng = np.random.default_rng([seed, *name.encode()])
     faulthandler.dump_traceback_later(_HANGS, exit=True)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return case(rng)
+            found = case(rng)
+            return Counter([found]) if isinstance(found, str) else found
     except FindingError as finding:
         raise FindingError(f"{name}, seed {seed}: {finding}") from finding
     except Exception as error:
@@ -91,21 +108,18 @@ def run_case(name: str, case: Case, seed: int) -> str:
 
 
 def run_campaign(
-    name: str, case: Case, first: int, seconds: float, most: float
+    name: str, case: Case, seeds: Iterable[int], seconds: float
 ) -> tuple[Counter[str], list[str]]:
-    """Run cases from this seed on for a while; return how often each outcome came, and the findings.
-
-    It ends earlier if there were ``most`` cases.
-    """
+    """Run cases of these seeds for a while; return how often each outcome came, and the findings."""
     outcomes: Counter[str] = Counter()
     findings: list[str] = []
-    end, seed = time.monotonic() + seconds, first
-    while time.monotonic() < end and seed - first < most:
+    end = time.monotonic() + seconds
+    for seed in seeds:
+        if time.monotonic() > end:
+            break
         try:
-            outcomes[run_case(name, case, seed)] += 1
+            outcomes += run_case(name, case, seed)
         except FindingError as finding:
-            outcomes["finding"] += 1
             findings.append(str(finding))
             print(finding, flush=True)
-        seed += 1
     return outcomes, findings

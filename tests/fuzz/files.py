@@ -124,7 +124,7 @@ def altered_models(rng: np.random.Generator) -> str:
     X, _ = three_classes()
     content = model_file(int(rng.integers(len(ESTIMATORS))), str(rng.choice(divergence_names())))
     if content is None:
-        return "not fitted"
+        return "refused"
     if rng.random() < 0.2:
         content = altered_bytes(rng, content)
         content = seal(content) if rng.random() < 0.5 and len(content) > 64 else content
@@ -139,7 +139,7 @@ def altered_models(rng: np.random.Generator) -> str:
         return "refused"
     found = clearly_refused(lambda: outputs(model, X))
     if was_refused(found):
-        return "refused later"
+        return "refused"
     for values in found:
         expect(values.dtype.kind != "f" or np.isfinite(values).all(), "a result is not finite")
     return "answered"
@@ -182,7 +182,7 @@ def altered_checkpoints(rng: np.random.Generator) -> str:
         check_spd(result)
         return "answered"
     expect(result == atoms, "the atoms are not those of the checkpoint")
-    return "agreed"
+    return "law"
 
 
 def killed_learning(rng: np.random.Generator) -> str:
@@ -201,4 +201,4 @@ def killed_learning(rng: np.random.Generator) -> str:
             process.close()
         result = learner(path, 4).fit(X).atoms_
         expect(result == atoms, "the atoms are others after a kill")
-    return "agreed"
+    return "law"

@@ -7,6 +7,7 @@ import io
 import pickle
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 import scipy.io
+from typer.testing import CliRunner
 
 from _matrices import three_classes
-from fuzz.campaign import clearly_refused, expect, was_refused
+from fuzz.campaign import clearly_refused, expect, expect_no_command, was_refused
 from fuzz.files import altered_bytes
 from spdatoms._utils.archives import read_all_apart
+from spdatoms.cli import app
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import Source, read_checked
 
@@ -39,6 +42,7 @@ TEXTS = [
     '"',
     "'",
 ]
+TEXTS += ["\x1b[31mred", "\x9b2J", "\x07", "\u2066"]
 TEXTS += [",", ";", "\t", "\n", "\r", "=1+1", "nan", "1e999", "007", "-0", "1_000", "a" * 5000]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "cp1252", "utf-7", "ascii"]
 HEADERS = [
@@ -175,7 +179,39 @@ def hostile_files(rng: np.random.Generator) -> str:
     return read_or_refuse(suffix, content, key)
 
 
-def altered_mat(rng: np.random.Generator) -> str:
+@cache
+def training_file() -> bytes:
+    return saved(np.save, three_classes()[0])
+
+
+def hostile_labels(rng: np.random.Generator) -> str:
+    """Labels that nobody expects, in the command line: a terminal obeys nothing of what is printed."""
+    names = [
+        str(text) for text in rng.choice([t for t in TEXTS if t.strip()], size=3, replace=False)
+    ]
+    suffix = str(rng.choice([".csv", ".txt", ".npy"]))
+    with tempfile.TemporaryDirectory() as folder:
+        X, labels = Path(folder, "X.npy"), Path(folder, f"y{suffix}")
+        X.write_bytes(training_file())
+        y = [names[i % 3] for i in range(24)]
+        if suffix == ".npy":
+            np.save(labels, np.array(y))
+        else:
+            with labels.open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([["label"], *([label] for label in y)])
+        train = ("--train", X, "--train-labels", labels, "--test", X)
+        more = ("--test-labels", labels) if rng.random() < 0.5 else ()
+        arguments = [str(word) for word in ("classify", *train, *more, "--metric", "stein")]
+        result = CliRunner().invoke(app, arguments)
+    expect_no_command(result.output)
+    expect(result.exit_code in (0, 1, 2), f"the command ends with {result.exit_code}")
+    expect(
+        isinstance(result.exception, SystemExit | None), f"the command ends in {result.exception!r}"
+    )
+    return "refused" if result.exit_code else "answered"
+
+
+def altered_mat(rng: np.random.Generator) -> Counter[str]:
     """Twenty MATLAB files with damage, which a child process reads: arrays, or a sentence for each."""
     refused = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -192,7 +228,7 @@ def altered_mat(rng: np.random.Generator) -> str:
                 refused += was_refused(clearly_refused(lambda error=found: _raise(error)))
             else:
                 expect(all(isinstance(a, np.ndarray) for a in found.values()), "no arrays")
-    return f"{refused // 5 * 5} or more of 20 refused"
+    return Counter(refused=refused, answered=20 - refused)
 
 
 def _raise(error: ValueError) -> None:

@@ -13,11 +13,12 @@ from _hostile import HOSTILE
 from _matrices import three_classes
 from conformance.estimators import ESTIMATORS, outputs, targets
 from conformance.functions import CALLS, call, parameters_of
+from fuzz import draws
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.matrices import hostile_stack
 
 EXTREME = [0, 1, 2, 3, 7, 10**30, -(10**30), 0.0, 1e-300, 5e-324, 1e-8, 0.5, 1.0, 1e8, 1e300, True]
-EXTREME += [False, None, "auto", "random", "kmeans", "clip", "none", "stein", "jeffrey", "euclid"]
+EXTREME += [False, None, "auto", "random", "kmeans", "clip", "none", *draws.metrics()]
 
 
 @cache

@@ -207,7 +207,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         self.best_index_ = int(losses.argmin())
         self.best_params_: dict[str, Any] = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self._usual, self._sharpness = (float(of[self.best_index_]) for of in (left_out.usual, t))
+        self._usual: float | None = float(left_out.usual[self.best_index_])
+        self._sharpness: float | None = float(t[self.best_index_])
         whitened = self.best_params_["whitening"] is not None and len(own) > MOST_WHITENED
         self.best_estimator_ = SPDSparseClassifier(
             **self.best_params_,
@@ -289,7 +290,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             The probabilities, one row per matrix.
         """
         X = self.check_queries(X)
-        if not hasattr(self, "_sharpness"):  # a model of an earlier version
+        if self._sharpness is None or self._usual is None:  # a model of an earlier version
             return self.best_estimator_.predict_proba(X)
         scores = standardised(self._scores(X), self._usual)
         return np.asarray(softmax(self._sharpness * scores))

@@ -108,7 +108,7 @@ class Explanation(NamedAtoms):
     >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
     >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
     >>> print(classifier.explain(1.5 * X[:1])[0])
-    a (0.988) before b (0). 2 matrices, 100 % of the margin: a #1 +0.588, a #0 +0.4
+    a (0.994) before b (0). 2 matrices, 100 % of the margin: a #1 +0.593, a #0 +0.402
     """
 
     classes: Array

@@ -48,7 +48,7 @@ class ExplanationDisplay(Display):
     >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
     >>> display = ExplanationDisplay.from_estimator(classifier, 1.5 * X[0])
     >>> display.ax_.get_title()
-    'a (0.988) before b (0)'
+    'a (0.994) before b (0)'
     """
 
     @allow.checks(

@@ -27,7 +27,12 @@ def of_today(name: str, parameters: dict[str, Any], attributes: dict[str, Any]) 
         ):  # that of class means is the ensemble's now
             parameters["rules"] = tuple(rule for rule in parameters["rules"] if rule != "mean")
         if "classifier_" in attributes:
-            attributes = attributes | {"best_estimator_": attributes["classifier_"]}
+            chosen = {
+                "best_estimator_": attributes["classifier_"],
+                "_usual": None,
+                "_sharpness": None,
+            }
+            attributes = attributes | chosen
             del attributes["classifier_"]
     return name, parameters, attributes
 

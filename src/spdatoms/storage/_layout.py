@@ -18,13 +18,13 @@ from spdatoms.classification.references import References
 from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.dictionary import SPDDictionaryLearning
 from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums
+from spdatoms.dictionary.online import PastSums, Summary
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
-from spdatoms.kernels import Kernel
+from spdatoms.kernels import Kernel, landmarks
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
-from spdatoms.kernels.landmarks import LARGEST_GRAM, LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
 from spdatoms.regression.average import KINDS, TargetAverage, TargetCell
 from spdatoms.storage._parts import (
@@ -139,7 +139,7 @@ _COMMON: dict[str, Held] = {
     "_space": Part(LandmarkSpace),
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
-    "_memory": Maybe(Part(PastSums, Statistics)),
+    "_memory": Maybe(Part(Summary, PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -148,8 +148,9 @@ _COMMON: dict[str, Held] = {
     "ridge_": _PENALTY,
     "beta_": _POSITIVE,
     "scale_": _POSITIVE,
-    "_sharpness": _POSITIVE,
-    "_usual": _PENALTY,
+    "_sharpness": Maybe(_POSITIVE),
+    "_usual": Maybe(_PENALTY),
+    "left_out_probabilities_": Numbers("N C", least=0.0),
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
@@ -258,6 +259,12 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "positive": _BOOLEAN,
     },
     "PastSums": {"sums": Numbers("N sums"), "products": Numbers("N N"), "weight": _POSITIVE},
+    "Summary": {
+        "centres": Matrices("c"),
+        "weights": Numbers("c", least=_TINY),
+        "count": _COUNT,
+        "started": _COUNT,
+    },
     "Statistics": {"code_gram": Numbers("N N"), "products": Numbers("N r")},
     "Hermitian": {"divergence": Part(Divergence)},
 }
@@ -313,7 +320,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "SPDDictionaryLearning": (f"{_CODER} beta_ ridge_ _problem _memory batch_losses_",),
     "SPDSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
     "LogEuclideanSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
-    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_",),
+    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_ _usual _sharpness",),
     "SPDEnsembleClassifier": (f"{_CLASSIFIER} atom_indices_ _atom_classes average_ _references",),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
     "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
@@ -360,7 +367,7 @@ def held_by(cls: type) -> Mapping[str, Held]:
 def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
     """Return which attributes a fitted object of a class lacks."""
     ways = [needed.split() for needed in _NEEDED.get(cls.__name__, ())]
-    if cls is LandmarkKernel and _count(values.get("features_")) > LARGEST_GRAM:
+    if cls is LandmarkKernel and _count(values.get("features_")) > landmarks.LARGEST_GRAM:
         ways = [[name for name in needed if name != "gram_"] for needed in ways]
     lacking = [[name for name in needed if name not in values] for needed in ways]
     return min(lacking, key=len, default=[])

@@ -55,9 +55,9 @@ def test_contributions_add_up_to_the_prediction(model, outputs, weighted, make) 
 
 def test_contributions_of_a_code_and_of_neighbours_by_their_definition() -> None:
     X, t, _, queries = problem()
-    codes = SPDSparseCoder(alpha=0.05).fit(X).transform(queries)
+    codes = SPDSparseCoder(beta=1.0, alpha=0.05).fit(X).transform(queries)
     for code, one in zip(
-        codes, SPDSparseRegressor(alpha=0.05).fit(X, t).explain(queries), strict=True
+        codes, SPDSparseRegressor(beta=1.0, alpha=0.05).fit(X, t).explain(queries), strict=True
     ):
         assert sorted(one.atoms) == np.flatnonzero(code).tolist()
         np.testing.assert_allclose(
@@ -104,4 +104,8 @@ def test_one_of_several_targets() -> None:
     assert both.of_target(1).prediction == pytest.approx(second.prediction)
     np.testing.assert_array_equal(both.of_target(1).atoms, second.atoms)
     assert str(both).splitlines()[1] == str(both.of_target(1))
-    assert "target 1: #" in both._repr_html_() or len(both.atoms) >= 20
+    [short] = model.explain(queries[:1], n_atoms=2)
+    assert [name.split("#")[0] for name, _ in short.named()] == ["target 0: "] * 2 + [
+        "target 1: "
+    ] * 2
+    assert "target 1: #" in short._repr_html_()

@@ -215,6 +215,14 @@ def test_groups_are_left_out_together() -> None:
     assert sorted(together.left_out_rows_) == list(range(60))
 
 
+def test_folds_are_predicted_from_all_other_matrices() -> None:
+    X, t = drawn(20, 3, "linear")
+    splits = list(KFold(4).split(X))
+    gaps = [(train[2:-2], test) for train, test in splits]
+    first, second = (SPDEnsembleRegressor(cv=cv).fit(X, t) for cv in (splits, gaps))
+    np.testing.assert_array_equal(first.left_out_errors_, second.left_out_errors_)
+
+
 def test_more_matrices_than_atoms() -> None:
     X, t = drawn(90, 3, "linear")
     bounded = SPDEnsembleRegressor(max_atoms=30).fit(X, t)

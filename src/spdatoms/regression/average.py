@@ -223,15 +223,18 @@ def _coded_errors(
     """Return target minus prediction (m, q) of left-out matrices that are coded over the others."""
     found = []
     for fold in folds:
-        own = part_of(weights, fold.train)
-        codes = cell.codes(gram[np.ix_(fold.train, fold.train)], own)
-        cross = codes.corrected(gram[np.ix_(fold.test, fold.train)])
+        train = fold.train
+        if fold.exclude is None:  # all others, as in ridge regression
+            train = np.setdiff1d(np.arange(len(gram)), fold.test)
+        own = part_of(weights, train)
+        codes = cell.codes(gram[np.ix_(train, train)], own)
+        cross = codes.corrected(gram[np.ix_(fold.test, train)])
         y = codes.of(cross, fold.exclude)
-        shares = np.tile(shares_of(own, len(fold.train)), (len(fold.test), 1))
+        shares = np.tile(shares_of(own, len(train)), (len(fold.test), 1))
         if fold.exclude is not None:
             shares[np.arange(len(fold.test)), fold.exclude] = 0.0
             shares /= shares.sum(axis=1, keepdims=True)
-        means = shares @ targets[fold.train]
-        predicted = means + y @ targets[fold.train] - y.sum(axis=1, keepdims=True) * means
+        means = shares @ targets[train]
+        predicted = means + y @ targets[train] - y.sum(axis=1, keepdims=True) * means
         found.append(targets[fold.test] - predicted)
     return np.concatenate(found)

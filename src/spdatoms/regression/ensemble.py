@@ -58,8 +58,9 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         The divergences of the kernels. Matrices are re-centred at their mean first, which changes nothing for
         those that are invariant under congruence.
     cv : "loo", int or scikit-learn splitter, default="loo"
-        What is left out in turn to find ridges, weights and intervals: single matrices, or folds. Where training
-        matrices overlap (epochs of one recording), give a splitter, and ``groups`` to `fit` if it wants them.
+        What is left out in turn to find ridges, weights and intervals: single matrices, or folds, which are
+        predicted from all other matrices. Where training matrices overlap (epochs of one recording), give a
+        splitter, and ``groups`` to `fit` if it wants them.
     max_atoms : int, default=1500
         At most this number of training matrices are atoms, taken evenly. So time and memory of a large training
         set stay bounded.

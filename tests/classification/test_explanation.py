@@ -62,7 +62,8 @@ def test_contributions_of_the_residual_rule_by_their_definition(labelled) -> Non
     X, y = labelled
     model = SPDSparseClassifier(alpha=0.05).fit(X[::2], y[::2])
     K, k = model.kernel_.gram_, model.kernel_.cross(X[1::2])
-    codes = SPDSparseCoder(X[::2], alpha=0.05).fit(X).transform(X[1::2])
+    coder = SPDSparseCoder(X[::2], beta=model.kernel_.beta_, alpha=0.05)
+    codes = coder.fit(X).transform(X[1::2])
     for code, cross, one in zip(codes, k, model.explain(X[1::2]), strict=True):
         assert sorted(one.atoms) == np.flatnonzero(code).tolist()
         for atom, added, label in zip(one.atoms, one.contributions, one.labels, strict=True):

@@ -24,13 +24,13 @@ from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
 from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.kernels.bandwidth import choose_beta, coding_factor
+from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.values import kernel_values
-from spdatoms.lasso.alpha import coding_alpha
+from spdatoms.lasso.alpha import sparse_alpha
 
 #: β and the ridge are found from this many samples at most.
 _SUBSAMPLE = 500
@@ -220,29 +220,28 @@ def fix_problem(
 ) -> AnyProblem:
     """Choose β and α, and what makes the kernel sound, from a subsample of X and the first atoms.
 
-    With landmarks, or automatically where the kernel is indefinite on the subsample or is guaranteed to
-    be positive definite for no β, the problem is that in the span of landmarks. In the latter case it
-    is not enough that the subsample shows nothing: atoms move to where the kernel is indefinite, and F
-    below zero. Else the kernel gets a ridge μ = max(0, 0.001 − λ_min) with the least eigenvalue of the
-    Gram matrix of samples and atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ
-    then holds for every y. Learning would seek out other matrices where it does not, so the least
-    eigenvalue of K + μI may fall to ν, half of what it is for the first atoms, or half of μ if that is
-    less: with N atoms f(y) ≥ 1 − N/ν, whatever they are.
+    With landmarks, or automatically where the kernel is guaranteed to be positive definite for no β,
+    the problem is that in the span of landmarks. For such a kernel it is not enough that the
+    subsample shows nothing: atoms move to where it is indefinite, and F below zero. Else the kernel
+    gets a ridge μ = max(0, 0.001 − λ_min) with the least eigenvalue of the Gram matrix of samples and
+    atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ then holds for every y.
+    Learning would seek out other matrices where it does not, so the least eigenvalue of K + μI may
+    fall to ν, half of what it is for the first atoms, or half of μ if that is less: with N atoms
+    f(y) ≥ 1 − N/ν, whatever they are.
     """
     samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
     both = divergence.prepare(np.concatenate([samples, atoms]))
     divergences = divergence.pairwise(both, n_jobs=n_jobs)
-    factor = coding_factor(divergence, X.shape[-1])
-    beta = choose_beta(beta, divergences[: len(samples), : len(samples)], factor)
+    beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
     gram = kernel_values(divergences, beta)
     guaranteed = divergence.kernel_is_guaranteed(beta, X.shape[-1])
     eigenvalues = np.ones(2) if guaranteed else np.linalg.eigvalsh(gram)
     indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
-    own = gram[: len(samples), : len(samples)]
-    chosen = coding_alpha(own) if isinstance(alpha, str) else float(alpha)
+    nearest = gram[: len(samples), len(samples) :].max(axis=1)
+    chosen = sparse_alpha(nearest) if isinstance(alpha, str) else float(alpha)
     automatic = isinstance(landmarks, str)
     never_sound = not divergence.kernel_is_guaranteed(np.inf, X.shape[-1])
-    wanted = never_sound or indefinite if automatic else landmarks is not None
+    wanted = never_sound if automatic else landmarks is not None
     if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
         if indefinite:
@@ -267,7 +266,7 @@ def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> Landm
         Z = as_double(X[evenly_spaced(len(X), int(landmarks))])
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
-    return LandmarkSpace.of(divergence, Z, beta, SHARE, centred=True).condensed()
+    return LandmarkSpace.of(divergence, Z, beta, SHARE).condensed()
 
 
 def _in_the_span(space: LandmarkSpace) -> str:

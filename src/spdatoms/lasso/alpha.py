@@ -1,4 +1,4 @@
-"""The automatic penalty α of the codes, one rule per purpose: classifiers, coders and dictionaries, regressors."""
+"""The automatic penalty α of the codes: one that classifies well, and one that makes codes sparse."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from spdatoms._utils.typing import FloatArray
 
 #: α where the Gram matrix is positive definite, and where it had to be corrected.
 _ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
-#: The α of coders and dictionaries, as a share of the spread of φ(X). Less than the other share of a norm is rounding.
-_SPREAD_SHARE, _LEAST_SPREAD = 0.05, 1e-12
-#: The α of regressors, as a share of the least α at which the code of a typical matrix is zero.
+#: The α of sparse codes, as a share of the least α at which the code of a typical matrix is zero.
 _SPARSE_SHARE = 0.05
 
 
@@ -30,32 +28,8 @@ def choose_alpha(alpha: float | str, corrected: bool) -> float:
     return automatic_alpha(corrected) if isinstance(alpha, str) else float(alpha)
 
 
-def coding_alpha(gram: FloatArray) -> float:
-    """Return the α of coders and dictionaries: a twentieth of the spread of matrices in the feature space.
-
-    0.05·(mean_i k(X_i, X_i) − mean_{i≠j} k(X_i, X_j)), which for exp(−β·d) is 0.05·(1 − mean k). It is a twentieth of
-    the variance of φ(X), the trace of the *centred* kernel. What all matrices share makes kernel values and λ_max
-    large, but tells nothing apart, so it must not set the scale.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        The kernel values of some matrices with each other.
-
-    Returns
-    -------
-    float
-        The α; 0.05·k(X, X) if there are no two different matrices.
-    """
-    m = len(gram)
-    diagonal = float(gram.diagonal().mean())
-    pairs = (float(gram.sum()) - m * diagonal) / max(1, m * (m - 1))
-    spread = diagonal - pairs
-    return _SPREAD_SHARE * (spread if spread > _LEAST_SPREAD * diagonal else diagonal)
-
-
-def regression_alpha(nearest: FloatArray) -> float:
-    """Return the α of regressors: 0.05·λ_max, where codes over the other training matrices are sparse.
+def sparse_alpha(nearest: FloatArray) -> float:
+    """Return the α of coders and dictionaries, whose codes are to be looked at: 0.05·λ_max.
 
     Here λ_max is the median of 2·max_j k(X_i, D_j), from which on a code is zero.
 

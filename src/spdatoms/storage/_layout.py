@@ -18,7 +18,7 @@ from spdatoms.classification.references import References
 from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.dictionary import SPDDictionaryLearning
 from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums, Summary
+from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
@@ -139,7 +139,7 @@ _COMMON: dict[str, Held] = {
     "_space": Part(LandmarkSpace),
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
-    "_memory": Maybe(Part(Summary, PastSums, Statistics)),
+    "_memory": Maybe(Part(PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -259,12 +259,6 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "positive": _BOOLEAN,
     },
     "PastSums": {"sums": Numbers("N sums"), "products": Numbers("N N"), "weight": _POSITIVE},
-    "Summary": {
-        "centres": Matrices("c"),
-        "weights": Numbers("c", least=_TINY),
-        "count": _COUNT,
-        "started": _COUNT,
-    },
     "Statistics": {"code_gram": Numbers("N N"), "products": Numbers("N r")},
     "Hermitian": {"divergence": Part(Divergence)},
 }

@@ -281,11 +281,16 @@ def test_two_classes_have_one_decision(estimator, labelled) -> None:
         np.testing.assert_array_equal(model.classes_[(scores > 0).astype(int)], model.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 @every_classifier
 def test_one_class_and_single_members(estimator, labelled) -> None:
     X, y = labelled
     if not isinstance(estimator, SPDSparseClassifierCV):
-        assert set(clone(estimator).fit(X[:4], ["only"] * 4).predict(X)) == {"only"}
+        with pytest.warns(UserWarning, match="All 4 labels are only: .* knows one class") as given:
+            model = clone(estimator).fit(X[:4], ["only"] * 4)
+        assert sum("labels" in str(warning.message) for warning in given) == 1
+        assert set(model.predict(X)) == {"only"}
     labels = np.array(["lone", *y[1:]])
     model = clone(estimator).fit(X, labels)
     assert "lone" in model.classes_

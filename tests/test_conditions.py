@@ -28,7 +28,9 @@ def test_a_clock_of_nanoseconds_counts_whole_ones():
 
 
 def test_files_and_their_tests_are_shuffled_and_stay_together():
-    items = [SimpleNamespace(path=Path(f"{file}.py"), name=i) for file in range(9) for i in range(9)]
+    items = [
+        SimpleNamespace(path=Path(f"{file}.py"), name=i) for file in range(9) for i in range(9)
+    ]
     first, again, other = (shuffled(items, seed) for seed in (1, 1, 2))
     assert first == again != other
     for order in (first, other):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.io
-from pyriemann.utils.covariance import covariances as reference
+from pyriemann.geometry.covariance import covariances as reference
 
 from _commands import run, two_classes
 from spdatoms.cli.formats.labels import read_labels

@@ -284,7 +284,7 @@ def test_constant_data_and_duplicates(init) -> None:
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_intrinsic_kmeans_begins_with_affine_invariant_means(metric) -> None:
     """Three groups far apart, whose means k-means finds from any seeds; pyRiemann computes them, too."""
-    geometry = pytest.importorskip("pyriemann.utils.mean")
+    geometry = pytest.importorskip("pyriemann.geometry.mean")
     groups = [random_spd(10, 4, seed=i, condition=20.0) * 100.0**i for i in range(3)]
     X = np.concatenate(groups)
     means = np.stack([geometry.mean_riemann(group, tol=1e-12) for group in groups])

@@ -59,6 +59,7 @@ def test_published_confusions_are_square_and_sum_to_100():
 # --- protocols ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 def test_textures_against_a_direct_loop():
     experiment = get_experiment("textures")
     results = run(experiment, methods=["rsr-s", "1-NN Stein"], repeats=2, seed=5)
@@ -93,6 +94,7 @@ def test_matching_curve_against_sorting():
     assert matching_curve(np.zeros((2, 3)), np.arange(3), np.array([0, 1])) == [0.0, 0.0, 100.0]
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_texture_dictionaries_follow_their_protocol(monkeypatch):
     experiment = get_experiment("texture-dictionaries")
     data = experiment.load(None)["24"]

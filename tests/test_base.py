@@ -93,6 +93,7 @@ def calls(model):
     yield lambda X: model.transform(X, scale=3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [NearestMean, Numbered, NumberedWithoutDecorator])
 def test_a_users_own_estimator_takes_arrays_memory_maps_and_dask_arrays(kind, data, mapped):
     X, y = data

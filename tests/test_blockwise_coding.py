@@ -172,6 +172,7 @@ def test_an_indefinite_gram_matrix_is_met_at_the_index_among_all_queries(numbere
         code_by_cross(kernel, numbered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_memory_of_predict_does_not_grow_with_the_queries(monkeypatch, metric):
     """Nothing of a block is kept, not even until the next garbage collection."""

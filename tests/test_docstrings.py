@@ -203,6 +203,7 @@ def modules_with_examples() -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings(name):
     outcome = doctest.testmod(importlib.import_module(name))

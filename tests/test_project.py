@@ -48,6 +48,7 @@ def test_public_name_is_importable_and_documented(name):
     assert thing.__name__ == name
 
 
+@pytest.mark.slow
 def test_public_modules_are_imported_when_they_are_used():
     code = (
         "import sys, spdatoms; assert 'geometry' in dir(spdatoms); "
@@ -79,6 +80,7 @@ def test_import_is_light():
     assert heavy.isdisjoint(loaded.stdout.split())
 
 
+@pytest.mark.slow
 def test_public_names_need_little_of_scikit_learn():
     heavy = {f"sklearn.{name}" for name in ("linear_model", "metrics", "model_selection", "svm")}
     code = "import sys; from spdatoms import *; print(*sys.modules)"

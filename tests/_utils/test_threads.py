@@ -195,6 +195,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize(("metric", "m", "n"), [("stein", 3000, 43), ("jeffrey", 2500, 43)])
 def test_a_long_computation_can_be_interrupted(metric, m, n):

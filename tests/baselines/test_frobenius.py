@@ -61,6 +61,7 @@ def test_the_recorded_objective_is_that_of_the_formula() -> None:
     assert losses + 0.05 * Y.sum() == pytest.approx(after_coding, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_best_full_rank_atom_is_that_of_a_convex_solver() -> None:
     cvxpy = pytest.importorskip("cvxpy")
     for seed in range(4):
@@ -93,6 +94,7 @@ def test_no_rank_one_atom_is_nearer(length) -> None:
     assert np.sum((found - C) ** 2) == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_planted_rank_one_atoms_are_found() -> None:
     rng = np.random.default_rng(0)
     a = rng.standard_normal((6, 4))

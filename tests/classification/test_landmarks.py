@@ -151,6 +151,7 @@ def test_automatic_alpha_depends_on_the_landmarks() -> None:
     assert SPDSparseClassifier("logeuclid", landmarks=8).fit(X, y).alpha_ == 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gram", [True, False])
 def test_streams_give_the_same_bits(tmp_path, gram, monkeypatch) -> None:
     if not gram:

@@ -45,6 +45,7 @@ def test_classify(files):
         np.testing.assert_array_equal(arrays["probabilities"], expected.predict_proba(Z))
 
 
+@pytest.mark.slow
 def test_classify_from_one_file_and_print(files):
     said = run(
         *("classify", "--train", files / "data.mat", "--train-labels", files / "data.mat"),

@@ -71,6 +71,7 @@ def test_covariances_of_signals(tmp_path, estimator):
     assert "the signals of trial 2 are not finite" in said
 
 
+@pytest.mark.slow
 def test_matlab_files_are_written(tmp_path):
     X = two_classes(m=4)[0]
     arrays = {"X": X, "names": np.array(["left", "right"]), "b": np.arange(3.0)}

@@ -75,6 +75,7 @@ def test_code_over_atoms(files):
     np.testing.assert_array_equal(np.load(files / "c.npy"), codes)
 
 
+@pytest.mark.slow
 def test_atoms_keep_the_settings_of_the_model(files):
     """Codes over the atoms in an .npz or .mat file are those of the model; of an .npy file that is said."""
     learn = ("learn", files / "X.npy", "--atoms", 5, "--iterations", 3, "--out")

@@ -18,6 +18,8 @@ from spdatoms.experiments.protocols._look_alikes import pedestrians
 pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
+
 
 command = functools.partial(run_command, "reproduce")
 

@@ -209,6 +209,7 @@ def test_matrices_without_weight_have_no_say():
     np.testing.assert_array_equal(some.labels_, only.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["k-means++", "random"])
 def test_a_seed_gives_the_same_result_with_any_number_of_threads(init):
     X = random_spd(300, 12, seed=5)
@@ -223,6 +224,7 @@ def test_a_seed_gives_the_same_result_with_any_number_of_threads(init):
     assert by_generator[0] == by_generator[1]
 
 
+@pytest.mark.slow
 def test_more_starts_are_not_worse():
     X = random_spd(120, 3, seed=8)
     inertias = [
@@ -243,6 +245,7 @@ def test_plus_plus_seeds_spread_over_the_clusters():
     assert hits >= 0.95 * 20 * 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_no_exchange_of_a_single_matrix_lowers_the_inertia_by_much(metric):
     X = random_spd(60, 3, seed=6)

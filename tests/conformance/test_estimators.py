@@ -109,6 +109,7 @@ def test_input_is_not_modified(estimator, labelled) -> None:
     np.testing.assert_array_equal(y, labelled[1])
 
 
+@pytest.mark.slow
 @every_estimator
 def test_same_seed_same_result_and_refit_forgets(estimator, fitted, labelled) -> None:
     X, y = labelled
@@ -138,6 +139,7 @@ def test_one_query_at_a_time(estimator, fitted, labelled) -> None:
     assert_same([o[3:4] for o in outputs(model, X)], outputs(model, X[3:4]), rtol=1e-9)
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_are_the_same_to_the_last_bit_in_any_company(estimator, labelled, dtype) -> None:
@@ -148,6 +150,7 @@ def test_results_are_the_same_to_the_last_bit_in_any_company(estimator, labelled
         assert_same([found[:k] for found in everything], outputs(model, X[:k]))
 
 
+@pytest.mark.slow
 @every_estimator
 def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
     X, y = labelled
@@ -156,6 +159,7 @@ def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
     assert_same(outputs(one, X), outputs(two, X))
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("kind", ["list", "fortran", "strided", "read-only", "memmap"])
 def test_kinds_of_arrays(estimator, fitted, labelled, kind, tmp_path) -> None:
@@ -186,6 +190,7 @@ def test_single_precision(estimator, fitted, labelled) -> None:
         assert single[0].dtype == np.float32
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_scale_does_not_matter(estimator, fitted, labelled, scale) -> None:
@@ -243,6 +248,7 @@ def test_pipeline_with_a_euclidean_classifier(estimator, labelled) -> None:
     assert pipeline.fit(*labelled).score(*labelled) > 0.6
 
 
+@pytest.mark.slow
 @every_classifier
 def test_labels_of_any_type(estimator, labelled) -> None:
     X, y = labelled
@@ -309,6 +315,7 @@ def test_bad_labels(estimator, labelled) -> None:
         clone(estimator).fit(X, None)
 
 
+@pytest.mark.slow
 @every_classifier
 def test_cross_validation_and_grid_search(estimator, labelled) -> None:
     X, y = labelled
@@ -323,6 +330,7 @@ def test_cross_validation_and_grid_search(estimator, labelled) -> None:
     assert search.predict(X).shape == (M,)
 
 
+@pytest.mark.slow
 @every_classifier
 def test_pipeline_after_pyriemann(estimator) -> None:
     covariances = pytest.importorskip("pyriemann.estimation").Covariances

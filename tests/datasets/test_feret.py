@@ -33,6 +33,7 @@ def test_feret_covariances(tmp_path):
     assert len(faces.target_names) == 200
 
 
+@pytest.mark.slow
 def test_feret_covariances_damaged(tmp_path):
     stacks = face_covariances(tmp_path)
     (tmp_path / "bf.mat").unlink()
@@ -54,6 +55,7 @@ def test_feret_covariances_damaged(tmp_path):
     assert len(faces) == 7 * 150
 
 
+@pytest.mark.slow
 def test_feret_archive(tmp_path):
     images = noise(1400, 5, 4)
     columns = images.transpose(0, 2, 1).reshape(1400, 20).T  # MATLAB: column by column

@@ -54,6 +54,7 @@ def matrices() -> np.ndarray:
     return random_spd(60, 3, seed=0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is a matter of POSIX")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_killed_at_several_points_it_ends_with_the_same_bits(metric, tmp_path) -> None:

@@ -30,6 +30,7 @@ def small_parts(monkeypatch) -> None:
     monkeypatch.setattr("spdatoms.scale.parts._PART_ENTRIES", 1 << 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["jeffrey", "stein"])
 def test_memory_maps_and_dask_arrays_give_the_same_bits(X, metric, small_parts, tmp_path) -> None:
     da = pytest.importorskip("dask.array")

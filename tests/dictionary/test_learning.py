@@ -47,6 +47,7 @@ def rises(objective: np.ndarray, m: int) -> np.ndarray:
     return np.flatnonzero(np.diff(objective) > 1e-10 * size)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     metric=st.sampled_from(METRICS),

@@ -37,6 +37,7 @@ def slopes(metric, X, C):
     return L.T @ get_divergence(metric).gradient(copies, X) @ L
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "riemann"])
 @pytest.mark.parametrize("scale", SCALES)
 def test_stationary(metric, scale):

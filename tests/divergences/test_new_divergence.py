@@ -198,6 +198,7 @@ def test_differences_give_the_gradient(metric, scale):
     assert_allclose(Divergence.gradient(divergence, X[0], Y), one, atol=1e-7 * abs(one).max())
 
 
+@pytest.mark.slow
 def test_gradient_sums_learn_as_well_as_closed_forms(labelled):
     """Sums of gradients need nothing but the divergence, and end where its own sums do."""
     X, _ = labelled

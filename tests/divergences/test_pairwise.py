@@ -52,6 +52,7 @@ def test_ill_conditioned_leading_blocks(metric):
             np.testing.assert_allclose(actual, mp_divergence(metric, X, Y), rtol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 @pytest.mark.parametrize("sizes", [range(1, 14), range(14, 27)])
 def test_every_small_size(metric, sizes):
@@ -89,6 +90,7 @@ def test_against_pyriemann(metric):
         np.testing.assert_allclose(pairwise_divergence(X, Y, metric), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_any_count(metric):
     """Counts that are no multiple of the lane width, more rows than columns and the reverse."""
@@ -122,6 +124,7 @@ def test_many_matrices_against_few(metric):
         np.testing.assert_allclose(tall, wide.T, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_float32(metric):
     for n in (1, 2, 3, 5, 12, 22, 43, 93):
@@ -277,6 +280,7 @@ def test_unchecked_matrices_get_no_answer():
 # --- Threads and memory ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(metric, dtype):
@@ -309,6 +313,7 @@ def extra_memory(compute):
     return peak - result.nbytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "burg", "logeuclid", "euclid"])
 def test_extra_memory(metric):
     """64 MB and a copy of the inputs, whatever the result takes."""

@@ -124,6 +124,7 @@ def test_precomputed_svm():
     np.testing.assert_array_equal(model.predict(X), direct.predict(kernel.cross(X)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("name", compared_classifiers())
 def test_every_classifier_learns(name):

@@ -256,6 +256,7 @@ class Absent(Toy):
     name, title, wants = "absent", "A toy of others", "a folder of theirs"
 
 
+@pytest.mark.slow
 def test_record_is_renewed_section_by_section(tmp_path):
     path, known = tmp_path / "results.md", [Toy(), Second(), Absent()]
     first, second = run(Toy(), Path("folder")), run(Second(), Path("folder"))

@@ -182,6 +182,7 @@ def test_other_parameters_of_a_method_are_refused(tmp_path, monkeypatch):
         run(Toy(), repeats=1, out=tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is of POSIX")
 def test_kill_9_loses_only_the_repeat_under_way(tmp_path):
     script = textwrap.dedent(

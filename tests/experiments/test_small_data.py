@@ -16,6 +16,8 @@ from spdatoms.experiments.reporting import pictures, tables, write_folder
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
+
 
 def small_run(name: str, folder: Path, **options: Any) -> Results:
     with pytest.warns(UserWarning, match="expected"):

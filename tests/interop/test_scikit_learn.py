@@ -38,6 +38,7 @@ def classes():
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_grid_search_finds_the_same_with_every_back_end(classes, backend):
     X, y = classes

@@ -49,6 +49,7 @@ for seed in range(400):
 """
 
 
+@pytest.mark.slow
 def test_no_matrix_keeps_the_solver_for_ever():
     subprocess.run([sys.executable, "-c", _HOSTILE], check=True, timeout=600)
 

@@ -33,6 +33,7 @@ def maxdet_by_cvxpy(X, D, alpha, bounded):
     return problem.solve(solver="CLARABEL", **exact) - n
 
 
+@pytest.mark.slow
 @both_forms
 @pytest.mark.parametrize(("n", "N"), [(1, 3), (2, 1), (3, 30), (5, 25), (8, 20), (12, 30)])
 def test_objective_is_that_of_cvxpy(n, N, bounded) -> None:

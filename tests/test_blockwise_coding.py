@@ -60,6 +60,7 @@ def test_blocks_are_consecutive_and_hold_what_coding_finds_out(X, small_blocks):
     np.testing.assert_array_equal(np.concatenate([b.losses for b in blocks]), certificate.objective)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
     for model in fitted(X):
         whole = results(model, X)

@@ -83,6 +83,7 @@ def test_divergence_baseline_and_data_set_of_the_page_on_extending(monkeypatch):
     np.testing.assert_array_equal(np.unique(dataset.groups), ["s1", "s2"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_sessions_in_pages(page):
     text = (DOCS / page).read_text(encoding="utf-8")
@@ -94,6 +95,7 @@ def test_sessions_in_pages(page):
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
 
 
+@pytest.mark.slow
 def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
     pytest.importorskip("typer.testing")
     from _commands import run

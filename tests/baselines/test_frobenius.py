@@ -35,6 +35,7 @@ def test_codes_equal_nonnegative_least_squares(alpha, scale) -> None:
     assert (codes == 0).any()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1, 2, 9]))
 @settings(max_examples=20, deadline=None)
 def test_the_objective_never_increases(seed, rank) -> None:

@@ -128,6 +128,7 @@ def test_given_landmarks(labelled) -> None:
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.slow
 def test_learned_atoms_have_the_parameters_of_the_classifier(labelled) -> None:
     X, y = labelled
     model = SPDSparseClassifier(

@@ -54,6 +54,7 @@ def test_other_shapes():
         as_stack(np.zeros(3))
 
 
+@pytest.mark.slow
 def test_matlab_cells_on_disk(tmp_path):
     X = random_spd(3, 4)
     cells = np.empty(3, dtype=object)

@@ -68,6 +68,7 @@ def test_classify_prints_nothing_but_predictions_on_stdout(files):
     assert "40 matrices of 2 classes" in result.stderr
 
 
+@pytest.mark.slow
 def test_classify_with_keys_for_one_of_two_files(files):
     X, y = two_classes()
     np.save(files / "y.npy", y)

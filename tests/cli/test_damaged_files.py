@@ -174,6 +174,7 @@ def test_zip_bombs_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 
+@pytest.mark.slow
 def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
     names = np.array(["left", "right"], dtype=object)
     variables = {"s": {"a": 1}, "X": np.eye(2), "names": names, "deep": [[{"b": 2}]]}

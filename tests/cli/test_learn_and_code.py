@@ -32,6 +32,7 @@ def test_learn_and_code(files):
     np.testing.assert_array_equal(table, codes)
 
 
+@pytest.mark.slow
 def test_learn_options_reach_the_learner(files):
     out = files / "atoms.npz"
     run(

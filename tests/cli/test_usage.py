@@ -117,6 +117,7 @@ def test_bugs_keep_their_traceback():
         raise BrokenPipeError
 
 
+@pytest.mark.slow
 def test_help_is_light():
     before = "import sys, atexit; atexit.register(lambda: print(*sys.modules))"
     loaded = spdatoms("--help", code=0, before=before)[0].split()

@@ -179,6 +179,7 @@ def test_kinds_of_arrays(estimator, fitted, labelled, kind, tmp_path) -> None:
     assert_same(outputs(fitted(estimator), X), outputs(clone(estimator).fit(other, y), other))
 
 
+@pytest.mark.slow
 @every_estimator
 def test_single_precision(estimator, fitted, labelled) -> None:
     X, y = labelled

@@ -36,6 +36,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
 def test_complex_matrices_are_handled_or_refused(estimator):

@@ -23,6 +23,7 @@ def face_covariances(folder: Path, people: int = 200) -> np.ndarray:
     return stacks
 
 
+@pytest.mark.slow
 def test_feret_covariances(tmp_path):
     stacks = face_covariances(tmp_path)
     faces = load_feret(tmp_path)
@@ -88,6 +89,7 @@ def test_feret_image_files(tmp_path):
     assert load_feret(tmp_path, size=(4, 6), on_error="ignore").data.shape == (15, 4, 6)
 
 
+@pytest.mark.slow
 def test_feret_folders_by_pose(tmp_path):
     images = [encode(noise(2, 2, seed=person), "PPM") for person in range(200)]
     for pose in POSES:

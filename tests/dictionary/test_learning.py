@@ -103,6 +103,7 @@ def test_learning_helps_and_the_objective_is_what_it_says(metric) -> None:
     assert loss * len(X) <= learner.objective_[-1] * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
 def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
     X = random_spd(150, 3, condition=1e3, seed=3)
@@ -116,6 +117,7 @@ def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
     assert abs(learner.transform(X)).max() < 50.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
 def test_jeffrey_with_a_ridge_is_bounded(beta) -> None:
     X = random_spd(150, 3, condition=1e3, seed=3)
@@ -128,6 +130,7 @@ def test_jeffrey_with_a_ridge_is_bounded(beta) -> None:
     assert abs(learner.transform(X)).max() < 50.0
 
 
+@pytest.mark.slow
 def test_learning_with_jeffrey_makes_codes_better() -> None:
     """The codes of left-out matrices tell their classes, after many iterations as after one."""
     X, y = wishart_classes(10, 60)

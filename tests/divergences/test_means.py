@@ -93,6 +93,7 @@ def test_means_of_two_are_the_geometric_mean(X):
         assert_close(mean(X, metric), expected)
 
 
+@pytest.mark.slow
 @relaxed
 @given(
     X=spd_stacks(max_m=8, max_n=6, max_condition=1e2, log10_scale=(-2, 2)),

@@ -35,6 +35,7 @@ def test_against_mpmath(metric, condition):
             np.testing.assert_allclose(actual, expected, rtol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "burg", "riemann"])
 def test_ill_conditioned_leading_blocks(metric):
     """Pivots of any size in any order: elimination by blocks must not square the condition number."""

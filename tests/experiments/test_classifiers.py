@@ -99,6 +99,7 @@ def test_other_columns_are_those_of_their_experiments(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_faces_are_units(tmp_path):
     from scipy.io import savemat
 

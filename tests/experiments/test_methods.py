@@ -58,6 +58,7 @@ def test_matches_against_a_loop():
     assert matches(codes, y) == pytest.approx(hits / 25)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 @pytest.mark.parametrize("atoms", ["learned", "k-means", "random"])

@@ -106,6 +106,7 @@ def test_a_method_is_explained_once_and_its_fewer_repeats_in_a_footnote(tmp_path
     assert "- RSR-J: 1 of 2 repeats" not in text
 
 
+@pytest.mark.slow
 def test_files_hold_the_results(tmp_path):
     results = run(Toy(), Path("folder"), repeats=2, out=tmp_path)
     files = write_folder(Toy(), results, tmp_path)

@@ -57,6 +57,7 @@ def explanation(*shares: float) -> Explanation:
     return Explanation(np.arange(count), np.array(shares), np.ones(count), labels, sum(shares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "display",
     [

@@ -61,6 +61,7 @@ def all_vectors(X, D):
     return tangent_vectors(inverse_cholesky(X), D, queries, atoms).reshape(len(X), len(D), -1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17])

@@ -85,6 +85,7 @@ def test_a_refit_with_one_kernel_forgets_the_average(labelled) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_probabilities_rank_as_decisions_do() -> None:
     X, y = noisy_classes(90)
     for model in (

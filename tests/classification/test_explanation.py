@@ -57,6 +57,7 @@ def test_landmarks_explain_as_all_matrices_do(labelled) -> None:
         assert other.atoms[0] == one.atoms[0]
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_cross_validated_classifiers_explain_too(labelled) -> None:
     X, y = labelled
     plain = SPDSparseClassifier("jeffrey").fit(X, y)

@@ -57,6 +57,7 @@ def explanation(*shares: float) -> Explanation:
     return Explanation(np.arange(count), np.array(shares), np.ones(count), labels, sum(shares))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "display",
     [
@@ -203,6 +204,7 @@ def test_bad_input():
         LearningCurveDisplay.from_estimator(SPDSparseCoder().fit(random_spd(5, 2)))
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_late():
     check = "import sys, spdatoms.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from click.testing import Result
 from typer.testing import CliRunner
 
 from spdatoms.cli import app
 
 
+def invoke(*arguments: object) -> Result:
+    """Run a command, with warnings that are said and no errors, as in a process of its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
 def run(*arguments: object, code: int = 0) -> str:
     """Run a command; return what it prints on both streams, with single spaces."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    result = invoke(*arguments)
     assert result.exit_code == code, result.output
     if code == 1 and result.exception is not None:
         assert isinstance(result.exception, SystemExit), result.exception

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest_plugins = ["_conditions"]  # the options --clock and --shuffle
+
 # Their asserts shall say what they compared, as those of the tests do.
 pytest.register_assert_rewrite(
     "_commands",

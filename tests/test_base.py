@@ -93,6 +93,7 @@ def calls(model):
     yield lambda X: model.transform(X, scale=3.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [NearestMean, Numbered, NumberedWithoutDecorator])
 def test_a_users_own_estimator_takes_arrays_memory_maps_and_dask_arrays(kind, data, mapped):
     X, y = data
@@ -116,6 +117,7 @@ def test_a_users_own_estimator_takes_arrays_memory_maps_and_dask_arrays(kind, da
     np.testing.assert_allclose(results[6], base + 3.0 * divergences)
 
 
+@pytest.mark.slow
 def test_an_override_may_have_arguments_of_its_own(data, mapped):
     X, y = data
     plain = NearestMean().fit(X[:300], y[:300])

@@ -60,6 +60,7 @@ def test_blocks_are_consecutive_and_hold_what_coding_finds_out(X, small_blocks):
     np.testing.assert_array_equal(np.concatenate([b.losses for b in blocks]), certificate.objective)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
     for model in fitted(X):
         whole = results(model, X)
@@ -172,6 +173,7 @@ def test_an_indefinite_gram_matrix_is_met_at_the_index_among_all_queries(numbere
         code_by_cross(kernel, numbered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_memory_of_predict_does_not_grow_with_the_queries(monkeypatch, metric):
     """Nothing of a block is kept, not even until the next garbage collection."""

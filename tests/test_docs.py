@@ -83,6 +83,7 @@ def test_divergence_baseline_and_data_set_of_the_page_on_extending(monkeypatch):
     np.testing.assert_array_equal(np.unique(dataset.groups), ["s1", "s2"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_sessions_in_pages(page):
     text = (DOCS / page).read_text(encoding="utf-8")
@@ -94,9 +95,10 @@ def test_sessions_in_pages(page):
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
 
 
+@pytest.mark.slow
 def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
-    testing = pytest.importorskip("typer.testing")
-    from spdatoms.cli import app
+    pytest.importorskip("typer.testing")
+    from _commands import run
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("spdatoms.cli.warm_up._SIZES", (3,))
@@ -110,8 +112,7 @@ def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
     assert {command[1] for command in commands} >= {"inspect", "learn", "code", "classify"}
     for command in commands:
         if command[1:3] != ["reproduce", "textures"]:  # which has its own tests, and takes long
-            said = testing.CliRunner().invoke(app, command[1:])
-            assert said.exit_code == 0, said.output
+            run(*command[1:])
     assert np.load("codes.npy").shape == (40, 8)
 
 

@@ -185,6 +185,7 @@ def is_public_method(name: str, method: Any) -> bool:
     return not name.startswith("_") and inspect.isfunction(method)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @every_estimator
 def test_fitted_attributes_are_documented(estimator, labelled):
     X, y = labelled
@@ -202,6 +203,7 @@ def modules_with_examples() -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings(name):
     outcome = doctest.testmod(importlib.import_module(name))

@@ -48,6 +48,7 @@ def test_public_name_is_importable_and_documented(name):
     assert thing.__name__ == name
 
 
+@pytest.mark.slow
 def test_public_modules_are_imported_when_they_are_used():
     code = (
         "import sys, spdatoms; assert 'geometry' in dir(spdatoms); "
@@ -79,6 +80,7 @@ def test_import_is_light():
     assert heavy.isdisjoint(loaded.stdout.split())
 
 
+@pytest.mark.slow
 def test_public_names_need_little_of_scikit_learn():
     heavy = {f"sklearn.{name}" for name in ("linear_model", "metrics", "model_selection", "svm")}
     code = "import sys; from spdatoms import *; print(*sys.modules)"
@@ -108,10 +110,13 @@ def test_readme_commands():
     assert ".venv/bin/spdatoms reproduce textures" in demo
 
 
-@pytest.mark.skipif(
+needs_scripts = pytest.mark.skipif(
     os.name != "posix" or not (ROOT / ".ci" / "run").exists() or not shutil.which("bash"),
     reason="needs .ci/run and bash",
 )
+
+
+@needs_scripts
 def test_ci_runs_the_command_of_the_readme():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
@@ -119,6 +124,20 @@ def test_ci_runs_the_command_of_the_readme():
         ["bash", str(script), "--print-test-command"], capture_output=True, text=True, check=True
     )
     assert said.stdout == readme_blocks("command: tests")[0]
+
+
+@needs_scripts
+@pytest.mark.parametrize("ended", ["by itself", "by SIGTERM", "by SIGKILL"])
+def test_busy_loops_end_with_what_they_hinder(ended):
+    """The loops hold the end of a pipe open, which can be read to its end only when they are gone."""
+    signals = {"by SIGTERM": "kill $PPID;", "by SIGKILL": "kill -9 $PPID;"}
+    command = f"echo begun; {signals.get(ended, '')} exit 3"
+    script = subprocess.Popen(
+        ["bash", str(ROOT / ".ci" / "under_load"), "2", "sh", "-c", command],
+        stdout=subprocess.PIPE,
+    )
+    assert script.wait() == {"by SIGTERM": -15, "by SIGKILL": -9}.get(ended, 3)
+    assert script.communicate() == (b"begun\n", None)
 
 
 def test_examples_in_readme():
@@ -173,9 +192,13 @@ def test_tests_run_on_every_python_of_the_classifiers():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     stated = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
     workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
-    matrix = yaml.safe_load(workflow)["jobs"]["test"]["strategy"]["matrix"]
-    assert matrix["python"] == stated
+    jobs = yaml.safe_load(workflow)["jobs"]
+    assert jobs["test"]["strategy"]["matrix"]["python"] == stated
     assert project["requires-python"] == f">={stated[0]}"
+    (python,) = [
+        step["with"] for step in jobs["lowest"]["steps"] if "python" in step.get("uses", "")
+    ]
+    assert python == {"python-version": stated[0]}
 
 
 def test_package_is_typed():

@@ -12,6 +12,8 @@ import pytest
 
 import spdatoms._compiled
 
+pytestmark = pytest.mark.slow
+
 #: Folders are read-only unless their names begin as given: root may write everywhere else.
 READ_ONLY = """
 import numba.core.caching as caching

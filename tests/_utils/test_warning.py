@@ -20,6 +20,7 @@ def caught_in(call):
     return caught
 
 
+@pytest.mark.slow
 def test_a_fit_of_many_parts_warns_once_and_names_the_estimator():
     """Jeffrey's kernel is indefinite in every class and over all atoms: five times before, now once."""
     X, y = wishart_classes(4, 30)

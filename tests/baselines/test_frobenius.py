@@ -35,6 +35,7 @@ def test_codes_equal_nonnegative_least_squares(alpha, scale) -> None:
     assert (codes == 0).any()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([None, 1, 2, 9]))
 @settings(max_examples=20, deadline=None)
 def test_the_objective_never_increases(seed, rank) -> None:
@@ -61,6 +62,7 @@ def test_the_recorded_objective_is_that_of_the_formula() -> None:
     assert losses + 0.05 * Y.sum() == pytest.approx(after_coding, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_best_full_rank_atom_is_that_of_a_convex_solver() -> None:
     cvxpy = pytest.importorskip("cvxpy")
     for seed in range(4):
@@ -93,6 +95,7 @@ def test_no_rank_one_atom_is_nearer(length) -> None:
     assert np.sum((found - C) ** 2) == pytest.approx(best, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_planted_rank_one_atoms_are_found() -> None:
     rng = np.random.default_rng(0)
     a = rng.standard_normal((6, 4))

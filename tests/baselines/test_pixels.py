@@ -31,6 +31,7 @@ def faces() -> tuple[np.ndarray, np.ndarray]:
     return images, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [None, 6])
 def test_pixels_against_scikit_learn(faces, n_components) -> None:
     """PCA, scaling, the Lasso (of scikit-learn) and residuals, written out."""

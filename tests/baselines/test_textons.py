@@ -42,6 +42,7 @@ def test_chi_squared_written_out() -> None:
     np.testing.assert_allclose(chi_squared(H, G), expected)
 
 
+@pytest.mark.slow
 def test_histograms_and_nearest_neighbour() -> None:
     X, y = textures(12, 1)
     model = TextonClassifier(5, 4, random_state=0).fit(X, y)

@@ -128,6 +128,7 @@ def test_given_landmarks(labelled) -> None:
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.slow
 def test_learned_atoms_have_the_parameters_of_the_classifier(labelled) -> None:
     X, y = labelled
     model = SPDSparseClassifier(
@@ -151,6 +152,7 @@ def test_automatic_alpha_depends_on_the_landmarks() -> None:
     assert SPDSparseClassifier("logeuclid", landmarks=8).fit(X, y).alpha_ == 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gram", [True, False])
 def test_streams_give_the_same_bits(tmp_path, gram, monkeypatch) -> None:
     if not gram:

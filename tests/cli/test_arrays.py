@@ -22,6 +22,7 @@ def read_matrices(path, key=None):
     return read_source(Source(path, key)).X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["X.npy", "data.npz", "data.mat"])
 def test_read_matrices(files, name):
     np.testing.assert_array_equal(read_matrices(files / name), two_classes()[0])
@@ -53,6 +54,7 @@ def test_other_shapes():
         as_stack(np.zeros(3))
 
 
+@pytest.mark.slow
 def test_matlab_cells_on_disk(tmp_path):
     X = random_spd(3, 4)
     cells = np.empty(3, dtype=object)
@@ -76,6 +78,7 @@ def test_labels_of_text_files(files, name):
     assert read_labels(files / name, None, 40).tolist() == two_classes()[1].tolist()
 
 
+@pytest.mark.slow
 def test_labels_of_other_files(files, tmp_path):
     y = two_classes()[1]
     assert read_labels(files / "data.npz", "y", 40).tolist() == y.tolist()

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
-from typer.testing import CliRunner
 
-from _commands import bad_matrices, run, two_classes
+from _commands import bad_matrices, invoke, run, two_classes
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, SPDSparseClassifierCV, load
-from spdatoms.cli import app
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 
@@ -47,6 +45,7 @@ def test_classify(files):
         np.testing.assert_array_equal(arrays["probabilities"], expected.predict_proba(Z))
 
 
+@pytest.mark.slow
 def test_classify_from_one_file_and_print(files):
     said = run(
         *("classify", "--train", files / "data.mat", "--train-labels", files / "data.mat"),
@@ -63,12 +62,13 @@ def test_classify_from_one_file_and_print(files):
 def test_classify_prints_nothing_but_predictions_on_stdout(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     options = ("--test", files / "Z.npy", "--save-model", files / "m.spdatoms")
-    result = CliRunner().invoke(app, [str(word) for word in ("classify", *train, *options)])
+    result = invoke("classify", *train, *options)
     predicted = SPDEnsembleClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
     assert result.stdout.split() == predicted.tolist()
     assert "40 matrices of 2 classes" in result.stderr
 
 
+@pytest.mark.slow
 def test_classify_with_keys_for_one_of_two_files(files):
     X, y = two_classes()
     np.save(files / "y.npy", y)

@@ -27,6 +27,7 @@ def npy(header: str, content: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "header",
     [
@@ -88,6 +89,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["X.npy", "X.npz", "y.csv"])
 @given(changes=changes, cut=cuts)
 @settings(max_examples=150, deadline=None)
@@ -99,6 +101,7 @@ def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
         assert not said or said.startswith(f"{path}: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trouble", "limits", "words"),
     [
@@ -134,6 +137,7 @@ def test_the_reader_of_matlab_files_may_crash_or_hang(
     assert words in said
 
 
+@pytest.mark.slow
 def test_one_reader_of_matlab_files_goes_on_after_a_crash(tmp_path, monkeypatch):
     """What one process reads of several files is kept, and the file that ends it is the only one refused."""
     paths = [tmp_path / f"{name}.mat" for name in "abcd"]
@@ -170,6 +174,7 @@ def test_zip_bombs_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 
+@pytest.mark.slow
 def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
     names = np.array(["left", "right"], dtype=object)
     variables = {"s": {"a": 1}, "X": np.eye(2), "names": names, "deep": [[{"b": 2}]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.io
-from pyriemann.utils.covariance import covariances as reference
+from pyriemann.geometry.covariance import covariances as reference
 
 from _commands import run, two_classes
 from spdatoms.cli.formats.labels import read_labels
@@ -71,6 +71,7 @@ def test_covariances_of_signals(tmp_path, estimator):
     assert "the signals of trial 2 are not finite" in said
 
 
+@pytest.mark.slow
 def test_matlab_files_are_written(tmp_path):
     X = two_classes(m=4)[0]
     arrays = {"X": X, "names": np.array(["left", "right"]), "b": np.arange(3.0)}

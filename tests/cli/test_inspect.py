@@ -12,6 +12,7 @@ from spdatoms import DivergenceKernel, check_spd
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -32,6 +32,7 @@ def test_learn_and_code(files):
     np.testing.assert_array_equal(table, codes)
 
 
+@pytest.mark.slow
 def test_learn_options_reach_the_learner(files):
     out = files / "atoms.npz"
     run(
@@ -75,6 +76,7 @@ def test_code_over_atoms(files):
     np.testing.assert_array_equal(np.load(files / "c.npy"), codes)
 
 
+@pytest.mark.slow
 def test_atoms_keep_the_settings_of_the_model(files):
     """Codes over the atoms in an .npz or .mat file are those of the model; of an .npy file that is said."""
     learn = ("learn", files / "X.npy", "--atoms", 5, "--iterations", 3, "--out")

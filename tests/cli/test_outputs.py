@@ -23,6 +23,7 @@ def here(files, monkeypatch):
     return files
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [(), ("--force",)])
 @pytest.mark.parametrize(
     "command",

@@ -35,6 +35,7 @@ class Page(HTMLParser):
         self.cells.append(data.strip())
 
 
+@pytest.mark.slow
 def test_report_of_a_dictionary(files):
     out = ("--atoms", 5, "--iterations", 3, "--out", files / "m.spdatoms")
     said = run("learn", files / "X.npy", *out, "--report", files / "r.html")

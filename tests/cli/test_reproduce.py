@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
+from _commands import run as run_command
 from _folders import skeletons
 from _toy_experiment import Toy
-from spdatoms.cli import app
 from spdatoms.experiments import EXPERIMENTS, run
 from spdatoms.experiments.protocols._look_alikes import pedestrians
 
 pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
 
-def command(*arguments: object, code: int = 0) -> str:
-    result = CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
-    assert result.exit_code == code, result.output
-    return " ".join(result.output.split())
+
+command = functools.partial(run_command, "reproduce")
 
 
 def test_command_prints_the_table_and_writes_everything(tmp_path):

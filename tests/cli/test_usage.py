@@ -77,6 +77,7 @@ def spdatoms(*arguments: object, code: int, before: str = "") -> tuple[str, str]
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_process(files):
     assert spdatoms("--version", code=0)[0].startswith("spdatoms ")
     np.save(files / "bad.npy", bad_matrices())
@@ -86,6 +87,7 @@ def test_process(files):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_terminal_without_greek(files, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     assert "suggested ?" in spdatoms("inspect", files / "X.npy", code=0)[0]
@@ -115,12 +117,14 @@ def test_bugs_keep_their_traceback():
         raise BrokenPipeError
 
 
+@pytest.mark.slow
 def test_help_is_light():
     before = "import sys, atexit; atexit.register(lambda: print(*sys.modules))"
     loaded = spdatoms("--help", code=0, before=before)[0].split()
     assert {"sklearn", "scipy", "numba", "matplotlib", "skimage"}.isdisjoint(loaded)
 
 
+@pytest.mark.slow
 def test_inspect_is_light(files):
     before = "import sys, atexit; atexit.register(lambda: print(*sys.modules))"
     loaded = spdatoms("inspect", files / "X.npy", code=0, before=before)[0].split()

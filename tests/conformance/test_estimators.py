@@ -114,6 +114,7 @@ def test_input_is_not_modified(estimator, labelled) -> None:
     np.testing.assert_array_equal(y, labelled[1])
 
 
+@pytest.mark.slow
 @every_estimator
 def test_same_seed_same_result_and_refit_forgets(estimator, fitted, labelled) -> None:
     X, y = labelled
@@ -143,6 +144,7 @@ def test_one_query_at_a_time(estimator, fitted, labelled) -> None:
     assert_same([o[3:4] for o in outputs(model, X)], outputs(model, X[3:4]), rtol=1e-9)
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_are_the_same_to_the_last_bit_in_any_company(estimator, labelled, dtype) -> None:
@@ -153,6 +155,7 @@ def test_results_are_the_same_to_the_last_bit_in_any_company(estimator, labelled
         assert_same([found[:k] for found in everything], outputs(model, X[:k]))
 
 
+@pytest.mark.slow
 @every_estimator
 def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
     X, y = labelled
@@ -161,6 +164,7 @@ def test_number_of_threads_does_not_matter(estimator, labelled) -> None:
     assert_same(outputs(one, X), outputs(two, X))
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("kind", ["list", "fortran", "strided", "read-only", "memmap"])
 def test_kinds_of_arrays(estimator, fitted, labelled, kind, tmp_path) -> None:
@@ -180,6 +184,7 @@ def test_kinds_of_arrays(estimator, fitted, labelled, kind, tmp_path) -> None:
     assert_same(outputs(fitted(estimator), X), outputs(clone(estimator).fit(other, y), other))
 
 
+@pytest.mark.slow
 @every_estimator
 def test_single_precision(estimator, fitted, labelled) -> None:
     X, y = labelled
@@ -191,6 +196,7 @@ def test_single_precision(estimator, fitted, labelled) -> None:
         assert single[0].dtype == np.float32
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_scale_does_not_matter(estimator, fitted, labelled, scale) -> None:
@@ -248,6 +254,7 @@ def test_pipeline_with_a_euclidean_classifier(estimator, labelled) -> None:
     assert pipeline.fit(*labelled).score(*labelled) > 0.6
 
 
+@pytest.mark.slow
 @every_classifier
 def test_labels_of_any_type(estimator, labelled) -> None:
     X, y = labelled
@@ -286,11 +293,16 @@ def test_two_classes_have_one_decision(estimator, labelled) -> None:
         np.testing.assert_array_equal(model.classes_[(scores > 0).astype(int)], model.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 @every_classifier
 def test_one_class_and_single_members(estimator, labelled) -> None:
     X, y = labelled
     if not isinstance(estimator, SPDSparseClassifierCV):
-        assert set(clone(estimator).fit(X[:4], ["only"] * 4).predict(X)) == {"only"}
+        with pytest.warns(UserWarning, match="All 4 labels are only: .* knows one class") as given:
+            model = clone(estimator).fit(X[:4], ["only"] * 4)
+        assert sum("labels" in str(warning.message) for warning in given) == 1
+        assert set(model.predict(X)) == {"only"}
     labels = np.array(["lone", *y[1:]])
     model = clone(estimator).fit(X, labels)
     assert "lone" in model.classes_
@@ -311,6 +323,7 @@ def test_bad_labels(estimator, labelled) -> None:
         clone(estimator).fit(X, None)
 
 
+@pytest.mark.slow
 @every_classifier
 def test_cross_validation_and_grid_search(estimator, labelled) -> None:
     X, y = labelled
@@ -326,6 +339,7 @@ def test_cross_validation_and_grid_search(estimator, labelled) -> None:
     assert search.predict(X).shape == (M,)
 
 
+@pytest.mark.slow
 @every_classifier
 def test_pipeline_after_pyriemann(estimator) -> None:
     covariances = pytest.importorskip("pyriemann.estimation").Covariances

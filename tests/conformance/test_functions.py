@@ -18,6 +18,7 @@ def test_no_public_function_is_left_out() -> None:
     assert public_calls() - OTHERS == {function.__qualname__ for function, _ in CALLS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "arguments"), CALLS, ids=lambda thing: getattr(thing, "__qualname__", "")
 )

@@ -51,6 +51,7 @@ def test_all_parameters_are_declared_and_defaults_are_allowed(estimator: Any) ->
     type(estimator)().check_parameters()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *OTHERS], ids=one_line)
 def test_hostile_parameters_are_refused_by_their_name(estimator: Any, labelled: Any) -> None:
     for name, allowed in estimator._parameters.items():
@@ -67,6 +68,7 @@ def test_hostile_parameters_are_refused_by_their_name(estimator: Any, labelled: 
                     model.fit(*labelled)
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("fault", ["parameter", "data", "labels", "interrupt"])
 def test_a_failed_fit_leaves_nothing_behind(estimator, labelled, fault, monkeypatch) -> None:

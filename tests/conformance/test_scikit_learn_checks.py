@@ -11,6 +11,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from conformance.estimators import every_class
 from conformance.rows import on_rows
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.filterwarnings("ignore")
 @every_class

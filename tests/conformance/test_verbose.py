@@ -45,6 +45,7 @@ def test_every_estimator_has_the_parameter() -> None:
                 assert "verbose" in thing().get_params(), name
 
 
+@pytest.mark.slow
 @every_estimator
 def test_verbose_shows_progress_and_changes_no_result(estimator, labelled, capsys) -> None:
     X, y = labelled
@@ -59,6 +60,7 @@ def test_verbose_shows_progress_and_changes_no_result(estimator, labelled, capsy
     assert f"{len(X)}/{len(X)}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", OF_IMAGES, ids=lambda e: type(e).__name__)
 def test_classifiers_of_images(estimator, capsys) -> None:
     y = [0, 1] * 3

@@ -53,6 +53,7 @@ def fitted(estimator, X, y, **weights):
     return clone(estimator).fit(X, y, **weights)
 
 
+@pytest.mark.slow
 @every_weighted
 def test_a_matrix_of_weight_zero_is_not_there(estimator, labelled) -> None:
     X, y = labelled
@@ -150,6 +151,7 @@ def test_a_class_without_weight_is_named(estimator, labelled) -> None:
         fitted(estimator, X, y, sample_weight=y != "elm")
 
 
+@pytest.mark.slow
 @by_class_weight
 def test_weights_of_classes_are_weights_of_their_matrices(estimator, labelled) -> None:
     X, y = labelled[0][:-5], labelled[1][:-5]

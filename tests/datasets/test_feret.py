@@ -23,6 +23,7 @@ def face_covariances(folder: Path, people: int = 200) -> np.ndarray:
     return stacks
 
 
+@pytest.mark.slow
 def test_feret_covariances(tmp_path):
     stacks = face_covariances(tmp_path)
     faces = load_feret(tmp_path)
@@ -33,6 +34,7 @@ def test_feret_covariances(tmp_path):
     assert len(faces.target_names) == 200
 
 
+@pytest.mark.slow
 def test_feret_covariances_damaged(tmp_path):
     stacks = face_covariances(tmp_path)
     (tmp_path / "bf.mat").unlink()
@@ -54,6 +56,7 @@ def test_feret_covariances_damaged(tmp_path):
     assert len(faces) == 7 * 150
 
 
+@pytest.mark.slow
 def test_feret_archive(tmp_path):
     images = noise(1400, 5, 4)
     columns = images.transpose(0, 2, 1).reshape(1400, 20).T  # MATLAB: column by column
@@ -86,6 +89,7 @@ def test_feret_image_files(tmp_path):
     assert load_feret(tmp_path, size=(4, 6), on_error="ignore").data.shape == (15, 4, 6)
 
 
+@pytest.mark.slow
 def test_feret_folders_by_pose(tmp_path):
     images = [encode(noise(2, 2, seed=person), "PPM") for person in range(200)]
     for pose in POSES:

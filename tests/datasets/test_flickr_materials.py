@@ -29,6 +29,7 @@ def materials(folder: Path, count: int = 100) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_flickr_materials(tmp_path):
     data = load_flickr_materials(materials(tmp_path))
     assert len(data) == 1000

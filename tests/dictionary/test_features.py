@@ -30,6 +30,7 @@ def small_parts(monkeypatch) -> None:
     monkeypatch.setattr("spdatoms.scale.parts._PART_ENTRIES", 1 << 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["jeffrey", "stein"])
 def test_memory_maps_and_dask_arrays_give_the_same_bits(X, metric, small_parts, tmp_path) -> None:
     da = pytest.importorskip("dask.array")
@@ -128,6 +129,7 @@ def test_partial_fit_lowers_the_held_out_loss(X) -> None:
     assert online.batch_losses_[-1] < online.batch_losses_[0]
 
 
+@pytest.mark.slow
 def test_atoms_per_class_follow_the_parameters() -> None:
     X, y = wishart_classes(3, 30)
     atoms, _ = class_dictionary(X, y, 3, beta=0.5, alpha=0.2, random_state=0)

@@ -47,6 +47,7 @@ def rises(objective: np.ndarray, m: int) -> np.ndarray:
     return np.flatnonzero(np.diff(objective) > 1e-10 * size)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     metric=st.sampled_from(METRICS),
@@ -102,6 +103,7 @@ def test_learning_helps_and_the_objective_is_what_it_says(metric) -> None:
     assert loss * len(X) <= learner.objective_[-1] * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
 def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
     X = random_spd(150, 3, condition=1e3, seed=3)
@@ -115,6 +117,7 @@ def test_jeffrey_is_sound_where_its_kernel_is_strongly_indefinite(beta) -> None:
     assert abs(learner.transform(X)).max() < 50.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [1e-3, 0.05, 0.3, 2.0])
 def test_jeffrey_with_a_ridge_is_bounded(beta) -> None:
     X = random_spd(150, 3, condition=1e3, seed=3)
@@ -127,6 +130,7 @@ def test_jeffrey_with_a_ridge_is_bounded(beta) -> None:
     assert abs(learner.transform(X)).max() < 50.0
 
 
+@pytest.mark.slow
 def test_learning_with_jeffrey_makes_codes_better() -> None:
     """The codes of left-out matrices tell their classes, after many iterations as after one."""
     X, y = wishart_classes(10, 60)
@@ -284,7 +288,7 @@ def test_constant_data_and_duplicates(init) -> None:
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_intrinsic_kmeans_begins_with_affine_invariant_means(metric) -> None:
     """Three groups far apart, whose means k-means finds from any seeds; pyRiemann computes them, too."""
-    geometry = pytest.importorskip("pyriemann.utils.mean")
+    geometry = pytest.importorskip("pyriemann.geometry.mean")
     groups = [random_spd(10, 4, seed=i, condition=20.0) * 100.0**i for i in range(3)]
     X = np.concatenate(groups)
     means = np.stack([geometry.mean_riemann(group, tol=1e-12) for group in groups])

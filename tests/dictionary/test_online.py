@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteK
 METRICS = ["stein", "jeffrey", "logeuclid"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("init", ["kmeans", "random"])
 def test_online_learning_comes_close_to_batch_learning(metric, init) -> None:
@@ -87,6 +88,7 @@ def test_the_problem_cannot_change_between_batches(metric, changed, message) -> 
     assert learner.kernel_ is kernel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_another_name_of_the_same_metric_goes_on(metric) -> None:
     X, _ = wishart_classes(4, 20)

@@ -89,6 +89,7 @@ def test_more_atoms_than_matrices(init) -> None:
     assert np.unique(model.atoms_.round(9), axis=0).shape == model.atoms_.shape
 
 
+@pytest.mark.slow
 def test_a_small_first_batch_if_all_is_given() -> None:
     X = random_spd(30, 3)
     model = learner("stein", None, X)

@@ -71,6 +71,7 @@ def test_every_count_agrees_with_pyriemann(n, count):
     np.testing.assert_allclose(airm2(Y), expected, rtol=1e-11, atol=1e-20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [None, 1e2, 1e4, 1e6, 1e9, 1e12])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7, 10])
 def test_fifty_digits_at_any_condition(n, spread):

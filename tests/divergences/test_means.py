@@ -37,6 +37,7 @@ def slopes(metric, X, C):
     return L.T @ get_divergence(metric).gradient(copies, X) @ L
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "riemann"])
 @pytest.mark.parametrize("scale", SCALES)
 def test_stationary(metric, scale):
@@ -92,6 +93,7 @@ def test_means_of_two_are_the_geometric_mean(X):
         assert_close(mean(X, metric), expected)
 
 
+@pytest.mark.slow
 @relaxed
 @given(
     X=spd_stacks(max_m=8, max_n=6, max_condition=1e2, log10_scale=(-2, 2)),

@@ -84,6 +84,7 @@ def test_pairs_and_means(labelled):
     assert_allclose(mean(X, metric=RootEuclidean()), average @ average, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_kernel_codes_and_classes(labelled):
     X, y = labelled
     metric, train, test = RootEuclidean(), slice(None, None, 2), slice(1, None, 2)
@@ -99,6 +100,7 @@ def test_kernel_codes_and_classes(labelled):
         assert classifier.fit(X[train], y[train]).score(X[test], y[test]) > 0.8
 
 
+@pytest.mark.slow
 def test_clusters_and_dictionaries(labelled):
     X, y = labelled
     metric = RootEuclidean()
@@ -198,6 +200,7 @@ def test_differences_give_the_gradient(metric, scale):
     assert_allclose(Divergence.gradient(divergence, X[0], Y), one, atol=1e-7 * abs(one).max())
 
 
+@pytest.mark.slow
 def test_gradient_sums_learn_as_well_as_closed_forms(labelled):
     """Sums of gradients need nothing but the divergence, and end where its own sums do."""
     X, _ = labelled

@@ -36,6 +36,7 @@ def test_against_mpmath(metric, condition):
             np.testing.assert_allclose(actual, expected, rtol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "burg", "riemann"])
 def test_ill_conditioned_leading_blocks(metric):
     """Pivots of any size in any order: elimination by blocks must not square the condition number."""
@@ -53,6 +54,7 @@ def test_ill_conditioned_leading_blocks(metric):
             np.testing.assert_allclose(actual, exact_value(metric, X, Y), rtol=tolerance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 @pytest.mark.parametrize("sizes", [range(1, 14), range(14, 27)])
 def test_every_small_size(metric, sizes):
@@ -90,6 +92,7 @@ def test_against_pyriemann(metric):
         np.testing.assert_allclose(pairwise_divergence(X, Y, metric), expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_any_count(metric):
     """Counts that are no multiple of the lane width, more rows than columns and the reverse."""
@@ -123,6 +126,7 @@ def test_many_matrices_against_few(metric):
         np.testing.assert_allclose(tall, wide.T, rtol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_float32(metric):
     for n in (1, 2, 3, 5, 12, 22, 43, 93):
@@ -278,6 +282,7 @@ def test_unchecked_matrices_get_no_answer():
 # --- Threads and memory ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_do_not_change_a_bit(metric, dtype):
@@ -310,6 +315,7 @@ def extra_memory(compute):
     return peak - result.nbytes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "burg", "logeuclid", "euclid"])
 def test_extra_memory(metric):
     """64 MB and a copy of the inputs, whatever the result takes."""

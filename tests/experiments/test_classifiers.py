@@ -75,6 +75,7 @@ def test_ready_covariances_are_divided_as_they_should_be(folder):
     assert len(rest) == 6
 
 
+@pytest.mark.slow
 def test_other_columns_are_those_of_their_experiments(tmp_path):
     from spdatoms.datasets.brodatz import MOSAICS
 
@@ -98,6 +99,7 @@ def test_other_columns_are_those_of_their_experiments(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_faces_are_units(tmp_path):
     from scipy.io import savemat
 
@@ -114,6 +116,7 @@ def test_faces_are_units(tmp_path):
     assert row.scores["accuracy"] == pytest.approx(100 * hits / 12)
 
 
+@pytest.mark.slow
 def test_run_continues_and_reports(folder, tmp_path):
     experiment = get_experiment("classifiers")
     methods = ["RSR-S", "ensemble, cv", "MDM", "1-NN Stein"]

@@ -20,6 +20,8 @@ from spdatoms.experiments.reporting.curves import curve
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
+
 
 def test_first_of_every_class():
     y = np.array(list("babacb"))

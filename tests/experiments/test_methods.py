@@ -58,6 +58,8 @@ def test_matches_against_a_loop():
     assert matches(codes, y) == pytest.approx(hits / 25)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 @pytest.mark.parametrize("atoms", ["learned", "k-means", "random"])
 def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
@@ -72,6 +74,7 @@ def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
     np.testing.assert_allclose(np.linalg.norm(codes, axis=1), 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_learned_codes_are_those_of_the_learner(metric):
     data = two_kinds(count=24)
@@ -91,6 +94,7 @@ def test_learned_codes_are_those_of_the_learner(metric):
     np.testing.assert_allclose(coder.transform(X), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_random_atoms_are_training_matrices_and_coded_like_learned_ones(metric):
     data = two_kinds(count=24)

@@ -53,6 +53,7 @@ def test_shrinkage_is_that_of_the_whole_space(dimension):
     np.testing.assert_allclose(shrunk_covariance(vectors, dimension), expected[:4, :4], rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Convergence not reached")  # of pyRiemann's mean
 @pytest.mark.parametrize("count", [5, 12])  # fewer matrices than dimensions, and more
 def test_discriminants_are_the_rule_of_bayes(count):
     X, y = wishart_classes(3, count, n=5 if count == 5 else 3)
@@ -123,6 +124,8 @@ def test_precomputed_svm():
     np.testing.assert_array_equal(model.predict(X), direct.predict(kernel.cross(X)))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("name", compared_classifiers())
 def test_every_classifier_learns(name):
     X, y = DATA

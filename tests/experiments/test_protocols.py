@@ -59,6 +59,7 @@ def test_published_confusions_are_square_and_sum_to_100():
 # --- protocols ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 def test_textures_against_a_direct_loop():
     experiment = get_experiment("textures")
     results = run(experiment, methods=["rsr-s", "1-NN Stein"], repeats=2, seed=5)
@@ -93,6 +94,8 @@ def test_matching_curve_against_sorting():
     assert matching_curve(np.zeros((2, 3)), np.arange(3), np.array([0, 1])) == [0.0, 0.0, 100.0]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_texture_dictionaries_follow_their_protocol(monkeypatch):
     experiment = get_experiment("texture-dictionaries")
     data = experiment.load(None)["24"]
@@ -152,6 +155,7 @@ def test_experiments_without_embedded_data_say_what_they_want(name):
         run(get_experiment(name))
 
 
+@pytest.mark.slow
 def test_blocks_of_textures_are_in_the_order_of_their_covariances(tmp_path):
     for plate in range(1, 113):
         save_image(tmp_path / "brodatz" / f"D{plate}.png", noise(64, 64, seed=plate))

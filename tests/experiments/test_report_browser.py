@@ -17,6 +17,8 @@ from spdatoms.experiments.reporting import report_page
 pytest.importorskip("jinja2", reason="needs the extra cli")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--headless",

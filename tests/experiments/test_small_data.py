@@ -16,6 +16,8 @@ from spdatoms.experiments.reporting import pictures, tables, write_folder
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
+pytestmark = pytest.mark.slow
+
 
 def small_run(name: str, folder: Path, **options: Any) -> Results:
     with pytest.warns(UserWarning, match="expected"):
@@ -35,7 +37,7 @@ def test_faces_by_pose(tmp_path):
     (accuracy,) = tables(get_experiment("faces"), results)
     assert accuracy.header == ("method", *TESTS, "average")
     methods = get_experiment("faces").methods()
-    views = get_experiment("faces").load(tmp_path, "warn")["from images"].views
+    views = get_experiment("faces").load(tmp_path, "ignore")["from images"].views
     usual, wide = (views[methods[name].view] for name in ("RSR-S", "RSR-S wide"))
     assert not np.allclose(usual, wide)
 

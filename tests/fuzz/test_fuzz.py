@@ -7,6 +7,8 @@ import pytest
 from fuzz.campaign import OUTCOMES, known_seeds, run_case
 from fuzz.campaigns import CAMPAIGNS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", CAMPAIGNS)
 def test_no_case_is_a_finding(name: str) -> None:

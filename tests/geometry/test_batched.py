@@ -36,6 +36,7 @@ def test_bad_pivots_are_detected(dtype):
                         batched.inverse(bad)
 
 
+@pytest.mark.slow
 def test_indefinite_with_positive_diagonal_is_detected():
     for n in (2, 3, 5, 8, 12, 16, 20, 43):
         Y = random_spd(9, n)

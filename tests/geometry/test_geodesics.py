@@ -89,6 +89,7 @@ def exponential_by_roots(V, P):
     return root @ expm(inverse_root @ V @ inverse_root) @ root
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("exponential", [exp_map, exponential_by_roots])
 def test_a_textbook_karcher_loop_ends_at_the_mean(exponential, scale):

@@ -41,6 +41,7 @@ def assert_accurate(actual, expected, variances):
     assert error.max() < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scales", [(1.0, 1.0), (1e100, 1e-100), (1e-120, 1e130)])
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_geodesics_in_other_units(n, scales):

@@ -14,6 +14,7 @@ relaxed = settings(max_examples=40, deadline=None)
 ORDERS = ["lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("weighted", [False, True])
 @relaxed

@@ -89,7 +89,7 @@ def test_checks_say_what_is_wrong(n):
         (sqrtm, scipy.linalg.sqrtm, pyriemann.geometry.base.sqrtm),
         (expm, scipy.linalg.expm, pyriemann.geometry.base.expm),
         (lambda X: powm(X, -0.3), lambda A: scipy.linalg.fractional_matrix_power(A, -0.3), None),
-        (invsqrtm, lambda A: np.linalg.inv(scipy.linalg.sqrtm(A)), None),
+        (invsqrtm, lambda A: scipy.linalg.sqrtm(np.linalg.inv(A)), None),
     ],
 )
 @pytest.mark.parametrize("n", [1, 3, 8])

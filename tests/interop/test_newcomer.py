@@ -16,7 +16,10 @@ from _commands import run, two_classes
 from _matrices import random_spd
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "newcomer.md"
-pytestmark = pytest.mark.skipif(not PAGE.exists(), reason="needs the folder docs of the checkout")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not PAGE.exists(), reason="needs the folder docs of the checkout"),
+]
 
 
 def task(title: str, language: str = "sh") -> list[str]:

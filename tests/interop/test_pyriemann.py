@@ -84,6 +84,7 @@ def test_mdm_with_our_metric(blobs, name):
     np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
 
 
+@pytest.mark.slow
 def test_other_estimators_of_pyriemann_take_our_metric(blobs):
     X, y = blobs
     metric = pyriemann_metric("stein")
@@ -146,6 +147,7 @@ def test_our_metric_refuses_what_pyriemann_lets_pass():
         pyriemann_metric("stein")["distance"](X, np.eye(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["logdet", "kullback_sym"])
 @pytest.mark.parametrize(
     "estimator", [SPDSparseClassifier(), SPDKNeighborsClassifier()], ids=lambda e: type(e).__name__

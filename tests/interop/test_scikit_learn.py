@@ -9,6 +9,7 @@ import pytest
 from sklearn import config_context
 from sklearn.ensemble import AdaBoostClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedGroupKFold,
@@ -38,6 +39,7 @@ def classes():
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_grid_search_finds_the_same_with_every_back_end(classes, backend):
     X, y = classes
@@ -112,6 +114,7 @@ def test_labels_as_a_pandas_series(classes, dtype, kept):
     np.testing.assert_array_equal(predicted, plain.predict(X))
 
 
+@pytest.mark.slow
 def test_meta_estimators(classes):
     X, y = classes
     stack = StackingClassifier(
@@ -142,11 +145,15 @@ def test_weights_are_routed_through_pipelines_and_searches(classes):
     weights = np.where(np.arange(len(X)) % 4 == 0, 0.0, 1.0)
     with config_context(enable_metadata_routing=True):
         model = SPDSparseClassifier("stein").set_fit_request(sample_weight=True)
-        assert model.get_metadata_routing().fit.requests == {"sample_weight": True}
+        model.set_score_request(sample_weight=True)
+        routing = model.get_metadata_routing()
+        assert routing.fit.requests == routing.score.requests == {"sample_weight": True}
         search = GridSearchCV(
-            make_pipeline(model.set_score_request(sample_weight=True)),
+            make_pipeline(model),
             {"spdsparseclassifier__alpha": [0.01, 0.1]},
             cv=2,
+            # Pipelines of scikit-learn 1.6 do not hand weights on to the score of their last step.
+            scoring=make_scorer(accuracy_score).set_score_request(sample_weight=True),
         ).fit(X, y, sample_weight=weights)
     kept = search.best_estimator_[-1].atoms_
     np.testing.assert_array_equal(kept, X[weights > 0])

@@ -49,6 +49,7 @@ for seed in range(400):
 """
 
 
+@pytest.mark.slow
 def test_no_matrix_keeps_the_solver_for_ever():
     subprocess.run([sys.executable, "-c", _HOSTILE], check=True, timeout=600)
 
@@ -147,6 +148,7 @@ def test_codes_against_the_gap_are_not_called_converged():
     assert not certificate.converged[far].any()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 8), st.sampled_from([0.0, 1e-9]))
 def test_positive_codes_are_positive_from_any_start_on_a_singular_gram(seed, n_atoms, alpha):

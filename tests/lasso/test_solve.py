@@ -148,6 +148,7 @@ def test_supports_larger_than_the_first_capacity_of_the_factor():
     assert_optimal(gram, cross, 1e-6, codes)
 
 
+@pytest.mark.slow
 def test_many_atoms():
     rng = np.random.default_rng(0)
     features = rng.standard_normal((10_500, 3)).astype(np.float32)
@@ -168,6 +169,7 @@ def features_and_query():
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(features_and_query(), st.sampled_from([1e-6, 1e-3, 0.1, 1.0]), st.booleans())
 def test_any_gram_of_features_is_solved(drawn, relative_alpha, positive):

@@ -60,6 +60,7 @@ def explanation(*contributions: float) -> Explanation:
     return Explanation(classes, totals, 0.0, np.arange(count), added, classes[own], count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "display",
     [
@@ -206,6 +207,7 @@ def test_bad_input():
         LearningCurveDisplay.from_estimator(SPDSparseCoder().fit(random_spd(5, 2)))
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_late():
     check = "import sys, spdatoms.plotting; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -71,6 +71,7 @@ def test_codes_and_automatic_parameters_are_those_of_the_coder() -> None:
     np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 def test_it_learns_and_can_be_searched() -> None:
     X, t, _, _ = problem(120)
     for model in (SPDSparseRegressor(ridge=0.01), SPDKNeighborsRegressor()):

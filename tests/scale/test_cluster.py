@@ -15,7 +15,11 @@ from spdatoms.scale import block_budget, open_stream
 da = pytest.importorskip("dask.array")
 pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("many_parts")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("many_parts"),
+]
 
 
 def test_workers_learn_the_same_dictionary(client, stored, expected) -> None:

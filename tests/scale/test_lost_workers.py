@@ -16,7 +16,11 @@ from spdatoms.dictionary import _streamed as coding
 
 pytest.importorskip("distributed")
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("many_parts")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.usefixtures("many_parts"),
+]
 
 
 def kill_a_worker(client) -> None:

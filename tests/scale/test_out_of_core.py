@@ -22,6 +22,7 @@ from spdatoms.scale.parts import part_slices
 
 da = pytest.importorskip("dask.array")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]

@@ -19,6 +19,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif("SPDATOMS_SLOW_TESTS" not in os.environ, reason="takes half a minute"),
     pytest.mark.skipif(os.name != "posix", reason="workers have no memory limit elsewhere"),
     pytest.mark.filterwarnings("ignore"),

@@ -33,6 +33,7 @@ def test_an_array_is_read_from_its_file_and_the_file_goes_with_it() -> None:
     assert there.path.exists()
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_workers_with_little_memory_keep_features_in_files(monkeypatch) -> None:
     X = random_spd(600, 4, seed=1)
     model = SPDDictionaryLearning(

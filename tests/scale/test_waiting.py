@@ -14,13 +14,14 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
+from spdatoms.dictionary._checkpoint import Checkpoint
 from spdatoms.exceptions import ClusterError
 from spdatoms.scale import waiting, worker_timeout
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def hide_the_package() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
+def test_what_a_cluster_lacks_is_said(cluster, tmp_path, monkeypatch):
     """One cluster, because starting one takes long: a worker that stops, none, none with the package."""
     X = random_spd(2000, 3)
     path = tmp_path / "checkpoint"
@@ -52,11 +53,16 @@ def test_what_a_cluster_lacks_is_said(cluster, tmp_path):
         stream = da.from_array(X, chunks=(500, 3, 3))
         learner(1).fit(stream)
         (process,) = client.run(os.getpid).values()
-        stop = threading.Timer(0.3, os.kill, (process, signal.SIGSTOP))
-        stop.start()
-        with worker_timeout(2), pytest.raises(ClusterError, match="goes on from there"):
-            learner(10**6).fit(stream)
-        stop.join()
+        write = Checkpoint.write
+
+        def write_and_stop_the_worker(*arguments):
+            write(*arguments)
+            os.kill(process, signal.SIGSTOP)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoint, "write", write_and_stop_the_worker)
+            with worker_timeout(2), pytest.raises(ClusterError, match="goes on from there"):
+                learner(10**6).fit(stream)
         os.kill(process, signal.SIGCONT)
         # A task of the fit that failed would close the worker as soon as the package is hidden.
         while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):

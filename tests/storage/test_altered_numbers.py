@@ -31,6 +31,7 @@ def altered(arrays: dict[str, Any], name: str, place: int, number: float) -> dic
     return {**arrays, name: changed}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.filterwarnings("ignore")
 def test_altered_arrays_are_refused_or_do_no_harm(model, tmp_path):

@@ -46,6 +46,7 @@ def attributes(metadata: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator", {type(e): e for e in ESTIMATORS}.values(), ids=lambda e: type(e).__name__
 )

@@ -54,6 +54,7 @@ def load_or_refuse(content: bytes, folder: Path) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_altered_bytes_under_a_new_checksum_do_no_harm(kmeans, tmp_path) -> None:
     content = saved(kmeans, tmp_path)
     rng = random.Random(1)
@@ -111,6 +112,7 @@ def nodes(tree: Any) -> list[tuple[Any, Any]]:
     return below
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

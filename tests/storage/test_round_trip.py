@@ -33,6 +33,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow
 @every_estimator
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_predictions_are_the_same_bits(estimator, dtype) -> None:
@@ -45,6 +46,7 @@ def test_predictions_are_the_same_bits(estimator, dtype) -> None:
     assert [a.dtype for a in before] == [a.dtype for a in after]
 
 
+@pytest.mark.slow
 @every_estimator
 def test_not_fitted_comes_back_not_fitted(estimator) -> None:
     again = round_trip(clone(estimator))

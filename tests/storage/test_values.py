@@ -34,6 +34,7 @@ ARRAYS = numpy_st.arrays(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.recursive(

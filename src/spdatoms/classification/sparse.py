@@ -326,15 +326,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             return X, labels
         from spdatoms.dictionary.per_class import class_dictionary
 
-        return class_dictionary(
+        atoms, names = class_dictionary(
             X,
-            labels,
+            self.classes_[labels],  # by name: a warning about them shall name them
             self.n_atoms_per_class,
             metric=self.metric,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             **({"beta": self.beta, "alpha": self.alpha} | learning),
         )
+        return atoms, np.searchsorted(self.classes_, names)
 
     @per_matrix
     def decision_function(self, X: ArrayLike) -> Floats:

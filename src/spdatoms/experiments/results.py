@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import codecs
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -255,7 +255,7 @@ class ResultsFile:
         """Write down the methods, repeats and versions that a run begins with."""
         self._write({"run": environment})
         self._elapsed.append(0.0)
-        self._start = time.perf_counter()
+        self._start = perf_counter()
 
     @property
     def elapsed(self) -> float | None:
@@ -264,7 +264,7 @@ class ResultsFile:
 
     def append(self, row: Row) -> None:
         """Add a row; when this returns it is on the disk."""
-        seconds = round(time.perf_counter() - self._start, 3)
+        seconds = round(perf_counter() - self._start, 3)
         self._write({**asdict(row), _ELAPSED: seconds})
         self._elapsed[-1] = seconds
         self.rows.append(row)

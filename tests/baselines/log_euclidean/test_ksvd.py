@@ -79,6 +79,7 @@ def test_approximate_updates_lead_to_the_exact_one() -> None:
     np.testing.assert_allclose(np.outer(y, atom), np.outer(exact[1], exact[0]), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["exact", "approximate"])
 @pytest.mark.parametrize("snr", [None, 20.0])
 def test_a_planted_dictionary_is_recovered(update, snr) -> None:
@@ -94,6 +95,7 @@ def test_a_planted_dictionary_is_recovered(update, snr) -> None:
     assert (rises <= 1e-12 * learner.objective_[0]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", ["exact", "approximate"])
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 @settings(max_examples=15, deadline=None)

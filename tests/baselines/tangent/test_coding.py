@@ -20,6 +20,7 @@ from spdatoms.geometry import log_map, unvech
 from spdatoms.geometry.spectral import inverse_cholesky
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 5.0])
 @pytest.mark.parametrize(("n", "N"), [(1, 4), (3, 5), (4, 25)])
 def test_objective_is_that_of_cvxpy(n, N, alpha) -> None:
@@ -41,6 +42,7 @@ def test_objective_is_that_of_cvxpy(n, N, alpha) -> None:
         assert objective[i] == pytest.approx(by_hand, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_weights_are_penalties_of_atoms() -> None:
     cp = pytest.importorskip("cvxpy")
     B, w = np.random.default_rng(0).standard_normal((9, 6)), np.linspace(0.1, 3.0, 9)
@@ -59,6 +61,7 @@ def all_vectors(X, D):
     return tangent_vectors(inverse_cholesky(X), D, queries, atoms).reshape(len(X), len(D), -1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16, 17])

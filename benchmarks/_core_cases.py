@@ -195,7 +195,7 @@ def choices() -> Results:
     """Give what cross-validation chooses."""
     X, y, groups = textures()
     for metric, rule in (("stein", "residual"), ("jeffrey", "sum"), ("logeuclid", "max")):
-        model = SPDSparseClassifierCV(metric, rule=rule).fit(X[::2], y[::2])
+        model = SPDSparseClassifierCV(metric, rules=rule).fit(X[::2], y[::2])
         yield from named(f"{metric} {rule} loo", everything(model, X[1::2]))
     grid: dict[str, Any] = {"betas": [0.1, 0.5, 2.0], "alphas": [0.2, 0.02]}
     for name, cv in (("folds", 3), ("groups", GroupKFold(3))):

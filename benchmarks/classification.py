@@ -66,7 +66,7 @@ def grid_cost(repeats: int) -> dict[str, float]:
     X = wishart_classes(np.random.default_rng(1), 43, people, 0.3)
     train, y, query = X[:600], people[:600], X[600:]
     plain = SPDSparseClassifier(alpha=0.01)
-    grid = SPDSparseClassifierCV(betas=BETAS, alphas=ALPHAS)
+    grid = SPDSparseClassifierCV("stein", BETAS, ALPHAS, cv="loo")
     return best_times(
         {"plain": lambda: plain.fit(train, y).predict(query), "grid": lambda: grid.fit(train, y)},
         repeats,

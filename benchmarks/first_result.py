@@ -42,7 +42,7 @@ ESTIMATORS = (
 PROGRAMS = {
     'SPDSparseClassifier("stein")': ("fit(X, y).predict(X)", 5.0),
     'SPDSparseClassifier("jeffrey")': ("fit(X, y).predict(X)", 5.0),
-    "SPDSparseClassifier()": ("fit(X, y).predict(X)", 5.0),
+    "SPDEnsembleClassifier()": ("fit(X, y).predict(X)", 5.0),
     "SPDSparseCoder()": ("fit(X).transform(X)", 5.0),
     "SPDKMeans(random_state=0)": ("fit(X).predict(X)", 5.0),
     "SPDDictionaryLearning(16, random_state=0)": ("fit(X).transform(X)", 8.0),

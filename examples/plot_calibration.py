@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.calibration import calibration_curve
 
-from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseClassifierCV
+from spdatoms import SPDEnsembleClassifier, SPDKNeighborsClassifier, SPDSparseClassifier
 from spdatoms.baselines import MinimumDistanceToMean
 
 rng = np.random.default_rng(0)
@@ -26,16 +26,16 @@ X = signals @ signals.swapaxes(1, 2) / 60
 train, test = slice(100), slice(100, None)
 
 # %%
-# Within-class whitening shrinks the directions in which matrices of one class differ. ``SPDSparseClassifier()``
-# averages over whitened and other kernels.
+# Within-class whitening shrinks the directions in which matrices of one class differ.
+# ``SPDEnsembleClassifier()`` averages over whitened and other kernels.
 
 classifiers = {
     "nearest mean": MinimumDistanceToMean(),
     "nearest neighbour": SPDKNeighborsClassifier(),
     "one kernel (RSR-S)": SPDSparseClassifier("stein"),
     "one kernel, whitened": SPDSparseClassifier("stein", whitening=0.1),
-    "average (the default)": SPDSparseClassifier(),
-    "average, weights by CV": SPDSparseClassifierCV(),
+    "ensemble": SPDEnsembleClassifier(),
+    "ensemble, weights by CV": SPDEnsembleClassifier("cv"),
 }
 for classifier in classifiers.values():
     classifier.fit(X[train], y[train])
@@ -45,8 +45,8 @@ for name, percent in accuracy.items():
 
 # %%
 # A reliability diagram: of the matrices with a probability of about p for the second class, a share p should be of
-# it. The default classifier and the weighted one are calibrated on left-out training matrices. With one kernel
-# probabilities rank the matrices, no more.
+# it. The ensembles are calibrated on left-out training matrices. With one kernel probabilities rank the
+# matrices, no more.
 
 figure, (bars, axis) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 bars.barh(list(accuracy), list(accuracy.values()), color=["#bbb"] * 3 + ["#8ab", "#36a", "#147"])
@@ -55,8 +55,8 @@ bars.invert_yaxis()
 axis.plot([0, 1], [0, 1], color="grey", linestyle=":")
 styles = {
     "one kernel (RSR-S)": "^--",
-    "average (the default)": "o-",
-    "average, weights by CV": "s-",
+    "ensemble": "o-",
+    "ensemble, weights by CV": "s-",
 }
 for name, style in styles.items():
     p = classifiers[name].predict_proba(X[test])[:, 1]

@@ -66,8 +66,8 @@ accuracy = {
 print({name.replace("\n", " "): round(value, 1) for name, value in accuracy.items()})
 
 # %%
-# ``explain`` lists what a query is made of: which training matrices, and how much of the query each of them
-# explains. The code has 600 entries, and most of them are zero.
+# ``explain`` lists which training matrices made the decision, and what each of them contributes to the score of its
+# class. The code has 600 entries, and most of them are zero.
 
 query = test[labels[test] == "grass"][3]
 (explanation,) = classifier.explain(X[[query]])
@@ -76,14 +76,14 @@ print(explanation)
 figure = plt.figure(figsize=(12.5, 3.7), layout="constrained")
 left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1.25, 1))
 ExplanationDisplay(explanation, images=windows[train], max_atoms=6).plot(left)
-left.set_title("which training matrices explain a query", fontsize=11)
+left.set_title("which training matrices decided", fontsize=11)
 inset = left.inset_axes((0.62, 0.08, 0.36, 0.46))
 inset.imshow(windows[query], cmap="gray")
 inset.set(xticks=[], yticks=[])
 inset.set_title("the query", fontsize=9)
 
 code = np.zeros(len(train))
-code[explanation.atoms] = explanation.weights
+code[explanation.atoms] = explanation.contributions
 right_class = labels[train] == labels[query]
 for mask, ink in ((right_class, "#1f3b57"), (~right_class, "#c2571a")):
     used = np.flatnonzero(mask & (code != 0))
@@ -93,7 +93,7 @@ middle.axvspan(*np.flatnonzero(right_class)[[0, -1]], color="#1f3b57", alpha=0.1
 middle.text(np.flatnonzero(right_class).mean(), code.max(), "grass", ha="center", va="bottom")
 middle.set_ylim(None, 1.15 * code.max())
 middle.set_title(f"its code: {np.count_nonzero(code)} of 600 atoms", fontsize=11)
-middle.set(xlim=(0, len(code)), xlabel="training matrix, by class", ylabel="weight")
+middle.set(xlim=(0, len(code)), xlabel="training matrix, by class", ylabel="contribution")
 
 inks = ["#1f3b57", *["#9aa7b4"] * (len(accuracy) - 1)]
 bars = right.bar(list(accuracy), list(accuracy.values()), color=inks)

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.baselines import MinimumDistanceToMean
 
 rng = np.random.default_rng(0)
@@ -49,7 +49,7 @@ image = vectors @ vectors.conj().swapaxes(-1, -2)
 print(image.shape, image.dtype)
 
 # %%
-# Forty pixels per class are known. :class:`~spdatoms.SPDSparseClassifier` takes the complex matrices as they are.
+# Forty pixels per class are known. :class:`~spdatoms.SPDEnsembleClassifier` takes the complex matrices as they are.
 # What is lost without phases shows when it gets real parts only. The Wishart classifier, the usual one of the
 # field, takes the class whose mean is nearest by Burg's divergence.
 
@@ -57,8 +57,8 @@ X, y = image.reshape(-1, 3, 3), names[land.ravel()]
 known = np.concatenate([rng.choice(np.flatnonzero(y == name), 40, replace=False) for name in names])
 maps = {
     "Wishart classifier": MinimumDistanceToMean("burg").fit(X[known], y[known]).predict(X),
-    "real parts": SPDSparseClassifier().fit(X[known].real, y[known]).predict(X.real),
-    "complex matrices": SPDSparseClassifier().fit(X[known], y[known]).predict(X),
+    "real parts": SPDEnsembleClassifier().fit(X[known].real, y[known]).predict(X.real),
+    "complex matrices": SPDEnsembleClassifier().fit(X[known], y[known]).predict(X),
 }
 others = np.setdiff1d(np.arange(len(y)), known)
 for title, predicted in maps.items():

@@ -3,8 +3,9 @@ A number from a covariance
 ==========================
 
 How strong is a rhythm in the brain? The power of a source is spread over all channels, and a recording shows it
-together with all other sources: in its covariance. Two regressors predict such a number, here from simulated EEG:
-:class:`~spdatoms.SPDSparseRegressor` from the training matrices that represent a query, and
+together with all other sources: in its covariance. Three regressors predict such a number, here from simulated EEG:
+:class:`~spdatoms.SPDEnsembleRegressor` from all training matrices, with several kernels at once,
+:class:`~spdatoms.SPDSparseRegressor` from those that represent a query, and
 :class:`~spdatoms.SPDKNeighborsRegressor` from those that are nearest to it.
 """
 
@@ -20,7 +21,12 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from spdatoms import SPDKNeighborsRegressor, SPDSparseCoder, SPDSparseRegressor
+from spdatoms import (
+    SPDEnsembleRegressor,
+    SPDKNeighborsRegressor,
+    SPDSparseCoder,
+    SPDSparseRegressor,
+)
 
 rng = np.random.default_rng(0)
 m, n = 200, 6
@@ -32,8 +38,8 @@ channels = (mixing + 0.05 * rng.standard_normal((m, n, n))) @ sources
 X = channels @ channels.swapaxes(1, 2) / 200
 
 # %%
-# Parameters are chosen by cross-validation inside the training data. A linear model on the entries of the
-# matrices shows what is lost without their geometry.
+# Parameters are chosen by cross-validation inside the training data; the ensemble has none. A linear model on the
+# entries of the matrices shows what is lost without their geometry.
 
 entries = make_pipeline(FunctionTransformer(lambda X: X.reshape(len(X), -1)), Ridge())
 regressors = {
@@ -42,8 +48,9 @@ regressors = {
     "sparse codes": GridSearchCV(
         SPDSparseRegressor("logeuclid", alpha=0.03), {"beta": [0.1, 0.3], "ridge": [0.01, 0.1]}
     ),
+    "ensemble": SPDEnsembleRegressor(),
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.9), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), layout="constrained", sharey=True)
 for ax, (name, regressor) in zip(axes, regressors.items(), strict=True):
     predicted = cross_val_predict(regressor, X, t)
     ax.plot([-1.5, 1.5], [-1.5, 1.5], color="0.7", zorder=0)
@@ -53,10 +60,20 @@ axes[0].set_ylabel("predicted")
 plt.show()
 
 # %%
+# The ensemble also tells how wrong it may be. Nine of ten intervals should hold the number.
+
+train, test = slice(0, None, 2), slice(1, None, 2)
+ensemble = SPDEnsembleRegressor().fit(X[train], t[train])
+low, high = ensemble.predict_interval(X[test], coverage=0.9).T
+print(
+    f"{np.mean((low <= t[test]) & (t[test] <= high)):.0%} of {len(low)} intervals hold the number"
+)
+print(ensemble.explain(X[test][:1], n_atoms=3))
+
+# %%
 # A prediction can be taken apart: its code names the training matrices that it consists of. The greater α, the
 # fewer they are.
 
-train, test = slice(0, None, 2), slice(1, None, 2)
 alphas = np.geomspace(1e-3, 0.3, 9)
 used, quality = [], []
 for alpha in alphas:

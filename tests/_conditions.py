@@ -46,9 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
             patch.setattr(time, name, paced(getattr(time, name), factor))
 
 
-@pytest.hookimpl(
-    tryfirst=True
-)  # pytest then brings tests of the same parametrised fixture together
+# First, so that pytest then brings together what shares a parametrised fixture.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     seed = config.getoption("shuffle")
     if seed is not None:

@@ -90,3 +90,13 @@ def assert_close(actual, expected, tolerance):
 
 def assert_symmetric(X):
     np.testing.assert_array_equal(X, X.swapaxes(-1, -2))
+
+
+def noisy_classes(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return matrices of two classes that differ in one direction, and vary much more in six others."""
+    rng = np.random.default_rng(seed)
+    samples = rng.standard_normal((count, 8, 100))
+    samples[:, :6] *= np.exp(rng.standard_normal((count, 6, 1)))
+    y = np.arange(count) % 2
+    samples[:, 6] *= np.where(y == 1, 1.3, 1.0)[:, None]
+    return samples @ samples.swapaxes(1, 2) / 100, y

@@ -89,7 +89,7 @@ def test_explanations_are_in_order_with_threads(X, monkeypatch):
     alone = model.explain(X)
     for a, b in zip(alone, model.set_params(n_jobs=2).explain(X), strict=True):
         np.testing.assert_array_equal(b.atoms, a.atoms)
-        np.testing.assert_array_equal(b.shares, a.shares)
+        np.testing.assert_array_equal(b.contributions, a.contributions)
 
 
 def test_few_queries_are_one_block_for_threads(X):

@@ -14,11 +14,12 @@ shows its reasons. The epochs are simulated here. With your own recording replac
 import mne
 import numpy as np
 from matplotlib import pyplot as plt
+from pyriemann.classification import MDM, TSClassifier
 from pyriemann.estimation import Covariances
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.plotting import ExplanationDisplay
 
 mne.set_log_level("ERROR")
@@ -36,14 +37,17 @@ epochs = mne.EpochsArray(signals, info)
 
 # %%
 # Band-pass filter, covariances, classifier. ``"oas"`` is a shrinkage estimator: with it covariances are
-# positive definite even if an epoch is short. With a larger ``alpha`` fewer epochs explain a query.
+# positive definite even if an epoch is short. Two classifiers of pyRiemann are there for comparison.
 
 data = epochs.filter(8, 12).get_data()
-model = make_pipeline(Covariances("oas"), SPDSparseClassifier(alpha=0.2))
-print(f"accuracy: {cross_val_score(model, data, kind, cv=5).mean():.0%}")
+model = make_pipeline(Covariances("oas"), SPDEnsembleClassifier())
+peers = {"MDM": MDM(), "tangent space": TSClassifier()}
+for name, last in {"ensemble": model[-1], **peers}.items():
+    scores = cross_val_score(make_pipeline(Covariances("oas"), last), data, kind, cv=5)
+    print(f"{name}: {scores.mean():.0%}")
 
 # %%
-# Which training epochs explain the last epoch? And where do the two kinds differ? The maps show the variance
+# Which training epochs decided about the last one? And where do the two kinds differ? The maps show the variance
 # of each channel in one kind of epoch, relative to the mean of both.
 
 model.fit(data[:-1], kind[:-1])
@@ -54,5 +58,5 @@ figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), width_ratios=(1, 1, 1.8), l
 for ax, (name, values) in zip(axes, power.items(), strict=False):
     mne.viz.plot_topomap(values - sum(power.values()) / 2, info, axes=ax, show=False)
     ax.set_title(name)
-ExplanationDisplay.from_estimator(model[-1], X[-1], ax=axes[2])
+ExplanationDisplay.from_estimator(model[-1], X[-1], max_atoms=5, ax=axes[2])
 plt.show()

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from nilearn.connectome import ConnectivityMeasure
 from sklearn.model_selection import cross_val_score
 
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.plotting import AtomsDisplay, ExplanationDisplay
 
 rng = np.random.default_rng(0)
@@ -32,14 +32,15 @@ for label in y:
 # ``"covariance"`` or ``"correlation"``.
 
 X = ConnectivityMeasure(kind="covariance", standardize=False).fit_transform(series)
-classifier = SPDSparseClassifier(alpha=0.2)  # a larger alpha, fewer subjects in an explanation
+classifier = SPDEnsembleClassifier()
 print(X.shape, f"accuracy: {cross_val_score(classifier, X, y, cv=5).mean():.0%}")
 
 # %%
-# The last patient, and the subjects that explain it.
+# The last patient, and the five subjects that decided about it most.
 
 classifier.fit(X[:-1], y[:-1])
-(explanation,) = classifier.explain(X[-1:])
+(explanation,) = classifier.explain(X[-1:], n_atoms=5)
+print(explanation)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
 shown = X[[-1, *explanation.atoms[:3]]]
 titles = ["the query", *(f"{explanation.labels[k]} #{explanation.atoms[k]}" for k in range(3))]

@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.descriptors import JointCovariance
 from spdatoms.plotting import ExplanationDisplay
 
@@ -45,14 +45,14 @@ sequences = [sequence(name) for name in names]
 # A sequence has fewer frames than its matrix has rows, so its covariance would be singular. The descriptor
 # adds a small ridge.
 
-model = make_pipeline(JointCovariance(), SPDSparseClassifier())
+model = make_pipeline(JointCovariance(), SPDEnsembleClassifier())
 print(f"accuracy: {cross_val_score(model, sequences, names, cv=5).mean():.0%}")
 
 # %%
-# The matrices of three sequences, 45×45, and what explains a new one.
+# The matrices of three sequences, 45×45, and what decides about a new one.
 
 X = model[0].transform(sequences)
-classifier = SPDSparseClassifier(alpha=0.2).fit(X[:-1], names[:-1])
+classifier = SPDEnsembleClassifier().fit(X[:-1], names[:-1])
 figure, axes = plt.subplots(
     1, 4, figsize=(11, 3), width_ratios=(1, 1, 1, 1.8), layout="constrained"
 )
@@ -60,5 +60,5 @@ for ax, index in zip(axes, range(3), strict=False):
     ax.imshow(X[index], cmap="RdBu_r", vmin=-0.2, vmax=0.2)
     ax.set(title=names[index], xticks=[7, 22, 37], yticks=[])
     ax.set_xticklabels("xyz")
-ExplanationDisplay.from_estimator(classifier, X[-1], max_atoms=6, ax=axes[3])
+ExplanationDisplay.from_estimator(classifier, X[-1], max_atoms=5, ax=axes[3])
 plt.show()

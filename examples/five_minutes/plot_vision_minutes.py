@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from skimage import data, io
 
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.descriptors import TextureCovariance
 
 folder = Path(tempfile.mkdtemp())
@@ -33,7 +33,7 @@ describe = TextureCovariance(block=32, step=16)
 regions = describe.transform_regions(list(files.values()))
 X = np.concatenate(regions)
 y = np.repeat(list(files), [len(stack) for stack in regions])
-classifier = SPDSparseClassifier("stein").fit(X[::4], y[::4])  # every fourth window is enough
+classifier = SPDEnsembleClassifier().fit(X[::4], y[::4])  # every fourth window is enough
 
 # %%
 # A new image: the lower halves of the three photographs, side by side.

@@ -58,7 +58,7 @@ found = {}
 for metric in ("stein", "jeffrey"):
     automatic = fitted(metric, beta="auto", alpha="auto")
     tried = automatic.kernel_.beta_ * np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-    choice = SPDSparseClassifierCV(metric, tried, alphas, cv="loo", rule="residual")
+    choice = SPDSparseClassifierCV(metric, tried, alphas, cv="loo")
     chosen = choice.fit(X[train], y[train])
     print(f"{metric}, automatic: β = {automatic.kernel_.beta_:.3g}, α = {automatic.alpha_:.3g}")
     print(f"{metric}, chosen:    β = {chosen.beta_:.3g}, α = {chosen.alpha_:.3g}")

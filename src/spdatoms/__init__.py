@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
+    from spdatoms.classification import suspect_labels as suspect_labels
     from spdatoms.clustering import SPDKMeans as SPDKMeans
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from spdatoms.kernels import SPDNystroem as SPDNystroem
     from spdatoms.lasso import sparse_code as sparse_code
     from spdatoms.lasso import sparse_code_path as sparse_code_path
+    from spdatoms.regression import SPDEnsembleRegressor as SPDEnsembleRegressor
     from spdatoms.regression import SPDKNeighborsRegressor as SPDKNeighborsRegressor
     from spdatoms.regression import SPDSparseRegressor as SPDSparseRegressor
     from spdatoms.storage import load as load
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
 _HOME = {
     "DivergenceKernel": "kernels",
     "SPDDictionaryLearning": "dictionary",
+    "SPDEnsembleClassifier": "classification",
+    "SPDEnsembleRegressor": "regression",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
@@ -75,6 +80,7 @@ _HOME = {
     "save": "storage",
     "sparse_code": "lasso",
     "sparse_code_path": "lasso",
+    "suspect_labels": "classification",
 }
 
 _MODULES = (

@@ -1,42 +1,100 @@
-"""Explanations: which atoms a query is made of, and shares that add up."""
+"""Explanations: what training matrices contribute adds up to the decision, for every classifier."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from _matrices import random_spd
-from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV, SPDSparseCoder
+from _matrices import noisy_classes, random_spd
+from spdatoms import (
+    SPDEnsembleClassifier,
+    SPDSparseClassifier,
+    SPDSparseClassifierCV,
+    SPDSparseCoder,
+)
+
+MODELS = [
+    SPDSparseClassifier(),
+    SPDSparseClassifier("jeffrey", rule="sum"),
+    SPDSparseClassifier(rule="max", ridge=0.1),
+    SPDSparseClassifier("logeuclid", whitening=0.2),
+    SPDSparseClassifier(landmarks=12),
+    SPDSparseClassifier(landmarks=12, rule="max"),
+    SPDSparseClassifier(n_atoms_per_class=3, random_state=0),
+    SPDSparseClassifier(beta=1e4),  # codes are zero: the nearest atom decides
+    SPDSparseClassifierCV("stein", alphas=[0.1]),
+    SPDEnsembleClassifier(),
+    SPDEnsembleClassifier("cv", "jeffrey"),
+]
 
 
-def test_atoms_weights_and_labels_are_those_of_the_code(labelled) -> None:
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: " ".join(repr(model).split()))
+def test_contributions_add_up_to_the_decision_between_two_classes(labelled, model) -> None:
+    """For more classes, and every classifier, it is a law of the conformance suite."""
     X, y = labelled
-    model = SPDSparseClassifier("stein").fit(X[::2], y[::2])
-    codes = SPDSparseCoder(X[::2], alpha=model.alpha_).fit(X).transform(X[1::2])
-    for code, found in zip(codes, model.explain(X[1::2]), strict=True):
-        assert sorted(found.atoms) == np.flatnonzero(code).tolist()
-        np.testing.assert_allclose(found.weights, code[found.atoms], rtol=1e-6, atol=1e-12)
-        np.testing.assert_array_equal(found.labels, y[::2][found.atoms])
-        assert (np.diff(found.shares) <= 0).all()
+    y = np.where(y == "ash", "ash", "other")
+    model.fit(X[::2], y[::2])
+    queries = np.concatenate([X[1::2], random_spd(20, 4, seed=3)])
+    found = model.explain(queries)
+    np.testing.assert_array_equal(found.predictions, model.predict(queries))
+    decision, totals = model.decision_function(queries), found.totals
+    np.testing.assert_allclose(totals[:, 1] - totals[:, 0], decision, rtol=1e-10)
+    for one in found:
+        sums = [one.contribution_of(label) + one.offset for label in one.classes]
+        np.testing.assert_allclose(sums, one.totals, atol=1e-10 * max(1.0, abs(one.totals).max()))
+        assert one.alone == one.prediction
+        assert one.share == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid"])
-def test_shares_add_up_to_what_the_code_explains(labelled, metric) -> None:
-    """‖φ(X)‖² − ‖φ(X) − Σ y_j φ(D_j)‖² from the dense code, and each term by its optimality condition."""
+def test_weights_of_matrices_are_in_the_contributions(labelled) -> None:
     X, y = labelled
-    model = SPDSparseClassifier(metric, alpha=0.05).fit(X[::2], y[::2])
+    weights = np.random.default_rng(0).uniform(0.1, 3.0, len(X))
+    for model in (SPDSparseClassifier(), SPDEnsembleClassifier()):
+        model.fit(X, y, sample_weight=weights)
+        for one in model.explain(X):
+            sums = [one.contribution_of(label) + one.offset for label in one.classes]
+            np.testing.assert_allclose(sums, one.totals, atol=1e-9)
+
+
+def test_contributions_of_the_residual_rule_by_their_definition(labelled) -> None:
+    X, y = labelled
+    model = SPDSparseClassifier(alpha=0.05).fit(X[::2], y[::2])
     K, k = model.kernel_.gram_, model.kernel_.cross(X[1::2])
-    for cross, found in zip(k, model.explain(X[1::2]), strict=True):
-        code = np.zeros(len(K))
-        code[found.atoms] = found.weights
-        residual = 1.0 - 2.0 * code @ cross + code @ K @ code
-        assert found.explained == pytest.approx(1.0 - residual, rel=1e-12)
-        assert found.shares.sum() == pytest.approx(found.explained, rel=1e-12)
-        terms = found.weights * cross[found.atoms] + 0.05 / 2 * abs(found.weights)
-        np.testing.assert_allclose(found.shares, terms, atol=1e-6)
-        assert sum(found.share_of(label) for label in model.classes_) == pytest.approx(
-            found.explained
-        )
+    coder = SPDSparseCoder(X[::2], beta=model.kernel_.beta_, alpha=0.05)
+    codes = coder.fit(X).transform(X[1::2])
+    for code, cross, one in zip(codes, k, model.explain(X[1::2]), strict=True):
+        assert sorted(one.atoms) == np.flatnonzero(code).tolist()
+        for atom, added, label in zip(one.atoms, one.contributions, one.labels, strict=True):
+            own = np.where(y[::2] == label, code, 0.0)
+            assert added == pytest.approx(code[atom] * (2 * cross - K @ own)[atom], abs=1e-7)
+
+
+def test_a_short_explanation_keeps_what_moves_the_margin() -> None:
+    X, y = noisy_classes(120)
+    model = SPDEnsembleClassifier().fit(X[:80], y[:80])
+    whole, short = model.explain(X[80:]), model.explain(X[80:], n_atoms=5)
+    for all_atoms, few in zip(whole, short, strict=True):
+        assert len(few.atoms) == 5 <= all_atoms.n_used == few.n_used
+        np.testing.assert_array_equal(few.atoms, all_atoms.atoms[:5])
+        np.testing.assert_array_equal(few.totals, all_atoms.totals)
+        held = few.contribution_of(few.prediction) - few.contribution_of(few.runner_up)
+        assert few.share == pytest.approx(held / few.margin)
+        assert np.abs(few.contributions).min() >= np.abs(all_atoms.contributions[5:]).max()
+        assert (few.alone == few.prediction) == (held > 0)
+
+
+def test_small_classes_are_not_explained_by_their_size() -> None:
+    """Class means contribute from the mean of all atoms, so a class of five is not ahead of one of thirty."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [30, 30, 5])
+    samples = rng.standard_normal((65, 4, 30)) * np.where(y == 1, 2.0, 1.0)[:, None, None]
+    samples[y == 2] *= 0.5
+    X = samples @ samples.swapaxes(1, 2) / 30
+    model = SPDEnsembleClassifier().fit(X, y)
+    largest = [one.labels[0] for one in model.explain(X[y == 1])]
+    assert np.mean(np.array(largest) == 2) < 0.1
 
 
 def test_a_training_matrix_explains_itself() -> None:
@@ -44,42 +102,40 @@ def test_a_training_matrix_explains_itself() -> None:
     model = SPDSparseClassifier(alpha=1e-3).fit(X, np.arange(12) % 2)
     for i, found in enumerate(model.explain(X)):
         assert found.atoms[0] == i
-        assert found.shares[0] > 0.9
-
-
-def test_landmarks_explain_as_all_matrices_do(labelled) -> None:
-    """With every training matrix as a landmark the kernel is the same on their span."""
-    X, y = labelled
-    exact = SPDSparseClassifier(alpha=0.05).fit(X, y)
-    spanned = SPDSparseClassifier(alpha=0.05, landmarks=X).fit(X, y)
-    for one, other in zip(exact.explain(X), spanned.explain(X), strict=True):
-        assert other.explained == pytest.approx(one.explained, rel=1e-3)
-        assert other.atoms[0] == one.atoms[0]
-
-
-@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
-def test_cross_validated_classifiers_explain_too(labelled) -> None:
-    X, y = labelled
-    plain = SPDSparseClassifier("jeffrey").fit(X, y)
-    chosen = SPDSparseClassifierCV("jeffrey", betas=[1.0], alphas=[0.1]).fit(X, y)
-    assert [*map(str, chosen.explain(X[:3]))] == [*map(str, plain.explain(X[:3]))]
-
-
-def test_averaged_classifiers_explain_by_the_sparse_code_over_the_stein_kernel(labelled) -> None:
-    X, y = labelled
-    averaged = SPDSparseClassifier().fit(X, y)
-    plain = SPDSparseClassifier("stein").fit(X, y)
-    assert [*map(str, averaged.explain(X[:3]))] == [*map(str, plain.explain(X[:3]))]
+        assert found.contributions[0] > 0.9
 
 
 def test_words_of_an_explanation(labelled) -> None:
     X, y = labelled
     model = SPDSparseClassifier(alpha=0.01).fit(X, y)
-    text = str(model.explain(X[:1])[0])
-    assert text == "100 % explained by 1 atom: ash #0 100 %"
-    assert str(SPDSparseClassifier(beta=1e6).fit(X[::2], y[::2]).explain(X[1:2])[0]) == (
-        "nothing is explained: the code is zero"
-    )
+    [found] = model.explain(X[:1])
+    assert str(found) == "ash (1) before elm (0). 1 matrix, 100 % of the margin: ash #0 +1"
+    names = [f"tree {i}" for i in range(24)]
+    assert "ash tree 0 +1" in str(model.explain(X[:1], names=names)[0])
+    short = str(SPDEnsembleClassifier().fit(X, y).explain(X[:1], n_atoms=2)[0])
+    assert "2 of 24 matrices" in short
+    with pytest.raises(ValueError, match="a name for each of the 24 atoms, got 3"):
+        model.explain(X, names=names[:3])
+    with pytest.raises(ValueError, match="n_atoms must be"):
+        model.explain(X, n_atoms=0)
+
+
+def test_html_escapes_names(labelled) -> None:
+    X, y = labelled
+    model = SPDSparseClassifier().fit(X, y)
+    names = ["<script>"] * 24
+    page = model.explain(X[:2], names=names)._repr_html_()
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page
+    assert page.count("<table>") == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*All 24 labels")
+def test_one_class_has_no_runner_up(labelled) -> None:
+    X, _ = labelled
+    [found] = SPDSparseClassifier().fit(X, ["a"] * 24).explain(X[:1])
+    assert found.runner_up is None
+    assert str(found) == "a: there is no other class"
 
 
 def test_queries_are_checked(labelled) -> None:

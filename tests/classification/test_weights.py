@@ -7,9 +7,9 @@ import pytest
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import (
+    SPDEnsembleClassifier,
     SPDKNeighborsClassifier,
     SPDSparseClassifier,
-    SPDSparseClassifierCV,
     load,
     mean,
     pairwise_divergence,
@@ -24,7 +24,7 @@ def test_codes_are_optimal_for_the_penalty_of_every_atom(landmarks, ridge) -> No
     """g = 2(Ky − k) + 2ρy/w is −α sign(y)/√w where y ≠ 0, and no larger than α/√w elsewhere."""
     X, y = wishart_classes(3, 14)
     w = np.random.default_rng(3).uniform(0.1, 4.0, len(X))
-    model = SPDSparseClassifier("stein", 0.7, 0.1, ridge=ridge, landmarks=landmarks)
+    model = SPDSparseClassifier("stein", 0.7, 0.1, ridge=ridge, landmarks=landmarks, rule="sum")
     model.fit(X, y, sample_weight=w)
     np.testing.assert_allclose(model.atom_weights_, w / w.mean())
     if landmarks is None:
@@ -37,7 +37,7 @@ def test_codes_are_optimal_for_the_penalty_of_every_atom(landmarks, ridge) -> No
     w = w / w.mean()
     codes = np.zeros((5, len(X)))
     for code, found in zip(codes, model.explain(queries), strict=True):
-        code[found.atoms] = found.weights
+        code[found.atoms] = found.contributions  # the rule "sum": the entries of the code
     gradient = 2.0 * (codes @ K - k) + 2.0 * ridge * codes / w
     penalty = np.broadcast_to(0.1 / np.sqrt(w), codes.shape)
     used = codes != 0.0
@@ -56,24 +56,21 @@ def between_classes(X, y) -> np.ndarray:
 @pytest.mark.parametrize(
     "options",
     [
-        {"alphas": [0.0], "ridges": [0.3], "rule": "sum"},
-        {"alphas": [0.0], "ridges": [0.3], "rule": "residual"},
-        {"rule": "mean"},
+        {"alpha": 0.0, "ridge": 0.3, "rule": "sum"},
+        {"alpha": 0.0, "ridge": 0.3, "rule": "residual"},
     ],
 )
 def test_integer_weights_are_repetitions(options) -> None:
-    """One cell, without the search for how sharp it is, is the same with matrices that occur several times."""
+    """Without ‖y‖₁ a weight is a number of repetitions."""
     X, y = wishart_classes(2, 12, n=3)
     counts = np.random.default_rng(0).choice([1, 9], len(X))
     queries = between_classes(X, y)
-    repeated = SPDSparseClassifierCV("stein", betas=[1.0], **options).fit(
+    repeated = SPDSparseClassifier(beta=1.0, **options).fit(
         np.repeat(X, counts, axis=0), np.repeat(y, counts)
     )
-    if "ridges" in options:  # weights have the mean 1
-        options = options | {"ridges": [0.3 / counts.mean()]}
+    options = options | {"ridge": 0.3 / counts.mean()}  # weights have the mean 1
     plain, weighted = (
-        SPDSparseClassifierCV("stein", betas=[1.0], **options).fit(X, y, sample_weight=w)
-        for w in (None, counts)
+        SPDSparseClassifier(beta=1.0, **options).fit(X, y, sample_weight=w) for w in (None, counts)
     )
     assert np.count_nonzero(plain.predict(queries) != repeated.predict(queries)) > 0
     np.testing.assert_array_equal(weighted.predict(queries), repeated.predict(queries))
@@ -82,7 +79,7 @@ def test_integer_weights_are_repetitions(options) -> None:
 def test_a_heavy_class_gets_more_queries() -> None:
     X, y = wishart_classes(2, 12, n=3)
     queries = between_classes(X, y)
-    for model in (SPDSparseClassifier(), SPDSparseClassifier("stein", 0.5, rule="sum")):
+    for model in (SPDEnsembleClassifier(), SPDSparseClassifier("stein", 0.5, rule="sum")):
         second = [
             np.mean(model.set_params(class_weight={1: w}).fit(X, y).predict(queries))
             for w in (0.05, 1.0, 20.0)
@@ -109,16 +106,16 @@ def test_given_splits_name_rows_of_all_matrices() -> None:
     weights = np.where(np.arange(20) % 5 == 0, 0.0, 1.0)
     some = np.flatnonzero(weights)
     splits = [(np.arange(0, 20, 2), np.arange(1, 20, 2)), (np.arange(1, 20, 2), slice(0, 20, 2))]
-    given = SPDSparseClassifierCV(cv=splits).fit(X, y, sample_weight=weights)
+    given = SPDEnsembleClassifier(cv=splits).fit(X, y, sample_weight=weights)
     even = some % 2 == 0
     own = [(np.flatnonzero(even), np.flatnonzero(~even)), (np.flatnonzero(~even), even)]
-    only = SPDSparseClassifierCV(cv=own).fit(X[some], y[some])
+    only = SPDEnsembleClassifier(cv=own).fit(X[some], y[some])
     np.testing.assert_array_equal(given.decision_function(X), only.decision_function(X))
 
 
 @pytest.mark.parametrize(
     "model",
-    [SPDSparseClassifier(), SPDSparseClassifier("stein"), SPDKNeighborsClassifier(3)],
+    [SPDEnsembleClassifier(), SPDSparseClassifier(), SPDKNeighborsClassifier(3)],
     ids=["average", "one kernel", "neighbours"],
 )
 def test_weights_are_stored(tmp_path, labelled, model) -> None:

@@ -10,13 +10,13 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 
 from _commands import bad_matrices, invoke, run, two_classes
-from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV, load
+from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, SPDSparseClassifierCV, load
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 
 def test_classify(files):
     Z, z = two_classes(seed=1)
-    expected = SPDSparseClassifier().fit(*two_classes())
+    expected = SPDEnsembleClassifier().fit(*two_classes())
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     test = ("--test", files / "Z.npy", "--test-labels", files / "z.txt")
     said = run(
@@ -63,7 +63,7 @@ def test_classify_prints_nothing_but_predictions_on_stdout(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     options = ("--test", files / "Z.npy", "--save-model", files / "m.spdatoms")
     result = invoke("classify", *train, *options)
-    predicted = SPDSparseClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
+    predicted = SPDEnsembleClassifier().fit(*two_classes()).predict(two_classes(seed=1)[0])
     assert result.stdout.split() == predicted.tolist()
     assert "40 matrices of 2 classes" in result.stderr
 
@@ -74,7 +74,7 @@ def test_classify_with_keys_for_one_of_two_files(files):
     np.save(files / "y.npy", y)
     train = ("--train", files / "data.mat", "--key", "X", "--train-labels", files / "data.npz")
     test = ("--test", files / "X.npy", "--test-labels", files / "y.npy", "--label-key", "y")
-    expected = SPDSparseClassifier().fit(X, y).score(X, y)
+    expected = SPDEnsembleClassifier().fit(X, y).score(X, y)
     assert f"all 40 {expected:.2%}" in run("classify", *train, *test)
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv", "--key", "X")
     said = run("classify", *train, "--test", files / "Z.npy", code=1)
@@ -84,11 +84,30 @@ def test_classify_with_keys_for_one_of_two_files(files):
 def test_classify_with_choice(files):
     X, y = two_classes()
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
-    said = run("classify", *train, "--choose", "--save-model", files / "m.spdatoms")
+    run("classify", *train, "--choose", "--save-model", files / "m.spdatoms")
+    assert load(files / "m.spdatoms").weights == "cv"
+    options = ("--choose", "--method", "sparse", "--force", "--save-model", files / "m.spdatoms")
+    said = run("classify", *train, *options)
     chosen = SPDSparseClassifierCV().fit(X, y)
-    assert "kernels weighted" in said
+    assert f"best of {len(chosen.cv_results_['params'])}" in said
     assert f"in cross-validation {chosen.best_score_:.2%}" in said
-    assert load(files / "m.spdatoms").beta_ == chosen.beta_
+    assert load(files / "m.spdatoms").best_params_ == chosen.best_params_
+
+
+def test_which_classifier_the_options_ask_for(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    out = ("--force", "--save-model", files / "m.spdatoms")
+
+    def made(*options):
+        run("classify", *train, *options, *out)
+        return load(files / "m.spdatoms")
+
+    assert isinstance(made(), SPDEnsembleClassifier)
+    assert made("--method", "ensemble", "--metric", "jeffrey").metrics == "jeffrey"
+    for options in (["--method", "sparse"], ["--metric", "stein"], ["--rule", "residual"]):
+        assert isinstance(made(*options), SPDSparseClassifier)
+    said = run("classify", *train, "--method", "ensemble", "--alpha", 0.1, *out, code=2)
+    assert "are options of" in said
 
 
 def test_classify_with_atoms_per_class(files):

@@ -52,6 +52,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (spdatoms.divergence, {"A": X, "B": X[0]}),
     (spdatoms.mean, {"X": X, "sample_weight": np.ones(6), "axis": 0, "max_iter": 3, "tol": 1.0}),
     (spdatoms.median, {"X": X}),
+    (spdatoms.suspect_labels, {"X": X, "y": np.arange(len(X)) % 2}),
     (spdatoms.nearest_spd, {"X": X}),
     (spdatoms.pairwise_divergence, {"X": X, "Y": X[:2]}),
     (spdatoms.sparse_code, {"gram": K, "cross": K, "alpha": 0.1}),
@@ -149,7 +150,7 @@ ROOMS = (
     storage,
 )
 OTHERS = {
-    *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples"),
+    *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples", "SuspectLabels"),
     *("LabelledViews", "Method", "Outcome", "Published", "Results", "Row", "Setting", "Summary"),
     "Task",
 }

@@ -19,6 +19,7 @@ from conformance.estimators import (
 from spdatoms import (
     DivergenceKernel,
     SPDDictionaryLearning,
+    SPDEnsembleClassifier,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDNystroem,
@@ -121,11 +122,11 @@ def test_kernel_values_are_those_of_the_divergence():
 
 #: A matrix counts for whitening with the n² dimensions of its space, which is half of them if it is real.
 WHITENED = [
-    SPDSparseClassifier(),
+    ONE_OF_EACH[SPDEnsembleClassifier],
     SPDSparseClassifier("stein", whitening=0.3),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
 ]
-REAL_OR_COMPLEX = [*ONE_OF_EACH.values(), SPDSparseClassifier("stein", landmarks=8), *WHITENED]
+REAL_OR_COMPLEX = [*ONE_OF_EACH.values(), SPDSparseClassifier("stein", landmarks=8), *WHITENED[1:]]
 
 
 @pytest.mark.parametrize("estimator", REAL_OR_COMPLEX, ids=one_line)

@@ -19,6 +19,8 @@ from conformance.estimators import (
 )
 from spdatoms import (
     SPDDictionaryLearning,
+    SPDEnsembleClassifier,
+    SPDEnsembleRegressor,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -77,7 +79,8 @@ REPEATING: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 #: Atoms with the penalties α/√w_j or, in a pursuit, with √w_j times their correlations: of a matrix that is there
 #: twice only the heavier one is used. (Cross-validation, whose folds change with the matrices, has its own tests.)
-LIGHTER = [e for e in WEIGHTED if type(e) not in (*REPEATING, SPDSparseClassifierCV)]
+_WITH_FOLDS = (SPDSparseClassifierCV, SPDEnsembleClassifier, SPDEnsembleRegressor)
+LIGHTER = [e for e in WEIGHTED if type(e) not in (*REPEATING, *_WITH_FOLDS)]
 
 
 @pytest.mark.parametrize("estimator", [ONE_OF_EACH[kind] for kind in REPEATING], ids=one_line)

@@ -119,7 +119,7 @@ def test_faces_are_units(tmp_path):
 @pytest.mark.slow
 def test_run_continues_and_reports(folder, tmp_path):
     experiment = get_experiment("classifiers")
-    methods = ["RSR-S", "SPDSparseClassifierCV", "MDM", "1-NN Stein"]
+    methods = ["RSR-S", "ensemble, cv", "MDM", "1-NN Stein"]
     options = {"methods": methods, "repeats": 9, "out": tmp_path / "out"}
     results = run(experiment, folder, **options)
     again = run(experiment, folder, **options)
@@ -171,7 +171,7 @@ def test_units_are_pooled_over_rows():
 
 def test_differences_are_paired():
     experiment = get_experiment("classifiers")
-    scores = {"SPDSparseClassifierCV": (80, 60), "MDM": (79, 57), "1-NN AIRM": (50, 20)}
+    scores = {"ensemble, cv": (80, 60), "MDM": (79, 57), "1-NN AIRM": (50, 20)}
     rows = [row(m, r, s) for m, both in scores.items() for r, s in enumerate(both)]
     rows += [row(m, r, 90.0, "b") for m in scores for r in range(2)]
     _, differences, _ = tables(experiment, Results({}, rows))

@@ -123,14 +123,12 @@ def classifier(rng: np.random.Generator) -> None:
     clear = best[:, -1] - best[:, -2] > 1e-9
     labels = model.classes_[probabilities.argmax(axis=1)]
     expect(((model.predict(X) == labels) | ~clear).all(), "predict is not the best class")
-    for x, code, cross in zip(model.explain(X), codes, k, strict=True):
-        share = code * (2.0 * cross - K @ code)
-        expect_close(
-            x.explained, share.sum(), "what is explained", 1e-5 * (1.0 + np.abs(share).sum())
-        )
-        expect_close(
-            x.shares.sum(), x.explained, "the sum of shares", 1e-9 * (1.0 + np.abs(share).sum())
-        )
+    explained = model.explain(X)
+    expect(explained.predictions == model.predict(X), "the explanation is not of the prediction")
+    expect_close(explained.totals[used], scores[used], "totals", 1e-5)
+    for one in explained:
+        sums = [one.contribution_of(label) for label in one.classes]
+        expect_close(np.array(sums), one.totals, "contributions", 1e-9 * (1.0 + np.abs(sums).max()))
 
 
 def regressor(rng: np.random.Generator) -> None:

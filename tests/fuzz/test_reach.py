@@ -18,6 +18,8 @@ from spdatoms.divergences.registry import divergence_classes
 #: Estimators that no definition confirms number by number: laws and other tests are about them.
 BY_LAWS_ONLY = {
     "SPDSparseClassifierCV",
+    "SPDEnsembleClassifier",
+    "SPDEnsembleRegressor",
     "LogEuclideanSparseClassifier",
     "LogEuclideanKSVD",
     "FrobeniusDictionaryLearning",

@@ -51,10 +51,13 @@ def codes(m: int = 30, N: int = 12, seed: int = 0) -> np.ndarray:
     return np.where(rng.random((m, N)) < 0.2, rng.standard_normal((m, N)), 0.0)
 
 
-def explanation(*shares: float) -> Explanation:
-    count = len(shares)
-    labels = np.array(["a", "b"])[np.arange(count) % 2]
-    return Explanation(np.arange(count), np.array(shares), np.ones(count), labels, sum(shares))
+def explanation(*contributions: float) -> Explanation:
+    count = len(contributions)
+    classes = np.array(["a", "b"])
+    own = np.arange(count) % 2
+    totals = np.bincount(own, contributions, 2)
+    added = np.array(contributions)
+    return Explanation(classes, totals, 0.0, np.arange(count), added, classes[own], count)
 
 
 @pytest.mark.slow
@@ -210,16 +213,16 @@ def test_matplotlib_is_imported_late():
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
-def test_explanation_shows_the_largest_shares_and_pales_other_classes():
+def test_explanation_shows_the_largest_contributions_and_pales_other_classes():
     display = ExplanationDisplay(explanation(0.5, 0.2, 0.1, 0.05, -0.02), max_atoms=3).plot()
-    np.testing.assert_allclose([bar.get_width() for bar in display.bars_], [50.0, 20.0, 10.0])
+    np.testing.assert_allclose([bar.get_width() for bar in display.bars_], [0.5, 0.2, 0.1])
     colours = [bar.get_facecolor() for bar in display.bars_]
     assert colours[0] == colours[2] != colours[1]
-    assert display.ax_.get_title() == "83 % explained by 5 atoms, 3 shown"
+    assert display.ax_.get_title() == "a (0.58) before b (0.25)"
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == [
-        "a  #0",
-        "b  #1",
-        "a  #2",
+        "a #0",
+        "b #1",
+        "a #2",
     ]
 
 

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from _hermitian import random_hpd
 from _matrices import random_spd
 from spdatoms import (
+    SPDEnsembleRegressor,
     SPDKNeighborsRegressor,
     SPDSparseCoder,
     SPDSparseRegressor,
@@ -79,7 +80,9 @@ def test_it_learns_and_can_be_searched() -> None:
     assert search.fit(X, t).best_params_ == {"alpha": 0.01, "ridge": 0.01}
 
 
-@pytest.mark.parametrize("model", [SPDSparseRegressor(ridge=0.1), SPDKNeighborsRegressor()])
+@pytest.mark.parametrize(
+    "model", [SPDSparseRegressor(ridge=0.1), SPDKNeighborsRegressor(), SPDEnsembleRegressor()]
+)
 def test_several_targets_dask_arrays_and_files(model, tmp_path) -> None:
     X, t, w, queries = problem(outputs=(3,))
     expected = model.fit(X, t, sample_weight=w).predict(queries)
@@ -104,7 +107,9 @@ def test_far_away_the_mean_is_predicted() -> None:
     np.testing.assert_array_equal(found, t.mean())
 
 
-@pytest.mark.parametrize("model", [SPDSparseRegressor(), SPDKNeighborsRegressor()])
+@pytest.mark.parametrize(
+    "model", [SPDSparseRegressor(), SPDKNeighborsRegressor(), SPDEnsembleRegressor()]
+)
 @pytest.mark.parametrize(
     ("y", "words"),
     [

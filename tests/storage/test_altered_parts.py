@@ -16,6 +16,7 @@ from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
 from conformance.estimators import ESTIMATORS, one_line, outputs, targets
 from spdatoms import (
     SPDDictionaryLearning,
+    SPDEnsembleClassifier,
     SPDKNeighborsClassifier,
     SPDNystroem,
     SPDSparseClassifier,
@@ -71,10 +72,10 @@ def test_what_prediction_needs_may_not_be_missing(estimator, tmp_path):
     ("estimator", "name", "message"),
     [
         (SPDSparseCoder(), "atoms_", "gram_ is for 24 atoms, but _dictionary for 23"),
-        (SPDSparseClassifier(), "_atom_classes", "labels is for 23 atoms, but"),
+        (SPDEnsembleClassifier(), "_atom_classes", "labels is for 23 atoms, but"),
         (SPDSparseClassifier(), "classes_", "for 3 classes, but classes_ for 2"),
-        (SPDSparseClassifier(), "average_.medians", "for 15 cells, but cells for 16"),
-        (SPDSparseClassifier(), "average_.divergences.0", "for 24 atoms, but"),
+        (SPDEnsembleClassifier(), "average_.medians", "for 7 cells, but cells for 8"),
+        (SPDEnsembleClassifier(), "average_.divergences.0", "for 24 atoms, but"),
         (SPDSparseClassifier("stein"), "atom_labels_", "for 23 atoms, but atoms_ for 24"),
         (SPDKNeighborsClassifier(), "_labels", "is for 24 atoms, but _labels for 23"),
         (SPDNystroem(n_landmarks=8), "_space.roots", "roots is for 7 landmarks, but landmarks for 8"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Indices
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -39,6 +39,15 @@ def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
 def evenly_spaced(count: int, limit: int) -> slice:
     """Return a slice that takes at most ``limit`` of ``count`` things, evenly, the same every time."""
     return slice(None, None, -(-count // limit))
+
+
+def spread_evenly(count: int, limit: int) -> Indices:
+    """Return ``limit`` of ``count`` indices, or all if they are fewer, evenly, the same every time.
+
+    Unlike those of `evenly_spaced` they are always as many as they may be.
+    """
+    number = min(count, limit)
+    return np.arange(number) * count // max(1, number)
 
 
 def first_samples(X: FloatArray, order: ArrayLike, n_atoms: int) -> list[int]:

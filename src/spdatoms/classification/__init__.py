@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from spdatoms._utils.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from spdatoms.classification.audit import SuspectLabels as SuspectLabels
+    from spdatoms.classification.audit import suspect_labels as suspect_labels
     from spdatoms.classification.cross_validation import (
         SPDSparseClassifierCV as SPDSparseClassifierCV,
     )
+    from spdatoms.classification.ensemble import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification.explanation import Explanation as Explanation
+    from spdatoms.classification.explanation import Explanations as Explanations
     from spdatoms.classification.neighbors import (
         SPDKNeighborsClassifier as SPDKNeighborsClassifier,
     )
@@ -21,9 +25,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Explanation": "explanation",
+    "Explanations": "explanation",
+    "SPDEnsembleClassifier": "ensemble",
     "SPDKNeighborsClassifier": "neighbors",
     "SPDSparseClassifier": "sparse",
     "SPDSparseClassifierCV": "cross_validation",
+    "SuspectLabels": "audit",
+    "suspect_labels": "audit",
 }
 
 __all__ = [*_HOME]

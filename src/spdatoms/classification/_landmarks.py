@@ -59,13 +59,15 @@ def landmark_space(
 
 
 def spread_over_classes(labels: Indices, count: int) -> Indices:
-    """Return at most ``count`` rows, evenly taken from the rows sorted by their class.
+    """Return ``count`` rows, if there are as many, evenly taken from the rows sorted by their class.
 
-    So each class has its share of them, whatever the order of the rows is.
+    So each class has its share of them, whatever the order of the rows is. A class too rare for that adds one.
     """
     order = np.argsort(labels, kind="stable")
     steps = np.linspace(0, len(order) - 1, min(count, len(order)))
-    return np.sort(order[steps.round().astype(np.intp)])
+    taken = order[steps.round().astype(np.intp)]
+    classes, first = np.unique(labels, return_index=True)
+    return np.unique(np.concatenate([taken, first[~np.isin(classes, labels[taken])]]))
 
 
 def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
@@ -36,8 +37,17 @@ def standardised(scores: Floats, usual: float | Floats) -> Floats:
     ``usual`` is the mean square spread of left-out matrices. Classes with a score of −inf were not there.
     """
     there, centred, spread = _centred(scores)
+    return np.where(there, centred / _scale(spread, usual), -np.inf)
+
+
+def standard_scale(scores: Floats, usual: float) -> Floats:
+    """Return what `standardised` divides the scores (m, n_classes) of every query by, shape (m, 1)."""
+    return _scale(_centred(scores)[2], usual)
+
+
+def _scale(spread: Floats, usual: float | Floats) -> Floats:
     scale = np.sqrt((spread + _USUAL_SHARE * usual) / (1.0 + _USUAL_SHARE))
-    return np.where(there, centred / np.where(scale > 0, scale, 1.0), -np.inf)
+    return np.where(scale > 0, scale, 1.0)
 
 
 def usual_spread(scores: Floats) -> Floats:
@@ -133,6 +143,17 @@ class LeftOut:
     usual: Floats
     rows: Indices
     weights: Floats | None
+
+    def probabilities(self, gains: Floats, count: int) -> Floats:
+        """Return the probabilities of the classes for ``count`` matrices, by the cells with these gains.
+
+        Those of a matrix that was left out several times are averaged.
+        """
+        n_classes = self.scores.shape[-1]
+        p = softmax(np.tensordot(gains, self.scores, 1)) if len(self.rows) else self.scores[0]
+        sums = np.stack([np.bincount(self.rows, column, count) for column in p.T], axis=1)
+        times = np.bincount(self.rows, minlength=count)[:, None]
+        return np.asarray(np.where(times > 0, sums / np.maximum(times, 1), 1.0 / n_classes))
 
 
 def leave_out(

@@ -2,46 +2,30 @@
 
 All cells of a divergence share one matrix of divergences. Left-out folds of the training matrices tell how
 sharp the scores of a cell are, how much it can be trusted, and how sharp the average is: so its softmax is
-a calibrated probability.
+a calibrated probability. For one query the logits are a sum over the training matrices, see
+`KernelAverage.contributions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
 import numpy as np
 
-from spdatoms._utils.folds import class_folds
 from spdatoms._utils.threads import block_slices, map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, standardised
+from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
 from spdatoms.classification.calibration import sharpness
-from spdatoms.classification.cells import (
-    Cell,
-    Scorer,
-    collaborative_cells,
-    in_order,
-    labelled_atoms,
-    mean_cells,
-)
+from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
 from spdatoms.classification.references import References
-from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 
 #: Queries that are scored at a time.
 _BLOCK = 256
-#: What is averaged by default: divergences of re-centred matrices, and cells settled on textures, vowels and EEG.
-AVERAGED_METRICS = ("stein", "logeuclid")
-DEFAULT_CELLS = in_order(
-    [
-        *collaborative_cells(2, (0.1, 1.0), (1.0, 3.0, 10.0)),
-        *mean_cells(2, (0.1, 0.3), (0.3,)),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -121,14 +105,29 @@ class KernelAverage:
     def scores(self, divergences: Sequence[Floats]) -> Floats:
         """Return the logits (m, n_classes) of queries with these divergences (m, N) to the atoms."""
         logits = np.zeros((len(divergences[0]), self.n_classes))
+        for c, atoms, values in self._cell_values(divergences):
+            logits += self.gains[c] * standardised(atoms.scores(values), self.usual[c])
+        return logits
+
+    def contributions(self, divergences: Sequence[Floats]) -> Floats:
+        """Return what each atom adds to the logit of its class, shape (m, N).
+
+        The logits are the sums over the classes, up to a number that is the same for all classes of a query.
+        """
+        added = np.zeros(divergences[0].shape)
+        for c, atoms, values in self._cell_values(divergences):
+            scale = standard_scale(atoms.scores(values), float(self.usual[c]))
+            added += self.gains[c] / scale * atoms.contributions(values)
+        return added
+
+    def _cell_values(self, divergences: Sequence[Floats]) -> Iterator[tuple[int, Scorer, Floats]]:
+        """Yield the cells that count, their atoms, and the kernel values (m, N) of queries."""
         for metric, whitening, cells in self._kernels:
             to_atoms = divergences[metric]
             if whitening is not None:
                 to_atoms = whitening.to_references(to_atoms)
             for c, atoms in cells:
-                scores = atoms.scores(self._values(to_atoms, c))
-                logits += self.gains[c] * standardised(scores, self.usual[c])
-        return logits
+                yield c, atoms, self._values(to_atoms, c)
 
 
 def average(
@@ -151,29 +150,14 @@ def average(
     return KernelAverage(tuple(divergences), labels, dimension, tuple(cells), *found)
 
 
-def averaged(
+def in_blocks(
+    of_block: Callable[[Sequence[Floats]], Floats],
     references: References,
-    labels: Indices,
-    weights: Floats | None,
-    cells: Sequence[Cell],
+    X: FloatArray,
     n_jobs: int | None = None,
-) -> KernelAverage:
-    """Return the average of cells that all count the same, each as sharp as it should be."""
-    problem = references.among(n_jobs), labels, weights, dimension(references.matrices), cells
-    left_out = leave_out(*problem, class_folds(labels), n_jobs)
-    t = sharpness(left_out.scores, labels[left_out.rows], left_out.weights)
-    return average(*problem, left_out, t)
-
-
-def average_scores(
-    average: KernelAverage, references: References, X: FloatArray, n_jobs: int | None = None
-) -> Floats:
-    """Return the logits (m, n_classes) of matrices X, block by block."""
+) -> list[Floats]:
+    """Return what a function makes of the divergences of matrices X to the references, block by block."""
     blocks = list(block_slices(len(X), _BLOCK))
-    average.prepare()
-
-    def block_scores(i: int) -> Floats:
-        return average.scores(references.divergences(X[blocks[i]]))
-
-    found = map_in_threads(block_scores, len(blocks), n_jobs)
-    return np.concatenate(found) if found else np.zeros((0, average.n_classes))
+    return map_in_threads(
+        lambda i: of_block(references.divergences(X[blocks[i]])), len(blocks), n_jobs
+    )

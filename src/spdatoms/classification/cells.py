@@ -8,16 +8,15 @@ from itertools import product
 from typing import TypeAlias
 
 import numpy as np
-import scipy.linalg.lapack
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.scores import MEAN, class_means, class_scores
+from spdatoms.classification.scores import MEAN, class_contributions, class_means, class_scores
 from spdatoms.coding import AtomLengths
 from spdatoms.kernels.correction import correct_gram
 from spdatoms.lasso.solve import sparse_code
 
-#: ρ of codes without ‖y‖₁, as a share of 1 − e^(−β·median).
+#: ρ of codes, as a share of 1 − e^(−β·median).
 RIDGE_SHARE = 0.3
 
 
@@ -62,12 +61,12 @@ def ridge_of(factor: float, share: float = RIDGE_SHARE) -> float:
     return float(share * -np.expm1(-factor))
 
 
-def collaborative_cells(
-    metrics: int, shrinkages: Sequence[float], factors: Sequence[float]
+def code_cells(
+    metrics: int, shrinkages: Sequence[float], factors: Sequence[float], alpha: float
 ) -> Iterator[Cell]:
-    """Yield cells of codes with a ridge alone, whose sums over the classes are compared."""
+    """Yield cells of sparse codes with a ridge, whose sums over the classes are compared."""
     for metric, shrinkage, factor in product(range(metrics), shrinkages, factors):
-        yield Cell(metric, shrinkage, factor, 0.0, ridge_of(factor), "sum")
+        yield Cell(metric, shrinkage, factor, alpha, ridge_of(factor), "sum")
 
 
 def mean_cells(
@@ -83,15 +82,40 @@ def in_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     return tuple(sorted(cells, key=lambda cell: (cell.metric, cell.shrinkage)))
 
 
-class LinearScores:
-    """Class scores that are linear in the kernel values k of a query: Wᵀk + b."""
+class AtomCodes:
+    """Codes of queries over atoms with weights, whose Gram matrix is corrected if it is indefinite."""
 
-    def __init__(self, weights: Floats, offsets: Floats) -> None:
-        self._weights, self._offsets = weights, offsets
+    def __init__(
+        self,
+        gram: Floats,
+        weights: Floats | None,
+        alpha: float,
+        ridge: float,
+        correction: str = "clip",
+    ) -> None:
+        self._correction = correct_gram(gram, correction)
+        self._lengths, self._alpha, self._ridge = AtomLengths(weights), alpha, ridge
 
-    def scores(self, cross: Floats) -> Floats:
-        """Return the class scores (m, n_classes) of queries with kernel values (m, N)."""
-        return np.asarray(row_products(cross, self._weights) + self._offsets)
+    @property
+    def gram(self) -> Floats:
+        """The corrected Gram matrix."""
+        return self._correction.gram
+
+    def corrected(self, cross: Floats) -> Floats:
+        """Return kernel values (m, N) of queries as the corrected kernel has them."""
+        return self._correction.transform(cross)
+
+    def of(self, cross: Floats, exclude: Indices | None = None) -> Floats:
+        """Return the codes of queries with corrected kernel values, of which each may do without one atom."""
+        codes = sparse_code(
+            self._lengths.lengthened_gram(self.gram),
+            self._lengths.lengthened(cross),
+            self._alpha,
+            ridge=self._ridge,
+            exclude=exclude,
+            check_gram=False,
+        )
+        return np.asarray(self._lengths.lengthened(codes))
 
 
 class CodedScores:
@@ -101,26 +125,49 @@ class CodedScores:
         self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
     ) -> None:
         # A kernel without whitening may be indefinite.
-        self._correction = correct_gram(gram, cell.correction)
-        self._labels, self._n_classes, self._cell = labels, n_classes, cell
-        self._lengths = AtomLengths(weights)
+        self._atoms = AtomCodes(gram, weights, cell.alpha, cell.ridge, cell.correction)
+        self._labels, self._n_classes, self._rule = labels, n_classes, cell.rule
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
-        gram, cross = self._correction.gram, self._correction.transform(cross)
-        codes = sparse_code(
-            self._lengths.lengthened_gram(gram),
-            self._lengths.lengthened(cross),
-            self._cell.alpha,
-            ridge=self._cell.ridge,
-            exclude=exclude,
-            check_gram=False,
-        )
-        codes = self._lengths.lengthened(codes)
-        return class_scores(codes, gram, cross, self._labels, self._n_classes, self._cell.rule)
+        cross = self._atoms.corrected(cross)
+        codes, gram = self._atoms.of(cross, exclude), self._atoms.gram
+        return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
+
+    def contributions(self, cross: Floats) -> Floats:
+        """Return what each atom adds to the score of its class, shape (m, N)."""
+        cross = self._atoms.corrected(cross)
+        codes, gram = self._atoms.of(cross), self._atoms.gram
+        return class_contributions(codes, gram, cross, self._labels, self._rule)
 
 
-Scorer: TypeAlias = LinearScores | CodedScores
+class MeanScores:
+    """Class scores by the distances to the class means in the space of the kernel, see `class_means`."""
+
+    def __init__(
+        self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int
+    ) -> None:
+        self._weights, self._offsets = class_means(gram, labels, n_classes, weights)
+        # Contributions are measured from the mean of all atoms: what all kernel values have in common is nobody's.
+        self._columns, self._grand = gram.mean(axis=0), float(gram.mean())
+        centred = gram - self._columns - self._columns[:, None] + self._grand
+        self._shares = 0.5 * self._weights[np.arange(len(labels)), labels]
+        self._within = np.where(labels == labels[:, None], centred, 0.0) @ self._shares
+
+    def scores(self, cross: Floats) -> Floats:
+        """Return the class scores (m, n_classes) of queries with kernel values (m, N)."""
+        return np.asarray(row_products(cross, self._weights) + self._offsets)
+
+    def contributions(self, cross: Floats) -> Floats:
+        """Return w_j (2k̃ − K̃_cc w)_j with the shares w of atoms in their class mean, and centred kernel values.
+
+        Their sums over the classes are the scores, up to a number that is the same for all classes.
+        """
+        centred = cross - cross.mean(axis=1, keepdims=True) - self._columns + self._grand
+        return np.asarray(self._shares * (2.0 * centred - self._within))
+
+
+Scorer: TypeAlias = MeanScores | CodedScores
 
 
 def labelled_atoms(
@@ -128,17 +175,5 @@ def labelled_atoms(
 ) -> Scorer:
     """Return what scores the classes of queries by labelled atoms, which may have weights, with a Gram matrix."""
     if cell.rule == MEAN:
-        return LinearScores(*class_means(gram, labels, n_classes, weights))
-    if cell.rule == "sum" and cell.alpha == 0.0 and cell.ridge > 0.0:
-        # The sums of the codes (K + ρI)⁻¹k over the classes are Hᵀ(K + ρI)⁻¹k, with the indicators H of the classes.
-        # With weights w they are those of K + ρ·diag(1/w).
-        members = np.zeros((len(gram), n_classes))
-        members[np.arange(len(gram)), labels] = 1.0
-        ridged = gram.copy()
-        ridged.flat[:: len(gram) + 1] += cell.ridge if weights is None else cell.ridge / weights
-        factor, failed = scipy.linalg.lapack.dpotrf(ridged, lower=True, overwrite_a=True)
-        if not failed:
-            weights, _ = scipy.linalg.lapack.dpotrs(factor, members, lower=True)
-            offsets = np.where(members.any(axis=0), 0.0, -np.inf)
-            return LinearScores(np.ascontiguousarray(weights), offsets)
+        return MeanScores(gram, labels, weights, n_classes)
     return CodedScores(gram, labels, weights, n_classes, cell)

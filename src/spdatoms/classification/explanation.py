@@ -1,43 +1,105 @@
-"""Which labelled atoms explain a query, and how much of it each of them explains."""
+"""Why a query has its class: what every training matrix adds to the total of its own class."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from html import escape
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
-from spdatoms.kernels import Kernel
-from spdatoms.kernels.landmarks import LandmarkKernel
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.typing import Array, Floats, Indices
 
+#: What ``n_atoms`` and ``names`` of an ``explain`` may be.
+N_ATOMS = allow.NONE | allow.integer(1)
+NAMES = allow.NONE | allow.ARRAY
 #: The greatest number of atoms that the text of an explanation lists.
-_LISTED = 10
+_LISTED = 5
+#: The greatest number of rows of its table.
+_ROWS = 20
+
+
+class NamedAtoms:
+    """What explanations share: training matrices with names or numbers, and a table of them.
+
+    Subclasses are dataclasses with ``atoms``, ``n_used``, ``names`` and a ``headline``, and say what stands
+    in the table.
+    """
+
+    atoms: Indices
+    n_used: int
+    names: tuple[str, ...] | None
+
+    @property
+    def headline(self) -> str:
+        """The prediction."""
+        raise NotImplementedError
+
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and the contribution of each of the k training matrices."""
+        raise NotImplementedError
+
+    def _name(self, i: int) -> str:
+        return f"#{self.atoms[i]}" if self.names is None else self.names[i]
+
+    def _listed(self) -> tuple[str, str]:
+        """Return how many training matrices there are, and the first of them."""
+        shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:_LISTED]]
+        more = ", …" if len(self.atoms) > _LISTED else ""
+        count = f"{len(self.atoms)}"
+        if len(self.atoms) < self.n_used:
+            count += f" of {self.n_used}"
+        noun = "matrix" if self.n_used == 1 else "matrices"
+        return f"{count} {noun}", f"{', '.join(shown)}{more}"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: one row per training matrix, with bars."""
+        shown = list(self.named())
+        greatest = max([abs(value) for _, value in shown] + [float(np.finfo(float).tiny)])
+        rows = []
+        for name, value in shown[:_ROWS]:
+            width = 100.0 * abs(value) / greatest
+            colour = "#3b6ea5" if value >= 0 else "#b5651d"
+            bar = f'<div style="width:{width:.0f}%;height:.8em;background:{colour}"></div>'
+            rows.append(
+                f"<tr><td>{escape(name)}</td><td style='text-align:right'>{value:+.3g}</td>"
+                f"<td style='width:10em'>{bar}</td></tr>"
+            )
+        return (
+            f"<table><caption>{escape(self.headline)}</caption>"
+            "<thead><tr><th>training matrix</th><th>contribution</th><th></th></tr></thead>"
+            f"<tbody>{''.join(rows)}</tbody></table>"
+        )
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """The few training matrices that a query is made of, by its sparse code y.
+class Explanation(NamedAtoms):
+    """The decision about one query, taken apart by training matrices.
 
-    The code explains the part 2 yᵀk − yᵀKy of the squared norm k(X, X) of the query. It is the sum of
-    y_j (2k − Ky)_j over the atoms j: the share of an atom is its term, divided by k(X, X).
+    The total of a class is the sum of what its training matrices contribute, plus an offset that is the same for
+    all classes. The class with the largest total is the prediction.
 
     Attributes
     ----------
+    classes : ndarray of shape (C,)
+        The labels of the classes.
+    totals : ndarray of shape (C,)
+        Their totals: the scores of ``decision_function``.
+    offset : float
+        What is not due to single training matrices.
     atoms : ndarray of shape (k,)
-        The indices of the atoms in the code, the largest share first. Where the training matrices are
-        the atoms, they are the rows of the training set (of those with a positive weight).
-    shares : ndarray of shape (k,)
-        Their shares of the query. Their sum is `explained`. An atom with a negative weight is
-        subtracted, and its share may be negative.
-    weights : ndarray of shape (k,)
-        Their weights y_j in the code.
+        The indices of the training matrices (of those with a positive weight), or of the atoms that were learned
+        from them; what moves the margin most comes first.
+    contributions : ndarray of shape (k,)
+        What each adds to the total of its own class.
     labels : ndarray of shape (k,)
         Their labels.
-    explained : float
-        The share of the query that the whole code explains, between 0 and 1.
+    n_used : int
+        The number of all that contribute, of which the k may be a part.
+    names : tuple of str or None
+        The names of the k, if names were given.
 
     Examples
     --------
@@ -45,31 +107,51 @@ class Explanation:
     >>> from spdatoms import SPDSparseClassifier
     >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
     >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
-    >>> print(*classifier.explain(1.5 * X[:1]))
-    99 % explained by 2 atoms: a #1 59 %, a #0 40 %
+    >>> print(classifier.explain(1.5 * X[:1])[0])
+    a (0.994) before b (0). 2 matrices, 100 % of the margin: a #1 +0.593, a #0 +0.402
     """
 
+    classes: Array
+    totals: Floats
+    offset: float
     atoms: Indices
-    shares: Floats
-    weights: Floats
+    contributions: Floats
     labels: Array
-    explained: float
+    n_used: int
+    names: tuple[str, ...] | None = None
 
-    def __str__(self) -> str:
-        count = len(self.atoms)
-        if not count:
-            return "nothing is explained: the code is zero"
-        parts = [
-            f"{label} #{atom} {share:.0%}".replace("%", " %")
-            for label, atom, share in zip(self.labels, self.atoms, self.shares, strict=True)
-        ]
-        more = f", and {count - _LISTED} more" if count > _LISTED else ""
-        explained = f"{100 * self.explained:.0f} % explained"
-        noun = "atom" if count == 1 else "atoms"
-        return f"{explained} by {count} {noun}: {', '.join(parts[:_LISTED])}{more}"
+    @property
+    def prediction(self) -> Any:
+        """The class with the largest total."""
+        return self.classes[self.totals.argmax()]
 
-    def share_of(self, label: object) -> float:
-        """Return the sum of the shares of the atoms with this label.
+    @property
+    def runner_up(self) -> Any:
+        """The class with the second largest total; None if there is one class."""
+        return self.classes[_two_best(self.totals)[1]] if len(self.classes) > 1 else None
+
+    @property
+    def margin(self) -> float:
+        """The largest total minus the second largest."""
+        best, second = _two_best(self.totals)
+        return float(self.totals[best] - self.totals[second])
+
+    @property
+    def share(self) -> float:
+        """The share of the margin that the k training matrices hold; the others hold the rest.
+
+        It may exceed 1: then the others speak for the runner-up.
+        """
+        held = self.contribution_of(self.prediction) - self.contribution_of(self.runner_up)
+        return held / self.margin if self.margin > 0.0 else 1.0
+
+    @property
+    def alone(self) -> Any:
+        """The class that the k training matrices alone would give."""
+        return self.classes[np.argmax([self.contribution_of(c) for c in self.classes])]
+
+    def contribution_of(self, label: object) -> float:
+        """Return the sum of what the k training matrices with this label contribute.
 
         Parameters
         ----------
@@ -80,44 +162,133 @@ class Explanation:
         -------
         float
         """
-        return float(self.shares[self.labels == label].sum())
+        return float(self.contributions[self.labels == label].sum())
+
+    @property
+    def headline(self) -> str:
+        """The two best classes with their totals."""
+        if self.runner_up is None:
+            return f"{self.prediction}: there is no other class"
+        first, second = np.sort(self.totals)[::-1][:2]
+        return f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g})"
+
+    def __str__(self) -> str:
+        if self.runner_up is None:
+            return self.headline
+        count, listed = self._listed()
+        text = f"{self.headline}. {count}, {100 * self.share:.0f} % of the margin: {listed}"
+        if self.alone != self.prediction:
+            text += f". Alone they would give {self.alone}"
+        return text
+
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the label and name, and the contribution of each of the k training matrices.
+
+        Yields
+        ------
+        tuple of str and float
+        """
+        for i, label in enumerate(self.labels):
+            yield f"{label} {self._name(i)}", float(self.contributions[i])
 
 
-def explain_queries(
-    X: FloatArray, kernel: Kernel, alpha: float, labels: Array, **coding: Any
-) -> Iterator[Explanation]:
-    """Yield the explanations of checked matrices X by the labelled atoms of a fitted kernel.
+One = TypeVar("One", bound=NamedAtoms)
 
-    ``coding`` is what `for_coded_blocks` wants to know besides.
+
+class SeveralExplanations(Sequence[One]):
+    """A sequence of explanations, one per query."""
+
+    def __init__(self, found: Sequence[One]) -> None:
+        self._found = tuple(found)
+
+    @overload
+    def __getitem__(self, index: int) -> One: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> One | Self:
+        if isinstance(index, slice):
+            return type(self)(self._found[index])
+        return self._found[index]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._found))
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self._found[:_ROWS])
+
+
+class Explanations(SeveralExplanations[Explanation]):
+    """The explanations of several queries, one per query.
+
+    Parameters
+    ----------
+    found : sequence of Explanation
+        The explanations.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (m, C)
+        The totals of the classes for every query.
+    predictions : ndarray of shape (m,)
+        The class with the largest total of every query.
     """
-    if isinstance(kernel, LandmarkKernel):
-        for _, features, codes in coded_feature_blocks(X, kernel, alpha, **coding):
-            for i, query in enumerate(features):
-                code = codes[[i]]
-                atoms = kernel.features_[code.indices]
-                yield _explanation(
-                    code.indices, code.data, atoms @ atoms.T, atoms @ query, query @ query, labels
-                )
-        return
-    found: dict[int, Explanation] = {}
 
-    def explain(block: CodedBlock) -> None:
-        norms = np.broadcast_to(kernel.cross_and_norms(X[block.rows])[1], len(block.codes))
-        for i, (code, cross, norm) in enumerate(zip(block.codes, block.cross, norms, strict=True)):
-            used = np.flatnonzero(code)
-            gram = kernel.gram_[np.ix_(used, used)]
-            explanation = _explanation(used, code[used], gram, cross[used], norm, labels)
-            found[block.rows.start + i] = explanation
+    @property
+    def totals(self) -> Floats:
+        """The totals of the classes, one row per query."""
+        return np.array([one.totals for one in self._found])
 
-    for_coded_blocks(explain, X, kernel, alpha, **coding)
-    yield from (found[i] for i in range(len(X)))
+    @property
+    def predictions(self) -> Array:
+        """The class with the largest total of every query."""
+        return np.array([one.prediction for one in self._found])
 
 
-def _explanation(
-    used: Indices, weights: Floats, gram: Floats, cross: Floats, norm: float, labels: Array
-) -> Explanation:
-    """Return the explanation by the atoms in use, with their own Gram matrix and cross values."""
-    shares = weights * (2.0 * cross - gram @ weights) / norm
-    order = np.argsort(-shares, kind="stable")
-    used, explained = used[order], float(shares.sum())
-    return Explanation(used, shares[order], weights[order], labels[used], explained)
+def taken_apart(
+    totals: Floats,
+    contributions: Floats,
+    classes: Array,
+    atom_classes: Indices,
+    n_atoms: int | None = None,
+    names: Sequence[str] | None = None,
+    indices: Indices | None = None,
+) -> Iterator[Explanation]:
+    """Yield the explanations of queries with class totals (m, C) and contributions of atoms (m, N).
+
+    ``indices`` are those of the atoms among the training matrices, if they are some of them.
+    """
+    for own_totals, own in zip(totals, contributions, strict=True):
+        best, second = _two_best(own_totals)
+        sums = np.bincount(atom_classes, own, len(classes))
+        # What moves the margin between the two best classes comes first, then the rest by size.
+        moves = np.isin(atom_classes, (best, second))
+        used = np.flatnonzero(own)
+        used = used[np.lexsort((-np.abs(own[used]), ~moves[used]))]
+        atoms = used if n_atoms is None else used[:n_atoms]
+        yield Explanation(
+            classes,
+            own_totals,
+            float(own_totals[best] - sums[best]),
+            atoms if indices is None else indices[atoms],
+            own[atoms],
+            classes[atom_classes[atoms]],
+            len(used),
+            None if names is None else tuple(str(names[atom]) for atom in atoms),
+        )
+
+
+def check_names(names: Any, count: int) -> Any:
+    """Return the names of atoms; ValueError unless there is one for each."""
+    if names is not None and len(names) != count:
+        raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")
+    return names
+
+
+def _two_best(totals: Floats) -> tuple[int, int]:
+    """Return the classes with the largest and the second largest total."""
+    best = int(totals.argmax())
+    others = np.where(np.arange(len(totals)) == best, -np.inf, totals)
+    return best, int(others.argmax())

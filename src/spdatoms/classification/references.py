@@ -56,6 +56,12 @@ class References:
         factor = np.linalg.cholesky(mean(X, "jeffrey", weights))
         return cls(metrics, recentred(X, factor), factor)
 
+    @classmethod
+    def as_they_are(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
+        """Take matrices without re-centring."""
+        X = np.ascontiguousarray(as_double(X))
+        return cls(metrics, X, np.eye(X.shape[-1], dtype=X.dtype))
+
     def among(self, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence between the training matrices, shape (N, N)."""
         return tuple(np.asarray(d.pairwise(own, n_jobs=n_jobs)) for d, own in self._prepared)

@@ -100,6 +100,29 @@ def class_scores(
     return scores
 
 
+def class_contributions(
+    codes: FloatArray, gram: FloatArray, cross: FloatArray, atom_classes: Indices, rule: str
+) -> Floats:
+    """Return what each atom adds to the score of its class, shape (m, N): `class_scores` are sums over classes.
+
+    It is y_j (2k − K_cc y_c)_j for the residual rule, where K_cc are kernel values within the class; y_j for the
+    sum; and y_j for the greatest entry of each class alone for the maximum.
+    """
+    if rule == "sum":
+        return np.array(codes, np.float64)
+    added = np.zeros(codes.shape)
+    for c in np.unique(atom_classes):
+        atoms = np.flatnonzero(atom_classes == c)
+        y = np.ascontiguousarray(codes[:, atoms])
+        if rule == "residual":
+            added[:, atoms] = y * (
+                2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
+            )
+        else:
+            added[np.arange(len(y)), atoms[y.argmax(axis=1)]] = y.max(axis=1)
+    return added
+
+
 def class_means(
     gram: FloatArray, atom_classes: Indices, n_classes: int, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
@@ -195,12 +218,49 @@ def feature_class_scores(
     return scores
 
 
+def feature_contributions(
+    codes: scipy.sparse.csr_array,
+    features: Floats,
+    atoms: Floats,
+    atom_classes: Indices,
+    rule: str,
+) -> Floats:
+    """Return `class_contributions` for queries and atoms that are vectors, and distances where a code is zero."""
+    added = np.zeros(codes.shape)
+    for i, query in enumerate(features):
+        own = slice(codes.indptr[i], codes.indptr[i + 1])
+        used, y = codes.indices[own], codes.data[own]
+        if not len(used):
+            distances = squared_distances(query[None], atoms)
+            added[i] = nearest_atom_contributions(distances, atom_classes)[0]
+        elif rule == "max":  # which may be that of an atom that is not in the code
+            dense = codes[[i]].toarray()
+            added[i] = class_contributions(dense, atoms, dense, atom_classes, rule)[0]
+        else:
+            P = atoms[used]
+            added[i, used] = class_contributions(
+                y[None], P @ P.T, (P @ query)[None], atom_classes[used], rule
+            )[0]
+    return added
+
+
 def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classes: int) -> Floats:
     """Return minus the least divergence to an atom of each class, shape (m, n_classes)."""
     scores = np.full((len(divergences), n_classes), -np.inf)
     for c in np.unique(atom_classes):
         scores[:, c] = -divergences[:, atom_classes == c].min(axis=1)
     return scores
+
+
+def nearest_atom_contributions(divergences: FloatArray, atom_classes: Indices) -> Floats:
+    """Return minus the divergence of the nearest atom of each class, and zero for the other atoms, shape (m, N)."""
+    added = np.zeros(divergences.shape)
+    for c in np.unique(atom_classes):
+        atoms = np.flatnonzero(atom_classes == c)
+        nearest = atoms[divergences[:, atoms].argmin(axis=1)]
+        rows = np.arange(len(divergences))
+        added[rows, nearest] = -divergences[rows, nearest]
+    return added
 
 
 def warn_of_zero_codes(count: int, total: int) -> None:

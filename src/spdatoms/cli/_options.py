@@ -28,7 +28,7 @@ class Metric(StrEnum):
 
 
 class ClassifierMetric(StrEnum):
-    """The divergences of a classifier with one kernel, and an average over several."""
+    """The divergences of a classifier; ``auto`` is its default."""
 
     auto = "auto"
     stein = "stein"
@@ -135,8 +135,8 @@ ClassifierMetricOption = Annotated[
     ClassifierMetric,
     typer.Option(
         "--metric",
-        help="The divergence: one kernel, stein is the paper's RSR-S. 'auto' averages over several kernels, "
-        "unless --beta, --alpha, --rule or --atoms-per-class ask for a single one, of stein.",
+        help="The divergence of one sparse code; stein is the paper's RSR-S. 'auto' is stein, and stein and "
+        "logeuclid for the ensemble.",
         rich_help_panel=_METHOD,
     ),
 ]

@@ -37,11 +37,21 @@ if TYPE_CHECKING:
     from spdatoms.cli.formats.volumes import Volume
 
 #: Options that a trained model does not take.
-_METHOD = ("metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
+_METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
+#: Options of one sparse classifier, which ask for it.
+_SPARSE = ("beta", "alpha", "rule", "atoms_per_class")
+_SPARSE_WORDS = "--beta, --alpha, --rule and --atoms-per-class"
 #: The greatest number of classes whose accuracies are listed.
 _LISTED = 30
 #: The greatest number of classes whose confusions are shown.
 _CONFUSED = 12
+
+
+class Method(StrEnum):
+    """Which classifier."""
+
+    ensemble = "ensemble"
+    sparse = "sparse"
 
 
 class Rule(StrEnum):
@@ -97,6 +107,14 @@ def classify(
         Path | None,
         output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
     ] = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="An average of sparse codes and class means under several kernels, or one sparse code, the "
+            f"paper's method. --metric, {_SPARSE_WORDS} ask for the second.",
+            rich_help_panel="The method",
+        ),
+    ] = Method.ensemble,
     metric: ClassifierMetricOption = ClassifierMetric.auto,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
@@ -118,7 +136,8 @@ def classify(
         bool,
         typer.Option(
             "--choose",
-            help="Weight kernels, penalties and rules by cross-validation on the training matrices.",
+            help="Cross-validate on the training matrices: weight the kernels of the ensemble, or choose "
+            "kernel and penalties of the sparse code.",
             rich_help_panel="The method",
         ),
     ] = False,
@@ -137,7 +156,7 @@ def classify(
     jobs: JobsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Classify matrices by their sparse codes over labelled ones.
+    """Classify matrices by their sparse codes over labelled ones, under several kernels or one.
 
     \b
     Examples:
@@ -157,6 +176,11 @@ def classify(
     _check_usage(train, train_labels, test, test_labels, model, out, save_model, cv)
     if model is not None:
         refuse_beside_model(context, "train_labels", *_METHOD)
+    asked = [name for name in ("metric", *_SPARSE) if is_given(context, name)]
+    if not is_given(context, "method"):
+        method = Method.sparse if asked else Method.ensemble
+    elif method is Method.ensemble and asked not in ([], ["metric"]):
+        raise typer.BadParameter(f"{_SPARSE_WORDS} are options of --method sparse")
     _check_method(metric, atoms_per_class, choose)
     if report is not None and test_labels is None and (cv is None or test is not None):
         raise typer.BadParameter(
@@ -189,9 +213,14 @@ def classify(
         labelled = read(train, test, mask)
         X, at = labelled.X, _key(label_key, train_labels, test_labels)
         y = read_labels(train_labels, at, len(X), labelled.volume)
-        rules = {"rule": rule.value} if is_given(context, "rule") else {}
-        parameters = {**rules, "n_jobs": jobs}
-        classifier = _classifier(metric, beta, alpha, atoms_per_class, choose, seed, parameters)
+        classifier = _classifier(
+            method,
+            metric,
+            choose,
+            {"beta": beta, "alpha": alpha, "rule": rule.value},
+            {"n_atoms_per_class": atoms_per_class, "random_state": seed},
+            jobs,
+        )
         if cv is not None:
             held_out = cross_validate(classifier, X, y, cv, seed, shown=shown)
             _show_cross_validation(held_out, y)
@@ -267,28 +296,29 @@ def _key(key: str | None, path: Path, other: Path | None) -> str | None:
 
 
 def _classifier(
+    method: Method,
     metric: ClassifierMetric,
-    beta: Any,
-    alpha: Any,
-    atoms_per_class: int | None,
     choose: bool,
-    seed: int,
-    parameters: dict[str, Any],
+    coding: dict[str, Any],
+    atoms: dict[str, Any],
+    jobs: int | None,
 ) -> Any:
-    from spdatoms.classification import SPDSparseClassifier, SPDSparseClassifierCV
+    """Return the classifier, not fitted; ``coding`` are β, α and the rule of one sparse code."""
+    from spdatoms import classification
 
+    metrics: dict[str, Any] = {} if metric == "auto" else {"metrics": metric.value}
+    if method is Method.ensemble:
+        weights = "cv" if choose else "uniform"
+        return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=jobs)
     if choose:
-        betas, alphas = (None if v == "auto" else [v] for v in (beta, alpha))
-        metrics: dict[str, Any] = {} if metric == "auto" else {"metric": metric.value}
-        return SPDSparseClassifierCV(betas=betas, alphas=alphas, **metrics, **parameters)
-    return SPDSparseClassifier(
-        metric.value,
-        beta=beta,
-        alpha=alpha,
-        n_atoms_per_class=atoms_per_class,
-        random_state=seed,
-        **parameters,
-    )
+        betas, alphas = (
+            None if coding[name] == "auto" else [coding[name]] for name in ("beta", "alpha")
+        )
+        return classification.SPDSparseClassifierCV(
+            betas=betas, alphas=alphas, rules=coding["rule"], **metrics, n_jobs=jobs
+        )
+    one = "stein" if metric == "auto" else metric.value
+    return classification.SPDSparseClassifier(one, **coding, **atoms, n_jobs=jobs)
 
 
 def _show_training(classifier: Any, count: int) -> None:
@@ -297,14 +327,14 @@ def _show_training(classifier: Any, count: int) -> None:
     rows = [
         ("trained on", f"{matrices} of {counted(len(classifier.classes_), 'class', 'classes')}"),
     ]
+    rows.append(("method", type(classifier).__name__))
     if hasattr(classifier, "kernel_"):
         rows.append(("β, α", f"{classifier.kernel_.beta_:.4g}, {classifier.alpha_:.4g}"))
     if hasattr(classifier, "best_score_"):
         best = ", ".join(
             f"{name} {_brief(value)}" for name, value in classifier.best_params_.items()
         )
-        rows.append(("kernels weighted", str(len(classifier.cv_results_["weight"]))))
-        rows.append(("best of them", best))
+        rows.append((f"best of {len(classifier.cv_results_['params'])}", best))
         rows.append(("in cross-validation", f"{classifier.best_score_:.2%}"))
     show_table(rows, stderr=True)
 

@@ -36,13 +36,14 @@ def warm_up(
 
 def use_everything(n: int) -> None:
     """Classify, learn, code and cluster a few n×n matrices, with each of the main divergences."""
+    from spdatoms.classification.ensemble import SPDEnsembleClassifier
     from spdatoms.classification.neighbors import SPDKNeighborsClassifier
     from spdatoms.classification.sparse import SPDSparseClassifier
     from spdatoms.clustering.kmeans import SPDKMeans
     from spdatoms.dictionary.learning import SPDDictionaryLearning
 
     X, y = _few_matrices(n)
-    SPDSparseClassifier().fit(X, y).predict_proba(X)
+    SPDEnsembleClassifier().fit(X, y).predict_proba(X)
     for metric in _METRICS:
         SPDSparseClassifier(metric).fit(X, y).predict_proba(X)
         SPDKNeighborsClassifier(metric=metric).fit(X, y).predict(X)

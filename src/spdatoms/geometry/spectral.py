@@ -203,7 +203,9 @@ def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatA
 
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
         block = [stack[part].astype(np.float64) for stack in stacks]
-        out[part] = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
+        found = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
+        with np.errstate(over="ignore"):  # an error, below
+            out[part] = found
         if not np.isfinite(out[part]).all():
             raise OutOfRangeError(
                 f"The result has entries beyond the range of {dtype}: bring the matrices to a scale "

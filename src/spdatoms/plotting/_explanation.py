@@ -1,4 +1,4 @@
-"""Which training matrices a query is made of: bars of their shares, with pictures if there are any."""
+"""Why a query has its class: bars of what training matrices contribute, with pictures if there are any."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
 
 class ExplanationDisplay(Display):
-    """The shares of a query that the atoms of its code explain, the largest first.
+    """What training matrices contribute to the totals of their classes; what moves the margin most comes first.
 
-    Bars are dark for atoms of the class with the largest share, and pale for atoms of others.
+    Bars are dark for matrices of the predicted class, and pale for those of others.
 
     Parameters
     ----------
     explanation : Explanation
-        What ``SPDSparseClassifier.explain`` returns for one matrix.
+        What ``explain`` of a classifier returns for one matrix.
     images : sequence of array-like, default=None
         A picture of each atom, to be shown beside its bar: the images that the training matrices were
         made of, for example.
@@ -48,7 +48,7 @@ class ExplanationDisplay(Display):
     >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
     >>> display = ExplanationDisplay.from_estimator(classifier, 1.5 * X[0])
     >>> display.ax_.get_title()
-    '99 % explained by 2 atoms'
+    'a (0.994) before b (0)'
     """
 
     @allow.checks(
@@ -86,12 +86,12 @@ class ExplanationDisplay(Display):
         ax: Any | None = None,
         **kwargs: Any,
     ) -> ExplanationDisplay:
-        """Draw which atoms of a classifier explain one matrix.
+        """Draw why a classifier gives one matrix its class.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted `spdatoms.SPDSparseClassifier` or `spdatoms.SPDSparseClassifierCV`.
+            A fitted classifier with a method ``explain``, such as `spdatoms.SPDEnsembleClassifier`.
         x : array-like of shape (n, n)
             The SPD matrix to explain.
         images : sequence of array-like, default=None
@@ -130,23 +130,18 @@ class ExplanationDisplay(Display):
         found = self.explanation
         count = min(len(found.atoms), self.max_atoms)
         ax = self._use_axes(ax, size=(6.4, max(1.6, 0.45 * count + 1.0)))
-        shares, labels, rows = 100 * found.shares[:count], found.labels[:count], np.arange(count)
-        best = max(set(found.labels.tolist()), key=found.share_of, default=None)
-        style = {"color": np.where(labels == best, INK, PALE), "height": 0.7}
-        self.bars_ = ax.barh(rows, shares, **style | kwargs)
-        ax.bar_label(self.bars_, [f"{share:.0f} %" for share in shares], padding=3, fontsize=9)
-        names = [
-            f"{visible(label)}  #{i}" for label, i in zip(labels, found.atoms[:count], strict=True)
-        ]
-        ax.set_yticks(rows, names)
+        values, labels, rows = found.contributions[:count], found.labels[:count], np.arange(count)
+        style = {"color": np.where(labels == found.prediction, INK, PALE), "height": 0.7}
+        self.bars_ = ax.barh(rows, values, **style | kwargs)
+        ax.bar_label(self.bars_, [f"{value:.2g}" for value in values], padding=3, fontsize=9)
+        ax.set_yticks(rows, [visible(name) for name, _ in found.named()][:count])
         ax.set_ylim(max(count, 1) - 0.5, -0.5)
         ax.tick_params(axis="y", length=0, pad=3 if self.images is None else 34)
         ax.margins(x=0.12)
         ax.axvline(0.0, color="0.4", linewidth=0.8)
-        explained, total = 100 * found.explained, len(found.atoms)
-        shown = f", {count} shown" if count < total else ""
-        ax.set_title(f"{explained:.0f} % explained by {total} atoms{shown}", fontsize=10)
-        ax.set_xlabel("share of the query (%)")
+        ax.set_title(visible(found.headline), fontsize=10)
+        shown = f", {count} of {found.n_used} shown" if count < found.n_used else ""
+        ax.set_xlabel(f"contribution to the total of its class{shown}")
         without_frame(ax)
         self._show_images(ax, found.atoms[:count])
         return self

@@ -144,7 +144,7 @@ class RegularisationPathDisplay(Display):
         if hasattr(estimator, "average_"):
             raise ValueError(
                 "This classifier averages over several kernels, each with a path of its own: fit one with a "
-                "single kernel, such as SPDSparseClassifier('stein')."
+                "single kernel, such as SPDSparseClassifier()."
             )
         check_is_fitted(estimator)
         kernel: Any = getattr(estimator, "kernel_", None)

@@ -1,6 +1,14 @@
-"""Regression on SPD matrices: by sparse codes, and by nearest neighbours."""
+"""Regression on SPD matrices: by several kernels at once, by sparse codes, and by nearest neighbours."""
 
+from spdatoms.regression.ensemble import SPDEnsembleRegressor
+from spdatoms.regression.explanation import TargetExplanation, TargetExplanations
 from spdatoms.regression.neighbors import SPDKNeighborsRegressor
 from spdatoms.regression.sparse import SPDSparseRegressor
 
-__all__ = ["SPDKNeighborsRegressor", "SPDSparseRegressor"]
+__all__ = [
+    "SPDEnsembleRegressor",
+    "SPDKNeighborsRegressor",
+    "SPDSparseRegressor",
+    "TargetExplanation",
+    "TargetExplanations",
+]

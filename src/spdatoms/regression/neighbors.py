@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Floats
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, per_matrix
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.regression._targets import ManyTargets
+from spdatoms.regression.explanation import (
+    TargetExplanations,
+    check_explained,
+    explained_codes,
+)
 
 
 class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
@@ -116,8 +123,38 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         ndarray of shape (m,) or (m, q)
             The predictions.
         """
-        votes, neighbours = self._votes(self.check_queries(X))
+        shares, neighbours = self._shares(self.check_queries(X))
+        return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
+
+    def explain(
+        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+    ) -> TargetExplanations:
+        """Return what every neighbour adds to the mean target of the training matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        n_atoms : int, default=None
+            List only this number of neighbours, those that contribute most. None lists all that contribute.
+        names : sequence of str, default=None
+            A name for each training matrix, to be shown instead of its index.
+
+        Returns
+        -------
+        TargetExplanations
+            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
+        """
+        X = self.check_queries(X)
+        check_explained(n_atoms, names, len(self.targets_))
+        shares, neighbours = self._shares(X)
+        codes = np.zeros((len(X), len(self.targets_)))
+        np.put_along_axis(codes, neighbours, shares, axis=1)
+        return explained_codes(codes, self.targets_, self._weights, n_atoms, names)
+
+    def _shares(self, X: FloatArray) -> tuple[Floats, Indices]:
+        """Return the shares of the neighbours in the mean of each query, and which they are."""
+        votes, neighbours = self._votes(X)
         # Votes of neighbours that are almost there are huge.
         shares = votes / votes.max(axis=1, keepdims=True)
-        shares /= shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
+        return shares / shares.sum(axis=1, keepdims=True), neighbours

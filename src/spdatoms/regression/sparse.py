@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
-from spdatoms._utils.typing import Floats
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import SPDEstimator, check_targets, per_matrix
@@ -20,6 +21,11 @@ from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.kernels import DivergenceKernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.regression._targets import ManyTargets
+from spdatoms.regression.explanation import (
+    TargetExplanations,
+    check_explained,
+    explained_codes,
+)
 
 
 class SPDSparseRegressor(ManyTargets, SPDEstimator):
@@ -154,14 +160,53 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         X = self.check_queries(X)
         mean = np.average(self.targets_, axis=0, weights=self.atom_weights_)
         deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
-        moved, empty = np.empty((len(X), deviations.shape[1])), np.empty(len(X), np.bool_)
+        moved = np.empty((len(X), deviations.shape[1]))
 
         def move(block: CodedBlock) -> None:
             moved[block.rows] = row_products(block.codes, deviations)
+
+        self._for_codes(move, X)
+        return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
+
+    def explain(
+        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+    ) -> TargetExplanations:
+        """Return what every training matrix in the code of a matrix adds to the mean target.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        n_atoms : int, default=None
+            List only this number of training matrices, those that contribute most. None lists all that contribute.
+        names : sequence of str, default=None
+            A name for each atom, to be shown instead of its index.
+
+        Returns
+        -------
+        TargetExplanations
+            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
+        """
+        X = self.check_queries(X)
+        check_explained(n_atoms, names, len(self.targets_))
+        codes = np.empty((len(X), len(self.targets_)))
+
+        def keep(block: CodedBlock) -> None:
+            codes[block.rows] = block.codes
+
+        self._for_codes(keep, X)
+        return explained_codes(codes, self.targets_, self.atom_weights_, n_atoms, names)
+
+    def _for_codes(self, use: Callable[[CodedBlock], None], X: FloatArray) -> None:
+        """Call ``use`` with the codes of queries, block by block, and warn of those that are zero."""
+        empty = np.empty(len(X), np.bool_)
+
+        def look(block: CodedBlock) -> None:
             empty[block.rows] = ~block.codes.any(axis=1)
+            use(block)
 
         for_coded_blocks(
-            move,
+            look,
             X,
             self.kernel_,
             self.alpha_,
@@ -176,4 +221,3 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
             "for them.",
             ZeroCodeWarning,
         )
-        return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))

@@ -93,7 +93,7 @@ def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:
         empty=example[:0],
         dtype=example.dtype,
         drop_axis=[1, 2],
-        new_axis=[1] if columns else None,
+        new_axis=list(range(1, example.ndim)) or None,
         chunks=(X.chunks[0], *((size,) for size in columns)),
         meta=example[:0],
     )

@@ -24,6 +24,7 @@ from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
+from spdatoms.regression.average import TargetAverage, TargetCell
 from spdatoms.storage._checks import check_arguments, check_estimator
 from spdatoms.storage._parts import check_stack
 
@@ -46,6 +47,8 @@ _PARTS: dict[str, type] = {
     "References": References,
     "RidgeKernel": RidgeKernel,
     "Scatter": Scatter,
+    "TargetAverage": TargetAverage,
+    "TargetCell": TargetCell,
     "WhitenedKernel": WhitenedKernel,
     "Whitening": Whitening,
 }

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
+from spdatoms.classification import SPDSparseClassifier
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
@@ -21,10 +22,11 @@ from spdatoms.dictionary.online import PastSums
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
-from spdatoms.kernels import Kernel
+from spdatoms.kernels import Kernel, landmarks
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram
-from spdatoms.kernels.landmarks import LARGEST_GRAM, LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening
+from spdatoms.regression.average import KINDS, TargetAverage, TargetCell
 from spdatoms.storage._parts import (
     Classes,
     Each,
@@ -100,6 +102,7 @@ _COMMON: dict[str, Held] = {
     "atoms_": Maybe(Matrices("N")),
     "atom_labels_": Labels("N"),
     "atom_weights_": Maybe(Numbers("N", least=_TINY)),
+    "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
     "_labels": Classes("N"),
     "targets_": Targets("N"),
@@ -128,6 +131,8 @@ _COMMON: dict[str, Held] = {
     "histograms_": Numbers("N t"),
     "kernel_": Part(Kernel),
     "average_": Part(KernelAverage),
+    "left_out_rows_": Numbers("left", "iu", least=0),
+    "left_out_errors_": Targets("left"),
     "_references": Part(References),
     "_correction": Part(CorrectedGram),
     "_whitening": Part(Whitening, L="N"),
@@ -137,11 +142,15 @@ _COMMON: dict[str, Held] = {
     "_memory": Maybe(Part(PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
+    "best_estimator_": Part(SPDSparseClassifier),
     "pca_": LatePart("sklearn.decomposition", "PCA"),
     "alpha_": _PENALTY,
     "ridge_": _PENALTY,
     "beta_": _POSITIVE,
     "scale_": _POSITIVE,
+    "_sharpness": Maybe(_POSITIVE),
+    "_usual": Maybe(_PENALTY),
+    "left_out_probabilities_": Numbers("N C", least=0.0),
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
@@ -167,6 +176,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     "KMeansSparseCoder": {"ridge": _PENALTY, "dictionary": Value(allow.NONE)},
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
     "Cell": {
         "metric": _COUNT,
         "shrinkage": Value(allow.real(above=0, most=1)),
@@ -185,6 +195,22 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "medians": Numbers("p", least=_TINY),
         "usual": Numbers("p", least=0.0),
         "gains": Numbers("p"),
+        "weights": Maybe(Numbers("N", least=_TINY)),
+    },
+    "TargetCell": {
+        "metric": _COUNT,
+        "kind": Value(allow.choice(*KINDS)),
+        "factor": _POSITIVE,
+        "beta": _POSITIVE,
+    },
+    "TargetAverage": {
+        "divergences": Each(Numbers("N N"), "metrics"),
+        "targets": Numbers("N q"),
+        "cells": Each(Part(TargetCell), "p"),
+        "ridges": Numbers("p q", least=0.0),
+        "shares": Numbers("p q", least=0.0),
+        "duals": Numbers("p N q"),
+        "offsets": Numbers("q"),
         "weights": Maybe(Numbers("N", least=_TINY)),
     },
     "References": {
@@ -286,17 +312,16 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "LogEuclideanSparseCoder": (_CODER,),
     "KMeansSparseCoder": (_CODER,),
     "SPDDictionaryLearning": (f"{_CODER} beta_ ridge_ _problem _memory batch_losses_",),
-    "SPDSparseClassifier": (
-        f"{_CLASSIFIER} _atom_classes kernel_ alpha_",
-        f"{_CLASSIFIER} _atom_classes average_ _references",
-    ),
+    "SPDSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
     "LogEuclideanSparseClassifier": (f"{_CLASSIFIER} _atom_classes kernel_ alpha_",),
-    "SPDSparseClassifierCV": (
-        f"{_CLASSIFIER} average_ _references best_params_",
-        "n_features_in_ classes_ classifier_",
-    ),
+    "SPDSparseClassifierCV": ("n_features_in_ classes_ best_estimator_ _usual _sharpness",),
+    "SPDEnsembleClassifier": (f"{_CLASSIFIER} atom_indices_ _atom_classes average_ _references",),
     "SPDKNeighborsClassifier": ("n_features_in_ classes_ _labels _matrices _prepared",),
     "SPDSparseRegressor": (f"{_CODER} targets_ atom_weights_",),
+    "SPDEnsembleRegressor": (
+        f"{_OWN_ATOMS} targets_ atom_indices_ atom_weights_ average_ _references "
+        "left_out_rows_ left_out_errors_",
+    ),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
@@ -336,7 +361,7 @@ def held_by(cls: type) -> Mapping[str, Held]:
 def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
     """Return which attributes a fitted object of a class lacks."""
     ways = [needed.split() for needed in _NEEDED.get(cls.__name__, ())]
-    if cls is LandmarkKernel and _count(values.get("features_")) > LARGEST_GRAM:
+    if cls is LandmarkKernel and _count(values.get("features_")) > landmarks.LARGEST_GRAM:
         ways = [[name for name in needed if name != "gram_"] for needed in ways]
     lacking = [[name for name in needed if name not in values] for needed in ways]
     return min(lacking, key=len, default=[])

@@ -24,6 +24,7 @@ from spdatoms.storage._classes import (
     is_stored_function,
     stored_class,
 )
+from spdatoms.storage._earlier import of_today
 
 _SPARSE = {
     cls.__name__: cls
@@ -269,7 +270,8 @@ class Decoder:
 
     def _object(self, content: Any) -> Any:
         name, parameters, attributes = _record(content, "class", "parameters", "attributes")
-        return class_named(_text(name)).make(self._named(parameters), self._named(attributes))
+        name, *state = of_today(_text(name), self._named(parameters), self._named(attributes))
+        return class_named(name).make(*state)
 
 
 def _record(content: Any, *names: str) -> list[Any]:

@@ -265,9 +265,6 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     def _ridge(self) -> float:
         return 0.0
 
-    def _averages(self, count: int) -> bool:
-        return False
-
     def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
         return X, labels
 

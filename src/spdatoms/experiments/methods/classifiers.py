@@ -42,7 +42,7 @@ def _atoms_per_class(setting: Setting) -> Any:
 
 def _sparse_chosen(metric: str) -> Make:
     """Return what makes the paper's classifier with several β and α, without a ridge and without whitening."""
-    plain = {"metric": metric, "cv": "loo", "correction": "clip", "rule": "residual"}
+    plain = {"metrics": metric, "cv": "loo", "correction": "clip", "rules": "residual"}
     grid = {"alphas": (0.003, 0.01, 0.03, 0.1), "ridges": (0.0,)}
     return made("classification", "SPDSparseClassifierCV", **plain, **grid)
 
@@ -124,7 +124,7 @@ _RLPP = Method(
 
 _NEAREST_AIRM = "nearest neighbour, affine-invariant"
 _NEAREST_STEIN = "nearest neighbour, Stein divergence"
-_CHOSEN = "β and α by leave-one-out; near-equal choices are averaged"
+_CHOSEN = "β and α by leave-one-out"
 #: Numbers of principal components for SRC.
 _COMPONENTS = (25, 50, 100, 200, 400)
 _SUM, _MAX = "the class with the largest sum", "the class of the largest entry"

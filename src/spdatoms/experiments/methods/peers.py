@@ -13,8 +13,8 @@ from spdatoms.experiments.methods.classifiers import (
     tangent,
 )
 
-#: The classifier that chooses its parameters by cross-validation.
-CHOSEN = "SPDSparseClassifierCV"
+#: The classifiers of this library besides RSR.
+CHOSEN, ENSEMBLE, WEIGHTED = "SPDSparseClassifierCV", "SPDEnsembleClassifier", "ensemble, cv"
 
 
 def compared_classifiers() -> dict[str, Method]:
@@ -59,14 +59,19 @@ _COMPARED = (
     _PAPER["RSR-S"],
     _PAPER["RSR-J"],
     Method(
-        "SPDSparseClassifier",
-        made("classification", "SPDSparseClassifier"),
-        note="with its defaults: an average over sixteen kernels and penalties",
-    ),
-    Method(
         CHOSEN,
         made("classification", "SPDSparseClassifierCV"),
-        note="with its defaults: thirty of them weighted by cross-validation",
+        note="one kernel and its penalties, chosen by cross-validation",
+    ),
+    Method(
+        ENSEMBLE,
+        made("classification", "SPDEnsembleClassifier"),
+        note="sparse codes and class means under several kernels, averaged",
+    ),
+    Method(
+        WEIGHTED,
+        made("classification", "SPDEnsembleClassifier", weights="cv"),
+        note="SPDEnsembleClassifier(weights='cv'), the same weighted by cross-validation",
     ),
     _PAPER["MDM"],
     Method(

@@ -66,7 +66,7 @@ class Curves(Experiment):
     repeats = 10
     in_figure = (
         "RSR-S",
-        "SPDSparseClassifier",
+        "SPDEnsembleClassifier",
         "MDM",
         "tangent space + LDA pooled",
         "kernel SVM Stein",

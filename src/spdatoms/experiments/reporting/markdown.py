@@ -31,10 +31,10 @@ Our α (0.01, and 0.05 where the Gram matrix is indefinite) and the correction o
 were settled after looking at test poses of FERET, so its rows RSR-S and RSR-J are optimistic. They were then used for
 all data sets as they are. Also settled after looking at test accuracies: the grid and the rule of the rows CV (FERET,
 Brodatz and HDM05), the heading of skeletons (HDM05), cosines for RLPP (FERET), the grids for texture dictionaries
-(another division of the same plates), how noisy drawn figures and films are, and for the classifiers side by side what
-SPDSparseClassifier and SPDSparseClassifierCV average over, the forms of LDA and the grids of kernel machines (the
-section says on which columns). Everything else is the default of its estimator, the same for all data sets, or chosen
-on training data alone."""
+(another division of the same plates), how noisy drawn figures and films are, and for the classifiers side by side
+what SPDEnsembleClassifier averages over and SPDSparseClassifierCV chooses from, the forms of LDA and the grids of
+kernel machines (the section says on which columns). Everything else is the default of its estimator, the same for all
+data sets, or chosen on training data alone."""
 
 #: What a section ends with, see `origin`; one without it was written before there were such lines.
 _ORIGIN = "\nMade by `"

@@ -51,7 +51,7 @@ def texture_pictures(experiment: Experiment, results: Results) -> list[Picture]:
 
 def _labelled(images: dict[str, Array], tiles: dict[str, Array]) -> tuple[Array, float]:
     """Return the class of every window of the mosaic, and how many windows of one texture are right."""
-    from spdatoms.classification.sparse import SPDSparseClassifier
+    from spdatoms.classification.ensemble import SPDEnsembleClassifier
     from spdatoms.descriptors import region_covariances, texture_features
 
     rng = np.random.default_rng(0)
@@ -59,7 +59,7 @@ def _labelled(images: dict[str, Array], tiles: dict[str, Array]) -> tuple[Array,
     for image in images.values():
         above = region_covariances(texture_features(image[: -_TILE[0]]), block=_WINDOW)
         training.append(rng.choice(above, _TRAINING, replace=False))
-    model = SPDSparseClassifier().fit(
+    model = SPDEnsembleClassifier().fit(
         np.concatenate(training), np.repeat(np.arange(len(images)), _TRAINING)
     )
     mosaic = _mosaic(tiles)

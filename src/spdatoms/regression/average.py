@@ -1,0 +1,240 @@
+"""Predictions of several kernels, added up: each is a sum over the training matrices, so their sum is one, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spdatoms._utils.folds import Fold
+from spdatoms._utils.products import row_products
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.weights import part_of
+from spdatoms.classification.cells import AtomCodes, ridge_of
+from spdatoms.kernels.values import kernel_values
+from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of, shares_of
+from spdatoms.regression._stacking import best_ridges, stacked_errors
+
+#: The kinds of cells.
+LINEAR, RIDGE, SPARSE = KINDS = "linear", "ridge", "sparse"
+#: α and ρ of sparse codes, as shares of 1 − e^(−β·median).
+_PENALTY_SHARE = 0.03
+
+
+@dataclass(frozen=True)
+class TargetCell:
+    """One kernel, and how targets are predicted with it.
+
+    Attributes
+    ----------
+    metric : int
+        Which of the divergences d.
+    kind : {"linear", "ridge", "sparse"}
+        Ridge regression with the kernel −d/2, which is linear up to a constant where d is a squared distance;
+        ridge regression with exp(−β·d); or sparse codes with it.
+    factor : float
+        β, as a multiple of the automatic one.
+    beta : float
+        β itself.
+    """
+
+    metric: int
+    kind: str
+    factor: float
+    beta: float
+
+    def values(self, divergences: Floats) -> Floats:
+        """Return kernel values."""
+        if self.kind == LINEAR:
+            return -0.5 * self.beta * divergences
+        return kernel_values(divergences, self.beta)
+
+    def codes(self, gram: Floats, weights: Floats | None) -> AtomCodes:
+        """Return what codes queries over atoms."""
+        penalty = ridge_of(self.factor, _PENALTY_SHARE)
+        return AtomCodes(gram, weights, penalty, penalty)
+
+
+@dataclass(frozen=True)
+class TargetAverage:
+    """t̄ + Σ_cells w·(prediction − t̄), for q targets with weights of their own.
+
+    Attributes
+    ----------
+    divergences : tuple of ndarray of shape (N, N)
+        Each divergence between the training matrices.
+    targets : ndarray of shape (N, q)
+        Their targets.
+    cells : tuple of TargetCell
+        The cells.
+    ridges, shares : ndarray of shape (n_cells, q)
+        The ridges ρ of those that have one, and w.
+    duals : ndarray of shape (n_cells, N, q)
+        w·(K̃ + ρW⁻¹)⁻¹(t − t̄) of cells with a ridge.
+    offsets : ndarray of shape (q,)
+        What is added to t̄ because their kernels are not centred.
+    weights : ndarray of shape (N,) or None
+        Those of the training matrices.
+    """
+
+    divergences: tuple[Floats, ...]
+    targets: Floats
+    cells: tuple[TargetCell, ...]
+    ridges: Floats
+    shares: Floats
+    duals: Floats
+    offsets: Floats
+    weights: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if any(cell.metric >= len(self.divergences) for cell in self.cells):
+            raise ValueError("The parts of an average of targets do not fit together.")
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The mean t̄ of the targets, shape (q,)."""
+        return shares_of(self.weights, len(self.targets)) @ self.targets
+
+    @property
+    def deviations(self) -> Floats:
+        """The targets minus their mean."""
+        return self.targets - self.mean
+
+    def prepare(self, explaining: bool = False) -> None:
+        """Compute what all queries need, before several threads ask for it."""
+        _ = self.mean, self._codes, explaining and self._kernels
+
+    @cached_property
+    def _codes(self) -> dict[int, AtomCodes]:
+        """What codes queries in the sparse cells that count."""
+        return {c: self.cells[c].codes(self._gram(c), self.weights) for c in self._counting(SPARSE)}
+
+    @cached_property
+    def _kernels(self) -> dict[int, CentredKernel]:
+        """The decomposed kernels of the cells with a ridge that count: only explanations need them."""
+        return {
+            c: CentredKernel(self._gram(c), self.weights) for c in self._counting(LINEAR, RIDGE)
+        }
+
+    def _gram(self, cell: int) -> Floats:
+        return self.cells[cell].values(self.divergences[self.cells[cell].metric])
+
+    def _counting(self, *kinds: str) -> Iterator[int]:
+        for c, cell in enumerate(self.cells):
+            if cell.kind in kinds and self.shares[c].any():
+                yield c
+
+    def predict(self, divergences: Sequence[Floats]) -> Floats:
+        """Return the predictions (m, q) for queries with these divergences (m, N) to the training matrices."""
+        found = np.tile(self.mean + self.offsets, (len(divergences[0]), 1))
+        for c in self._counting(*KINDS):
+            cell = self.cells[c]
+            values = cell.values(divergences[cell.metric])
+            if cell.kind == SPARSE:
+                codes = self._codes[c].of(self._codes[c].corrected(values))
+                found += self.shares[c] * row_products(codes, self.deviations)
+            else:
+                found += row_products(values, self.duals[c])
+        return found
+
+    def contributions(self, divergences: Sequence[Floats]) -> Floats:
+        """Return what each training matrix adds to the mean, shape (m, N, q)."""
+        codes = np.zeros((*divergences[0].shape, self.targets.shape[1]))
+        for c in self._counting(*KINDS):
+            cell = self.cells[c]
+            values = cell.values(divergences[cell.metric])
+            if cell.kind == SPARSE:
+                own = self._codes[c].of(self._codes[c].corrected(values))
+                codes += own[:, :, None] * self.shares[c]
+                continue
+            for j in np.flatnonzero(self.shares[c]):
+                codes[:, :, j] += self.shares[c, j] * self._kernels[c].codes(
+                    values, float(self.ridges[c, j])
+                )
+        return np.asarray(codes * self.deviations)
+
+
+@dataclass(frozen=True)
+class LeftOutTargets:
+    """What is known from training matrices that were left out.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (m,)
+        Which they are.
+    errors : ndarray of shape (m, q)
+        Target minus prediction.
+    squares : ndarray of shape (n_cells, q)
+        The mean square errors of the cells.
+    """
+
+    rows: Indices
+    errors: Floats
+    squares: Floats
+
+
+def fitted_average(
+    divergences: tuple[Floats, ...],
+    targets: Floats,
+    weights: Floats | None,
+    cells: tuple[TargetCell, ...],
+    folds: Sequence[Fold],
+    advance: Callable[[int], object] = int,
+) -> tuple[TargetAverage, LeftOutTargets]:
+    """Return the cells with the ridges and weights that fit left-out matrices best, and what those say."""
+    count, q = targets.shape
+    deviations = targets - shares_of(weights, count) @ targets
+    rows = rows_of(folds)
+    shares = shares_of(part_of(weights, rows), len(rows))
+    duals, errors = np.zeros((len(cells), count, q)), []
+    ridges, offsets, cell_weights, squares = np.zeros((4, len(cells), q))
+    for c, cell in enumerate(cells):
+        gram = cell.values(divergences[cell.metric])
+        if cell.kind == SPARSE:
+            errors.append(_coded_errors(cell, gram, targets, weights, folds)[None])
+        else:
+            kernel = CentredKernel(gram, weights)
+            errors.append(kernel.left_out(deviations, folds))
+            ridges[c] = kernel.unit * RIDGES[best_ridges(errors[c], shares)]
+            duals[c], offsets[c] = kernel.duals(deviations, ridges[c])
+        advance(1)
+    honest = np.empty((len(rows), q))
+    for j in range(q):
+        own = [e[:, :, j] for e in errors]
+        best, cell_weights[:, j], honest[:, j] = stacked_errors(own, shares, rows)
+        squares[:, j] = [e[i] ** 2 @ shares for e, i in zip(own, best, strict=True)]
+    duals *= cell_weights[:, None]
+    offsets = (cell_weights * offsets).sum(axis=0)
+    average = TargetAverage(
+        divergences, targets, cells, ridges, cell_weights, duals, offsets, weights
+    )
+    return average, LeftOutTargets(rows, honest, squares)
+
+
+def _coded_errors(
+    cell: TargetCell,
+    gram: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    folds: Sequence[Fold],
+) -> Floats:
+    """Return target minus prediction (m, q) of left-out matrices that are coded over the others."""
+    found = []
+    for fold in folds:
+        train = fold.train
+        if fold.exclude is None:  # all others, as in ridge regression
+            train = np.setdiff1d(np.arange(len(gram)), fold.test)
+        own = part_of(weights, train)
+        codes = cell.codes(gram[np.ix_(train, train)], own)
+        cross = codes.corrected(gram[np.ix_(fold.test, train)])
+        y = codes.of(cross, fold.exclude)
+        shares = np.tile(shares_of(own, len(train)), (len(fold.test), 1))
+        if fold.exclude is not None:
+            shares[np.arange(len(fold.test)), fold.exclude] = 0.0
+            shares /= shares.sum(axis=1, keepdims=True)
+        means = shares @ targets[train]
+        predicted = means + y @ targets[train] - y.sum(axis=1, keepdims=True) * means
+        found.append(targets[fold.test] - predicted)
+    return np.concatenate(found)

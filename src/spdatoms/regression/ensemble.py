@@ -1,0 +1,297 @@
+"""`SPDEnsembleRegressor`: linear, smooth and sparse predictions under several kernels, weighted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.sampling import spread_evenly
+from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.weights import part_of, relative_weights
+from spdatoms.base import SPDEstimator, check_streamable, check_targets, per_matrix
+from spdatoms.classification.average import in_blocks
+from spdatoms.classification.ensemble import listed
+from spdatoms.classification.references import References
+from spdatoms.divergences import Divergence
+from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
+from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.regression._ridge import shares_of
+from spdatoms.regression._stacking import half_widths
+from spdatoms.regression._targets import ManyTargets
+from spdatoms.regression.average import (
+    LINEAR,
+    RIDGE,
+    SPARSE,
+    TargetAverage,
+    TargetCell,
+    fitted_average,
+)
+from spdatoms.regression.explanation import (
+    TargetExplanation,
+    TargetExplanations,
+    check_explained,
+    targets_taken_apart,
+)
+
+#: The multiples of the automatic β. Of the smaller ones only kernels that are positive definite for sure have a cell.
+FACTORS: tuple[float, ...] = (0.3, 1.0, 3.0)
+SMALL_FACTORS: tuple[float, ...] = (0.03, 0.1)
+_COVERAGE = allow.real(above=0, below=1)
+
+
+class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
+    """Regression on SPD matrices by ridge regression and sparse codes under several kernels, weighted.
+
+    t̂ = t̄ + Σ_j c_j (t_j − t̄): the targets t_j of the training matrices with the coefficients c of a query, a
+    weighted sum of those of a few cells. There is nothing to choose. For accuracy this is what to take first.
+
+    Parameters
+    ----------
+    metrics : str, Divergence or sequence of them, default=("stein", "logeuclid")
+        The divergences of the kernels. Matrices are re-centred at their mean first, which changes nothing for
+        those that are invariant under congruence.
+    cv : "loo", int or scikit-learn splitter, default="loo"
+        What is left out in turn to find ridges, weights and intervals: single matrices, or folds, which are
+        predicted from all other matrices. Where training matrices overlap (epochs of one recording), give a
+        splitter, and ``groups`` to `fit` if it wants them.
+    max_atoms : int, default=1500
+        At most this number of training matrices are atoms, taken evenly. So time and memory of a large training
+        set stay bounded.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The training matrices that are atoms.
+    targets_ : ndarray of shape (N,) or (N, q)
+        Their targets.
+    atom_indices_ : ndarray of shape (N,)
+        Which of the training matrices they are.
+    atom_weights_ : ndarray of shape (N,) or None
+        Their weights, relative to their mean. None if they are all the same.
+    cv_results_ : dict of str to ndarray
+        For every cell its parameters (``param_metric`` and so on), the mean square error on left-out matrices
+        (``mean_test_squared_error``) and its ``weight``; with a column for each of several targets.
+    left_out_errors_ : ndarray of shape (m,) or (m, q)
+        Target minus prediction for matrices that were left out, each with ridges and weights that do not follow
+        from it. Intervals are made of them.
+    left_out_rows_ : ndarray of shape (m,)
+        Which of the atoms these are.
+    average_ : object
+        The cells and their weights.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    See Also
+    --------
+    SPDSparseRegressor : One kernel and one sparse code: predictions of a few training matrices.
+
+    Notes
+    -----
+    For each divergence there are ridge regressions with the kernel exp(−β·d), β being 0.3, 1 and 3 times the
+    automatic one, and a cell of sparse codes. Divergences whose kernel is positive definite for every β, such as
+    the log-Euclidean one, also have 0.03 and 0.1, and ridge regression with −d/2: a linear model of tangent
+    vectors. Ridges are those with the least squared error on left-out matrices, which is known without fitting
+    again. Weights are not negative, sum to 1, and make the squared error of the sum least.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDEnsembleRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> samples = rng.standard_normal((60, 3, 50)) * np.exp(rng.standard_normal((60, 3, 1)))
+    >>> X = samples @ samples.swapaxes(1, 2) / 50
+    >>> t = np.linalg.slogdet(X)[1]
+    >>> model = SPDEnsembleRegressor().fit(X[::2], t[::2])
+    >>> model.score(X[1::2], t[1::2]) > 0.99
+    True
+    >>> model.predict_interval(X[1:3]).shape
+    (2, 2)
+    """
+
+    hermitian: ClassVar[bool] = True
+    _parameters = allow.declare(
+        metrics=SYMMETRIC_METRICS,
+        cv=allow.choice(LEAVE_ONE_OUT) | CV,
+        max_atoms=allow.integer(2),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
+    )
+
+    def __init__(
+        self,
+        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
+        *,
+        cv: Any = "loo",
+        max_atoms: int = 1500,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metrics = metrics
+        self.cv = cv
+        self.max_atoms = max_atoms
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> SPDEnsembleRegressor:
+        """Fit all cells to matrices with targets, and learn from left-out ones how much they say.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. Of a Dask array or a long memory map only the atoms are kept.
+        y : array-like of shape (m,) or (m, q)
+            Their targets: a number for each, or q numbers, which have ridges and weights of their own.
+        groups : array-like of shape (m,), default=None
+            For the splitter: matrices of one group stay on one side of a split.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out,
+            as if it were not there. The others count by their weights in the squared errors.
+
+        Returns
+        -------
+        SPDEnsembleRegressor
+            The estimator itself.
+        """
+        matrices = check_streamable(X, self.n_jobs)
+        self.n_features_in_ = matrices.shape[-1]
+        targets = check_targets(y, len(matrices))
+        rows, weights = relative_weights(sample_weight, len(matrices))
+        own = np.arange(len(targets))[rows]
+        some = spread_evenly(len(own), self.max_atoms)
+        self.atom_indices_, self.atom_weights_ = own[some], part_of(weights, some)
+        self.atoms_: FloatArray = matrices[self.atom_indices_]
+        self.targets_ = targets[self.atom_indices_]
+        nothing = np.zeros(len(targets), np.intp)  # folds need not be stratified
+        folds = list(folds_of(self.cv, nothing, groups, self.atom_indices_))
+        if not folds:
+            raise ValueError(
+                f"cv must leave out some matrices and keep others, got n_samples={len(own)}."
+            )
+        self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
+        divergences = self._references.among(self.n_jobs)
+        cells = tuple(self._cells(divergences))
+        columns = self.targets_.reshape(len(self.targets_), -1)
+        with progress_bar(len(cells), "cross-validation") as advance:
+            self.average_: TargetAverage
+            self.average_, left_out = fitted_average(
+                divergences, columns, self.atom_weights_, cells, folds, advance
+            )
+        shape = self.targets_.shape[1:]
+        self.left_out_rows_ = left_out.rows
+        self.left_out_errors_ = left_out.errors.reshape(-1, *shape)
+        self.cv_results_ = {
+            "param_metric": np.array([str(listed(self.metrics)[c.metric]) for c in cells]),
+            "param_kind": np.array([cell.kind for cell in cells]),
+            "param_beta": np.array([cell.beta for cell in cells]),
+            "param_ridge": self.average_.ridges.reshape(-1, *shape),
+            "mean_test_squared_error": left_out.squares.reshape(-1, *shape),
+            "weight": self.average_.shares.reshape(-1, *shape),
+        }
+        return self
+
+    def _cells(self, divergences: Sequence[Floats]) -> Iterator[TargetCell]:
+        n = self.n_features_in_
+        for i, (metric, among) in enumerate(zip(listed(self.metrics), divergences, strict=True)):
+            beta = choose_beta("auto", among)
+            divergence = over(symmetric_divergence(metric), self.atoms_)
+            factors = FACTORS
+            if all(divergence.kernel_is_guaranteed(f * beta, n) for f in SMALL_FACTORS):
+                yield TargetCell(i, LINEAR, 1.0, beta)
+                factors = SMALL_FACTORS + FACTORS
+            yield from (TargetCell(i, RIDGE, factor, factor * beta) for factor in factors)
+            yield TargetCell(i, SPARSE, 1.0, beta)
+
+    @per_matrix
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the prediction for each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, q)
+            The predictions.
+        """
+        return self._predicted(self.check_queries(X))
+
+    @per_matrix
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> Floats:
+        """Return intervals that hold the targets of new matrices with this probability.
+
+        They are as wide as the errors for left-out training matrices ask for, and of the same width for all
+        queries. New matrices have to be of the same kind as the training matrices.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        coverage : float, default=0.9
+            The probability, between 0 and 1. Intervals are infinite if there are fewer than
+            coverage / (1 − coverage) left-out matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, 2) or (m, q, 2)
+            The ends of the intervals.
+        """
+        _COVERAGE.check("coverage", coverage)
+        predicted = self._predicted(self.check_queries(X))
+        errors = self.left_out_errors_.reshape(len(self.left_out_errors_), -1)
+        shares = shares_of(part_of(self.atom_weights_, self.left_out_rows_), len(errors))
+        widths = half_widths(errors, shares, coverage).reshape(self.targets_.shape[1:])
+        return np.stack([predicted - widths, predicted + widths], axis=-1)
+
+    def explain(
+        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+    ) -> TargetExplanations:
+        """Return what every training matrix adds to the mean target: an exact sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        n_atoms : int, default=None
+            List only this number of training matrices, those that contribute most. None lists all that contribute.
+        names : sequence of str, default=None
+            A name for each atom, to be shown instead of its index.
+
+        Returns
+        -------
+        TargetExplanations
+            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
+        """
+        X = self.check_queries(X)
+        check_explained(n_atoms, names, len(self.atoms_))
+        found: list[TargetExplanation] = []
+        self.average_.prepare(explaining=True)
+        for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):
+            found += targets_taken_apart(
+                added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
+            )
+        return TargetExplanations(found)
+
+    def _predicted(self, X: FloatArray) -> Floats:
+        self.average_.prepare()  # before several threads ask for it
+        found = in_blocks(self.average_.predict, self._references, X, self.n_jobs)
+        q = self.average_.targets.shape[1]
+        return np.concatenate([np.zeros((0, q)), *found]).reshape(-1, *self.targets_.shape[1:])

@@ -1,0 +1,187 @@
+"""Why a query has its number: what every training matrix adds to the mean target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.typing import Floats, Indices
+from spdatoms.classification.explanation import (
+    N_ATOMS,
+    NAMES,
+    NamedAtoms,
+    SeveralExplanations,
+    check_names,
+)
+
+
+@dataclass(frozen=True)
+class TargetExplanation(NamedAtoms):
+    """The prediction for one query, taken apart by training matrices.
+
+    t̂ = t̄ + Σ_j c_j (t_j − t̄): the prediction is the mean target plus what the training matrices contribute.
+
+    Attributes
+    ----------
+    prediction : float or ndarray of shape (q,)
+        What ``predict`` returns.
+    offset : float or ndarray of shape (q,)
+        The mean target t̄ of the training matrices.
+    atoms : ndarray of shape (k,)
+        The indices of the training matrices; what contributes most comes first.
+    contributions : ndarray of shape (k,) or (k, q)
+        What each adds to the prediction.
+    targets : ndarray of shape (k,) or (k, q)
+        Their targets.
+    n_used : int
+        The number of all that contribute, of which the k may be a part.
+    names : tuple of str or None
+        The names of the k, if names were given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDKNeighborsRegressor
+    >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
+    >>> regressor = SPDKNeighborsRegressor(n_neighbors=2).fit(X, [0.0, 1.0, 3.0, 4.0])
+    >>> print(regressor.explain(1.2 * X[:1])[0])
+    0.5: the mean 2 and -1.5 of 2 matrices: #0 (0) -1, #1 (1) -0.5
+    """
+
+    prediction: Any
+    offset: Any
+    atoms: Indices
+    contributions: Floats
+    targets: Floats
+    n_used: int
+    names: tuple[str, ...] | None = None
+
+    @property
+    def headline(self) -> str:
+        """The prediction, and the mean that it differs from."""
+        return f"{_number(self.prediction)}: the mean {_number(self.offset)}"
+
+    def of_target(self, index: int) -> TargetExplanation:
+        """Return the explanation of one of several targets.
+
+        Parameters
+        ----------
+        index : int
+            Which target.
+
+        Returns
+        -------
+        TargetExplanation
+        """
+        order = np.argsort(-np.abs(self.contributions[:, index]), kind="stable")
+        return replace(
+            self,
+            prediction=float(self.prediction[index]),
+            offset=float(self.offset[index]),
+            atoms=self.atoms[order],
+            contributions=self.contributions[order, index],
+            targets=self.targets[order, index],
+            names=None if self.names is None else tuple(self.names[i] for i in order),
+        )
+
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and target, and the contribution of each of the k training matrices.
+
+        Yields
+        ------
+        tuple of str and float
+        """
+        if self.contributions.ndim == 1:
+            for i, target in enumerate(self.targets):
+                yield f"{self._name(i)} ({target:.3g})", float(self.contributions[i])
+            return
+        for index in range(self.contributions.shape[1]):
+            for name, value in self.of_target(index).named():
+                yield f"target {index}: {name}", value
+
+    def __str__(self) -> str:
+        if self.contributions.ndim > 1:
+            return "\n".join(str(self.of_target(j)) for j in range(self.contributions.shape[1]))
+        count, listed = self._listed()
+        return f"{self.headline} and {self.contributions.sum():+.3g} of {count}: {listed}"
+
+
+class TargetExplanations(SeveralExplanations[TargetExplanation]):
+    """The explanations of several queries, one per query.
+
+    Parameters
+    ----------
+    found : sequence of TargetExplanation
+        The explanations.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (m,) or (m, q)
+        What ``predict`` returns.
+    """
+
+    @property
+    def predictions(self) -> Floats:
+        """The predictions, one row per query."""
+        return np.array([one.prediction for one in self._found])
+
+
+def check_explained(n_atoms: Any, names: Any, count: int) -> None:
+    """Check what ``explain`` is told, for a number of atoms."""
+    N_ATOMS.check("n_atoms", n_atoms)
+    NAMES.check("names", names)
+    check_names(names, count)
+
+
+def explained_codes(
+    codes: Floats,
+    targets: Floats,
+    weights: Floats | None,
+    n_atoms: int | None = None,
+    names: Sequence[str] | None = None,
+) -> TargetExplanations:
+    """Return the explanations of queries with codes (m, N) over matrices with targets and weights."""
+    columns = targets.reshape(len(targets), -1)
+    mean = np.average(columns, axis=0, weights=weights)
+    found: list[TargetExplanation] = []
+    for code in codes:  # one by one: what they contribute may not fit in memory
+        added = code[None, :, None] * (columns - mean)
+        found += targets_taken_apart(added, mean, targets, n_atoms, names)
+    return TargetExplanations(found)
+
+
+def targets_taken_apart(
+    contributions: Floats,
+    offset: Floats,
+    targets: Floats,
+    n_atoms: int | None = None,
+    names: Sequence[str] | None = None,
+    indices: Indices | None = None,
+) -> Iterator[TargetExplanation]:
+    """Yield the explanations of queries to whose targets atoms contribute (m, N, q).
+
+    Targets (N,) are a single one, q = 1. ``indices`` are those of the atoms among the training matrices.
+    """
+    shape = targets.shape[1:]
+    for own in contributions:
+        sizes = np.sqrt((own**2).sum(axis=1))
+        used = np.flatnonzero(sizes)
+        used = used[np.argsort(-sizes[used], kind="stable")]
+        atoms = used if n_atoms is None else used[:n_atoms]
+        prediction = (offset + own.sum(axis=0)).reshape(shape)
+        yield TargetExplanation(
+            prediction if shape else float(prediction),
+            offset.reshape(shape) if shape else float(offset[0]),
+            atoms if indices is None else indices[atoms],
+            own[atoms].reshape(len(atoms), *shape),
+            targets[atoms],
+            len(used),
+            None if names is None else tuple(str(names[atom]) for atom in atoms),
+        )
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if np.ndim(value) == 0 else ", ".join(f"{one:.4g}" for one in value)

@@ -33,7 +33,7 @@ ESTIMATORS = [
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
-    SPDSparseClassifierCV(cv=2),
+    SPDSparseClassifierCV("stein", alphas=[0.1], ridges=[0.1], cv=2),
     SPDSparseClassifierCV("stein", alphas=[0.1, 0.01], betas=[0.5, 2.0], cv="loo"),
     SPDEnsembleClassifier(),
     SPDEnsembleClassifier("cv", "jeffrey", max_atoms=12),

@@ -9,6 +9,8 @@ from sklearn.metrics import average_precision_score
 from _matrices import wishart_classes
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, suspect_labels
 
+pytestmark = pytest.mark.slow
+
 
 def flipped(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return matrices, true labels, labels of which one in ten is wrong, and which these are."""

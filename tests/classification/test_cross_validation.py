@@ -11,6 +11,8 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold, cross_val_score
 from _matrices import noisy_classes, random_spd
 from spdatoms import SPDSparseClassifier, SPDSparseClassifierCV
 
+pytestmark = pytest.mark.slow
+
 
 def test_leave_one_out_equals_coding_over_the_others(labelled) -> None:
     X, y = labelled

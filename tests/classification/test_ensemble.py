@@ -12,6 +12,8 @@ from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier
 from spdatoms.classification.cells import Cell, labelled_atoms
 from spdatoms.geometry import logm
 
+pytestmark = pytest.mark.slow
+
 WEIGHTS = pytest.mark.parametrize("weights", ["uniform", "cv"])
 
 

@@ -21,6 +21,8 @@ from spdatoms._utils.archives import read_all_apart
 from spdatoms._utils.zarr_metadata import check_zarr
 from spdatoms.cli.formats.matrices import Source, read_matrices
 
+pytestmark = pytest.mark.slow
+
 PICKLE = {"id": "pickle", "protocol": 5}
 BYTES = {"name": "bytes", "configuration": {"endian": "little"}}
 

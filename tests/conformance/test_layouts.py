@@ -19,7 +19,7 @@ from spdatoms import SPDKMeans, pairwise_divergence
 from spdatoms.divergences.registry import divergence_classes
 from spdatoms.geometry.hermitian import real_form
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::UserWarning")]
 TYPES = (np.float64, np.float32, np.complex128, np.complex64)
 
 

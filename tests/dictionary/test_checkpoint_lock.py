@@ -21,6 +21,8 @@ import sys, warnings
 import numpy as np
 from spdatoms import SPDDictionaryLearning
 from spdatoms.dictionary._checkpoint import Checkpoint
+
+pytestmark = pytest.mark.slow
 warnings.simplefilter("ignore")
 write = Checkpoint.write
 def waiting(*arguments):

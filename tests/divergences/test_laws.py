@@ -16,6 +16,8 @@ from spdatoms import mean, pairwise_divergence
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.geometry.hermitian import real_form
 
+pytestmark = pytest.mark.slow
+
 every = pytest.mark.parametrize("name", NAMES)
 real_and_complex = pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
 #: The divergences that have a mean.

@@ -15,6 +15,8 @@ from fuzz import draws, estimators, formulas, matrix_functions
 from spdatoms import geometry
 from spdatoms.divergences.registry import divergence_classes
 
+pytestmark = pytest.mark.slow
+
 #: Estimators that no definition confirms number by number: laws and other tests are about them.
 BY_LAWS_ONLY = {
     "SPDSparseClassifierCV",

@@ -14,6 +14,8 @@ from spdatoms._utils import allowed
 from spdatoms._utils.archives import read_all_apart
 from spdatoms.cli.formats.matrices import Source, read_matrices
 
+pytestmark = pytest.mark.slow
+
 HDF5 = {
     "external link": "the content of '/group/X' lies in another file",
     "virtual": "the content of '/X' lies in another file",

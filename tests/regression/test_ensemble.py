@@ -21,6 +21,8 @@ from spdatoms.regression._ridge import RIDGES, CentredKernel
 from spdatoms.regression._stacking import half_widths, stack, stacked_errors
 from spdatoms.regression.average import LINEAR, RIDGE, SPARSE, TargetCell, fitted_average
 
+pytestmark = pytest.mark.slow
+
 
 def drawn(m: int, n: int, kind: str, seed: int = 0):
     """Return matrices exp(S) and targets that are linear or curved in S, with noise."""

@@ -14,7 +14,7 @@ from conformance.estimators import ONE_OF_EACH, assert_same, outputs, targets
 from spdatoms import DivergenceKernel
 from spdatoms.divergences.registry import divergence_classes
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 #: Options that change what a model consists of, wherever an estimator has them.
 OPTIONS: list[dict[str, Any]] = [

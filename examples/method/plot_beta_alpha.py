@@ -59,10 +59,10 @@ for metric in ("stein", "jeffrey"):
     automatic = fitted(metric, beta="auto", alpha="auto")
     tried = automatic.kernel_.beta_ * np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
     choice = SPDSparseClassifierCV(metric, tried, alphas, cv="loo")
-    chosen = choice.fit(X[train], y[train])
+    chosen = choice.fit(X[train], y[train]).best_estimator_
     print(f"{metric}, automatic: β = {automatic.kernel_.beta_:.3g}, α = {automatic.alpha_:.3g}")
-    print(f"{metric}, chosen:    β = {chosen.beta_:.3g}, α = {chosen.alpha_:.3g}")
-    places = [(automatic.kernel_.beta_, automatic.alpha_), (chosen.beta_, chosen.alpha_)]
+    print(f"{metric}, chosen:    β = {chosen.kernel_.beta_:.3g}, α = {chosen.alpha_:.3g}")
+    places = [(model.kernel_.beta_, model.alpha_) for model in (automatic, chosen)]
     found[metric] = maps(metric, automatic.kernel_.beta_), places
 
 # %%

@@ -73,8 +73,11 @@ def test_left_out_scores_are_those_of_the_classifier(labelled) -> None:
 
 @pytest.mark.parametrize(
     "cv",
-    [[], [([], [0])], [1, 2], [([0, 1], [24])], [([0.5], [1])], [("a", "b")], [([0], [1], [2])]],
-)
+    [
+        [], [([], [0])], [1, 2], [([0, 1], [24])], [([0.5], [1])], [("a", "b")], [([0], [1], [2])],
+        np.ones((2, 3)),
+    ],
+)  # fmt: skip
 def test_splits_that_are_none_are_refused(cv, labelled) -> None:
     with pytest.raises(ValueError, match="cv as a list must hold"):
         SPDSparseClassifierCV(cv=cv).fit(*labelled)

@@ -221,7 +221,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
 
     def _folds(self) -> Any:
         """Return ``cv``; ValueError if it is "loo" with whitening, which left-out matrices must have no part in."""
-        if self.cv == LEAVE_ONE_OUT and min(self._shrinkages()) < 1.0:
+        if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
             raise ValueError(
                 "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
             )

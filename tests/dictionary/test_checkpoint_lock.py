@@ -13,6 +13,7 @@ import pytest
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
 
+pytestmark = pytest.mark.slow
 posix = pytest.mark.skipif(os.name != "posix", reason="a matter of POSIX")
 SETTINGS = {"n_atoms": 3, "init": "random", "max_iter": 3, "tol": 0.0, "random_state": 0}
 # A learner that says when it is about to write, with the lock and the first atoms, and goes on when it is told to.
@@ -21,8 +22,6 @@ import sys, warnings
 import numpy as np
 from spdatoms import SPDDictionaryLearning
 from spdatoms.dictionary._checkpoint import Checkpoint
-
-pytestmark = pytest.mark.slow
 warnings.simplefilter("ignore")
 write = Checkpoint.write
 def waiting(*arguments):

@@ -22,11 +22,9 @@ from spdatoms.classification.average import KernelAverage, average, in_blocks
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
 from spdatoms.classification.explanation import (
-    N_ATOMS,
-    NAMES,
     Explanation,
     Explanations,
-    check_names,
+    check_explained,
     taken_apart,
 )
 from spdatoms.classification.references import References
@@ -288,10 +286,8 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
             One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the totals are
             those of `decision_function`.
         """
-        N_ATOMS.check("n_atoms", n_atoms)
-        NAMES.check("names", names)
         X = self.check_queries(X)
-        check_names(names, len(self.atoms_))
+        check_explained(n_atoms, names, len(self.atoms_))
         logits = self._logits(X)
         found: list[Explanation] = []
         start = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -13,15 +14,15 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, Floats, Indices
 
 #: What ``n_atoms`` and ``names`` of an ``explain`` may be.
-N_ATOMS = allow.NONE | allow.integer(1)
-NAMES = allow.NONE | allow.ARRAY
+_N_ATOMS = allow.NONE | allow.integer(1)
+_NAMES = allow.NONE | allow.ARRAY
 #: The greatest number of atoms that the text of an explanation lists.
 _LISTED = 5
 #: The greatest number of rows of its table.
 _ROWS = 20
 
 
-class NamedAtoms:
+class NamedAtoms(ABC):
     """What explanations share: training matrices with names or numbers, and a table of them.
 
     Subclasses are dataclasses with ``atoms``, ``n_used``, ``names`` and a ``headline``, and say what stands
@@ -33,13 +34,13 @@ class NamedAtoms:
     names: tuple[str, ...] | None
 
     @property
+    @abstractmethod
     def headline(self) -> str:
         """The prediction."""
-        raise NotImplementedError
 
+    @abstractmethod
     def named(self) -> Iterator[tuple[str, float]]:
         """Yield the name and the contribution of each of the k training matrices."""
-        raise NotImplementedError
 
     def _name(self, i: int) -> str:
         return f"#{self.atoms[i]}" if self.names is None else self.names[i]
@@ -280,11 +281,12 @@ def taken_apart(
         )
 
 
-def check_names(names: Any, count: int) -> Any:
-    """Return the names of atoms; ValueError unless there is one for each."""
+def check_explained(n_atoms: Any, names: Any, count: int) -> None:
+    """Check what ``explain`` is told, for a number of atoms."""
+    _N_ATOMS.check("n_atoms", n_atoms)
+    _NAMES.check("names", names)
     if names is not None and len(names) != count:
         raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")
-    return names
 
 
 def _two_best(totals: Floats) -> tuple[int, int]:

@@ -21,11 +21,9 @@ from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import (
-    N_ATOMS,
-    NAMES,
     Explanation,
     Explanations,
-    check_names,
+    check_explained,
     taken_apart,
 )
 from spdatoms.classification.scores import (
@@ -418,10 +416,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the
             totals are the scores of `decision_function`.
         """
-        N_ATOMS.check("n_atoms", n_atoms)
-        NAMES.check("names", names)
         X = self.check_queries(X)
-        check_names(names, len(self._atom_classes))
+        check_explained(n_atoms, names, len(self._atom_classes))
         found: dict[int, list[Explanation]] = {}
 
         def explain(rows: slice, scores: Floats, added: Contributions) -> None:

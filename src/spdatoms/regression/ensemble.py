@@ -17,6 +17,7 @@ from spdatoms._utils.weights import part_of, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, check_targets, per_matrix
 from spdatoms.classification.average import in_blocks
 from spdatoms.classification.ensemble import listed
+from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
@@ -36,7 +37,6 @@ from spdatoms.regression.average import (
 from spdatoms.regression.explanation import (
     TargetExplanation,
     TargetExplanations,
-    check_explained,
     targets_taken_apart,
 )
 

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.explanation import (
-    N_ATOMS,
-    NAMES,
-    NamedAtoms,
-    SeveralExplanations,
-    check_names,
-)
+from spdatoms.classification.explanation import NamedAtoms, SeveralExplanations
 
 
 @dataclass(frozen=True)
@@ -127,13 +121,6 @@ class TargetExplanations(SeveralExplanations[TargetExplanation]):
     def predictions(self) -> Floats:
         """The predictions, one row per query."""
         return np.array([one.prediction for one in self._found])
-
-
-def check_explained(n_atoms: Any, names: Any, count: int) -> None:
-    """Check what ``explain`` is told, for a number of atoms."""
-    N_ATOMS.check("n_atoms", n_atoms)
-    NAMES.check("names", names)
-    check_names(names, count)
 
 
 def explained_codes(

@@ -11,13 +11,13 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, per_matrix
+from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
-    check_explained,
     explained_codes,
 )
 

@@ -14,6 +14,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import SPDEstimator, check_targets, per_matrix
+from spdatoms.classification.explanation import check_explained
 from spdatoms.coding import CodedBlock, alpha_of_atoms, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
@@ -23,7 +24,6 @@ from spdatoms.kernels.correction import CORRECTION
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
-    check_explained,
     explained_codes,
 )
 

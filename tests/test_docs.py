@@ -51,6 +51,7 @@ def run_page(page: str) -> dict[str, object]:
     return names
 
 
+@pytest.mark.slow
 def test_first_page():
     pytest.importorskip("skimage")
     names = run_page("index.md")

@@ -185,6 +185,7 @@ def is_public_method(name: str, method: Any) -> bool:
     return not name.startswith("_") and inspect.isfunction(method)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @every_estimator
 def test_fitted_attributes_are_documented(estimator, labelled):

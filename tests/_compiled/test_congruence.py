@@ -24,6 +24,7 @@ def congruences(T, U, atoms, factors, chosen, stack, halves, entries):
     return gram_of(halves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 26])
 def test_congruences_and_their_gram_matrix(n) -> None:
     rng = np.random.default_rng(n)

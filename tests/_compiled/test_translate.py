@@ -74,6 +74,7 @@ compiled_mixture = translated(types.int64)(mixture)
 NUMBERS = st.floats(-100, 100).map(lambda x: round(x, 2))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(NUMBERS | st.just(math.nan), min_size=3, max_size=9),

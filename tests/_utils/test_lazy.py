@@ -84,6 +84,7 @@ print(spdatoms.SPDSparseClassifier.__name__)
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_waits_for_the_end_of_an_import():
     """However many come, they are heard as one, after which everything works."""
     command = [sys.executable, "-c", INTERRUPTED]

@@ -341,6 +341,7 @@ def writes(call: ast.Call) -> bool:
     return name in WRITING or text.startswith(("os.replace(", "os.rename(", "shutil."))
 
 
+@pytest.mark.slow
 def test_nothing_is_written_elsewhere() -> None:
     source = Path(spdatoms.__file__).parent
     found = {

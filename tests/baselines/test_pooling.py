@@ -37,6 +37,7 @@ def test_maximum_scaler_and_svm_written_out(bags) -> None:
     np.testing.assert_array_equal(model.predict(X[16:]), model.classes_[(expected > 0).astype(int)])
 
 
+@pytest.mark.slow
 def test_bags_are_told_apart(bags) -> None:
     X, y = bags
     # More atoms than matrices: there are then as many as matrices.

@@ -76,6 +76,7 @@ def test_integer_weights_are_repetitions(options) -> None:
     np.testing.assert_array_equal(weighted.predict(queries), repeated.predict(queries))
 
 
+@pytest.mark.slow
 def test_a_heavy_class_gets_more_queries() -> None:
     X, y = wishart_classes(2, 12, n=3)
     queries = between_classes(X, y)

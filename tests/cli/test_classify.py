@@ -14,6 +14,7 @@ from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, SPDSparseClassi
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 
+@pytest.mark.slow
 def test_classify(files):
     Z, z = two_classes(seed=1)
     expected = SPDEnsembleClassifier().fit(*two_classes())
@@ -81,6 +82,7 @@ def test_classify_with_keys_for_one_of_two_files(files):
     assert "leave out --key X" in said
 
 
+@pytest.mark.slow
 def test_classify_with_choice(files):
     X, y = two_classes()
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
@@ -94,6 +96,7 @@ def test_classify_with_choice(files):
     assert load(files / "m.spdatoms").best_params_ == chosen.best_params_
 
 
+@pytest.mark.slow
 def test_which_classifier_the_options_ask_for(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     out = ("--force", "--save-model", files / "m.spdatoms")
@@ -142,6 +145,7 @@ def test_atoms_are_learned_with_three_metrics(files):
     assert "needs one of the metrics stein, jeffrey" in run("classify", *train, *options, code=2)
 
 
+@pytest.mark.slow
 def test_cross_validation(files):
     X, y = two_classes()
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")

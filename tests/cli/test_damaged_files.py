@@ -184,6 +184,7 @@ def test_matlab_variables_that_are_no_arrays_are_left_out(tmp_path):
     assert [cell.item() for cell in arrays["names"].flat] == ["left", "right"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

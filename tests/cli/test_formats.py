@@ -81,6 +81,7 @@ def test_matlab_files_are_written(tmp_path):
     assert read_labels(tmp_path / "o.mat", "names", 2).tolist() == ["left", "right"]
 
 
+@pytest.mark.slow
 def test_zarr(tmp_path):
     zarr = pytest.importorskip("zarr")
     X, y = two_classes()

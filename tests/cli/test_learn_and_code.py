@@ -48,6 +48,7 @@ def test_learn_options_reach_the_learner(files):
         np.testing.assert_array_equal(arrays["objective"], learner.objective_)
 
 
+@pytest.mark.slow
 def test_learn_goes_on_from_a_checkpoint(files):
     begin = ("learn", files / "X.npy", "--atoms", 4, "--tol", 0, "--checkpoint", files / "run.ckpt")
     run(*begin, "--iterations", 2, "--out", files / "a.npy")

@@ -47,6 +47,7 @@ def test_report_of_a_dictionary(files):
     assert "The 5 atoms that are used most." in page.cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cv", "test"])
 def test_report_of_a_classification(files, how):
     labels = files / "y.csv"
@@ -61,6 +62,7 @@ def test_report_of_a_classification(files, how):
     assert sum(source.startswith("data:image/svg") for source in page.sources) == 2
 
 
+@pytest.mark.slow
 def test_report_of_a_thousand_classes_is_short(tmp_path):
     """Not a million cells, and not a thousand names beside a picture: what is confused most."""
     names = np.array([f"class {i}" for i in range(1000)])
@@ -103,6 +105,7 @@ def test_reports_need_labels(files):
     assert "--report needs labels" in run("classify", *train, *options, code=2)
 
 
+@pytest.mark.slow
 def test_mistakes_are_listed(files):
     y = two_classes()[1]
     y[[3, 30]] = ["right", "left"]

@@ -32,6 +32,7 @@ def test_functions(function, arguments) -> None:
     assert result.device == "shelf"
 
 
+@pytest.mark.slow
 @every_class
 def test_estimators(estimator, labelled) -> None:
     X, y = labelled

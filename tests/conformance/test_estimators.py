@@ -78,6 +78,7 @@ def test_parameters_are_stored_as_given_and_can_be_set(estimator) -> None:
     assert repr(other.get_params()) == repr(estimator.get_params())
 
 
+@pytest.mark.slow
 @every_estimator
 def test_fit_returns_self_and_changes_no_parameter(estimator, labelled) -> None:
     model = clone(estimator)
@@ -87,6 +88,7 @@ def test_fit_returns_self_and_changes_no_parameter(estimator, labelled) -> None:
     assert model.n_features_in_ == N
 
 
+@pytest.mark.slow
 @every_estimator
 def test_fitted_attributes_end_in_an_underscore(estimator, labelled) -> None:
     model = clone(estimator)
@@ -106,6 +108,7 @@ def test_not_fitted(estimator, labelled) -> None:
                 getattr(clone(estimator), method)(*arguments)
 
 
+@pytest.mark.slow
 @every_estimator
 def test_input_is_not_modified(estimator, labelled) -> None:
     X, y = labelled[0].copy(), labelled[1].copy()
@@ -122,6 +125,7 @@ def test_same_seed_same_result_and_refit_forgets(estimator, fitted, labelled) ->
     assert_same(outputs(fitted(estimator), X), outputs(second, X))
 
 
+@pytest.mark.slow
 @every_estimator
 def test_pickle_round_trip(estimator, fitted, labelled) -> None:
     X, _ = labelled
@@ -293,6 +297,7 @@ def test_two_classes_have_one_decision(estimator, labelled) -> None:
         np.testing.assert_array_equal(model.classes_[(scores > 0).astype(int)], model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 @every_classifier

@@ -13,6 +13,7 @@ EXPLAINING = [classifier for classifier in CLASSIFIERS if hasattr(classifier, "e
 REGRESSORS = [estimator for estimator in ESTIMATORS if is_regressor(estimator)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("estimator", EXPLAINING, ids=one_line)

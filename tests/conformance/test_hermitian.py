@@ -129,6 +129,7 @@ WHITENED = [
 REAL_OR_COMPLEX = [*ONE_OF_EACH.values(), SPDSparseClassifier("stein", landmarks=8), *WHITENED[1:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", REAL_OR_COMPLEX, ids=one_line)
 def test_a_real_matrix_is_a_hermitian_one_without_an_imaginary_part(estimator):
     X, y = two_hermitian_classes()

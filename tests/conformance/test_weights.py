@@ -122,6 +122,7 @@ def test_weights_of_classes_mean_nothing_to_one_neighbour(labelled) -> None:
     assert_same(outputs(weighted, X), outputs(SPDKNeighborsClassifier().fit(X, y), X))
 
 
+@pytest.mark.slow
 @every_weighted
 def test_only_ratios_of_weights_count(estimator, labelled) -> None:
     X, y = labelled

@@ -24,6 +24,7 @@ SCALES = [2.0**-498, 1.0, 2.0**498]
 # --- Accuracy -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("condition", [1e1, 1e6, 1e11])
 def test_against_mpmath(metric, condition):
@@ -296,6 +297,7 @@ def test_threads_do_not_change_a_bit(metric, dtype):
             np.testing.assert_array_equal(again, within)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["stein", "jeffrey", "logeuclid", "euclid", "burg"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_threads_share_rows_and_do_not_change_a_bit(metric, dtype):

@@ -59,6 +59,7 @@ def test_published_confusions_are_square_and_sum_to_100():
 # --- protocols ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 def test_textures_against_a_direct_loop():
     experiment = get_experiment("textures")

@@ -91,6 +91,7 @@ def test_notes_are_footnotes_and_asterisks():
     assert [line.cells[1] for line in shown.lines] == ["1.0*", "2.0*"]
 
 
+@pytest.mark.slow
 def test_a_method_is_explained_once_and_its_fewer_repeats_in_a_footnote(tmp_path):
     run(Toy(), repeats=2, methods=["RSR-S"], out=tmp_path)
     results = run(Toy(), repeats=1, methods=["RSR-J"], out=tmp_path)
@@ -129,6 +130,7 @@ def test_files_hold_the_results(tmp_path):
     assert Image.open(tmp_path / "accuracy.png").size[0] > 300
 
 
+@pytest.mark.slow
 def test_settings_are_those_of_all_rows(tmp_path):
     run(Toy(), repeats=2, methods=["RSR-S"], out=tmp_path)
     results = run(Toy(), repeats=1, methods=["RSR-J"], out=tmp_path)

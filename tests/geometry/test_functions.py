@@ -154,6 +154,7 @@ def test_functions_refuse_what_is_not_spd(function, needed):
         function(np.ones((2, 3)))
 
 
+@pytest.mark.slow
 @relaxed
 @given(spd_stacks(max_condition=1e4))
 def test_log_and_exp_are_inverse(X):

@@ -108,6 +108,7 @@ def test_tangent_vectors_near_zero_are_judged_relative_to_the_base():
         exp_map(1e-12 * np.array([[0.0, 1.0], [2.0, 0.0]]), 1e-12 * np.eye(2))
 
 
+@pytest.mark.slow
 @relaxed
 @given(spd_stacks(m=2, max_condition=1e4), st.floats(-1.0, 2.0))
 def test_geodesic_properties(X, t):

@@ -34,6 +34,7 @@ def epochs(tmp_path):
     return path, signals[:, :4]
 
 
+@pytest.mark.slow
 def test_epochs_have_covariances_and_labels(epochs):
     path, signals = epochs
     oas = pytest.importorskip("sklearn.covariance").oas
@@ -46,6 +47,7 @@ def test_epochs_have_covariances_and_labels(epochs):
     assert f"{path}: is not a file of MNE epochs" in run("inspect", path, code=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_tensor_volumes(tmp_path, order):
     nibabel = pytest.importorskip("nibabel")
@@ -98,6 +100,7 @@ def regions(tmp_path, monkeypatch):
     return labels
 
 
+@pytest.mark.slow
 def test_volumes_are_classified(regions):
     nibabel = pytest.importorskip("nibabel")
     volumes = ["--train", "dti.nii.gz", "--train-labels", "regions.nii.gz", "--components", "fsl"]
@@ -144,6 +147,7 @@ def test_volumes_of_bad_tensors_are_repaired_in_place(tmp_path):
     assert (np.linalg.eigvalsh(repaired[1, 1, 1]) > 0).all()
 
 
+@pytest.mark.slow
 def test_hdf5_and_matlab_7_3(tmp_path):
     h5py = pytest.importorskip("h5py")
     X, y = two_classes()

@@ -73,6 +73,7 @@ def test_means(name):
     np.testing.assert_allclose(mean(X, metric=name, sample_weight=weights), theirs, rtol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["stein", "jeffrey", "riemann", "logeuclid"])
 def test_mdm_with_our_metric(blobs, name):
     X, y = blobs

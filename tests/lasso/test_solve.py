@@ -189,6 +189,7 @@ def test_any_gram_of_features_is_solved(drawn, relative_alpha, positive):
     assert (certificate.duality_gap <= 1e-5 * (queries**2).sum(1) + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("alpha", [0.1, 1e-3])
 @pytest.mark.parametrize("n_atoms", [150, 600])

@@ -162,6 +162,7 @@ def test_codes_of_many_labels_have_some_of_their_names():
     assert names[0] == "0\\x1b"
 
 
+@pytest.mark.slow
 def test_sparse_codes_are_accepted():
     Y = sparse.csr_matrix(codes())
     assert CodesDisplay.from_codes(Y).codes.shape == (30, 12)

@@ -33,6 +33,7 @@ def problem(outputs: tuple[int, ...] = (), make=random_spd):
     return X, t, rng.uniform(0.2, 3.0, 36), make(7, 3, seed=1)
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("make", [random_spd, random_hpd])
 @pytest.mark.parametrize("outputs", [(), (2,)])

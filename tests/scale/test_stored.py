@@ -17,6 +17,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 
+@pytest.mark.slow
 def test_an_array_is_read_from_its_file_and_the_file_goes_with_it() -> None:
     values = np.arange(12, dtype=np.float32).reshape(4, 3)
     here = StoredArray(values)
@@ -33,6 +34,7 @@ def test_an_array_is_read_from_its_file_and_the_file_goes_with_it() -> None:
     assert there.path.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 def test_workers_with_little_memory_keep_features_in_files(monkeypatch) -> None:
     X = random_spd(600, 4, seed=1)

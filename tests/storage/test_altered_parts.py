@@ -92,6 +92,7 @@ def undeclared(cls: str, names: Iterable[str]) -> set[str]:
     return set(names) - set(held_by(class_named(cls).cls))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=one_line)
 def test_all_that_a_fit_leaves_is_declared(estimator, tmp_path) -> None:
     """In the layout every attribute has a kind, a shape and a range, that of a part included."""

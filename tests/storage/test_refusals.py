@@ -285,6 +285,7 @@ def test_deep_metadata_are_refused(tmp_path) -> None:
     assert load_or_refuse(with_object("SPDKMeans", {"init": [[[[1]]]]}), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "item",
     ["[]", "{}", '""', "0.5", '{"a":{}}', '{"tuple":[]}', '"\\\\"', '"\\""', '"\\ud83d\\ude00' + 99 * "a" + '"'],

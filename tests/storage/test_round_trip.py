@@ -76,6 +76,7 @@ def test_no_two_public_estimators_have_the_same_name() -> None:
     assert len(names) == len(set(names)) >= len({type(e) for e in ESTIMATORS})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
     "metric", [*spdatoms.divergences.divergence_names(), Burg(side="left"), Jeffrey()]

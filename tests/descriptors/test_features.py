@@ -78,6 +78,48 @@ def test_gabor_magnitudes_are_convolutions(shape) -> None:
         np.testing.assert_allclose(features[..., i], abs(response), atol=1e-12)
 
 
+def test_wavelets_of_one_size_are_the_formula() -> None:
+    bank = gabor_bank(2, 3, sigma=2.0, size=6)
+    assert {kernel.shape for kernel in bank} == {(6, 6)}
+    k, phi = np.pi / 2 / np.sqrt(2), np.pi / 3
+    x = np.arange(6) - 3
+    y = x[:, None]
+    envelope = (k / 2) ** 2 * np.exp(-(k**2) * (x**2 + y**2) / 8)
+    expected = envelope * (np.exp(1j * k * (x * np.cos(phi) + y * np.sin(phi))) - np.exp(-2))
+    np.testing.assert_allclose(bank[4], expected, atol=1e-15)
+
+
+def test_wavelets_of_scikit_image() -> None:
+    gabor_kernel = pytest.importorskip("skimage.filters").gabor_kernel
+    for u in range(8):
+        kernel = 2 * np.pi * gabor_kernel(0.25, np.pi * u / 8, sigma_x=2.0, sigma_y=2.0)
+        kernel -= abs(kernel) * kernel.sum() / abs(kernel).sum()
+        np.testing.assert_allclose(gabor_bank()[u], kernel, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [None, 5, 6])
+def test_responses_where_wavelets_lie_inside(size) -> None:
+    from scipy.signal import convolve2d
+
+    image = RNG.random((30, 28))
+    found = gabor_magnitudes(image, scales=2, sigma=2.0, size=size, border="valid")
+    bank = gabor_bank(2, sigma=2.0, size=size)
+    most = max(kernel.shape[0] for kernel in bank)
+    assert found.shape == (31 - most, 29 - most, 16)
+    i = max(range(16), key=lambda i: bank[i].shape[0])
+    expected = abs(convolve2d(image, bank[i], mode="valid"))
+    np.testing.assert_allclose(found[..., i], expected, atol=1e-12)
+
+
+def test_face_features_where_wavelets_lie_inside() -> None:
+    inner = slice(9, -10)  # 20 pixels, half of them before the centre
+    features = face_features(GREY, size=20, border="valid")
+    whole = face_features(GREY, size=20)
+    np.testing.assert_array_equal(features, whole[inner, inner])
+    with pytest.raises(ValueError, match=r"has 40×48 pixels and a wavelet 41×41.*border='reflect'"):
+        face_features(GREY, size=41, border="valid")
+
+
 def test_gabor_is_blind_to_brightness() -> None:
     np.testing.assert_array_equal(gabor_magnitudes(np.full((20, 20), 0.1)), 0.0)
     np.testing.assert_allclose(gabor_magnitudes(GREY + 100), gabor_magnitudes(GREY), atol=1e-11)

@@ -29,7 +29,7 @@ def test_faces_by_pose(tmp_path):
         for i, pose in enumerate(("ba", "bd", "be", "bf", "bg", "bj", "bk")):
             face = noise(24, 24, seed=person) // 2 + noise(24, 24, seed=100 * person + i) // 8
             save_image(tmp_path / pose / f"{person:05d}.png", face)
-    results = small_run("faces", tmp_path, methods=["RSR-S", "RSR-S wide", "1-NN Stein"])
+    results = small_run("faces", tmp_path, methods=["RSR-S", "RSR-S, all pixels", "1-NN Stein"])
     assert results.parts() == ["from images"]
     (row,) = results.of("from images", "RSR-S")
     assert list(row.scores) == [*TESTS, "average"]
@@ -38,8 +38,8 @@ def test_faces_by_pose(tmp_path):
     assert accuracy.header == ("method", *TESTS, "average")
     methods = get_experiment("faces").methods()
     views = get_experiment("faces").load(tmp_path, "ignore")["from images"].views
-    usual, wide = (views[methods[name].view] for name in ("RSR-S", "RSR-S wide"))
-    assert not np.allclose(usual, wide)
+    usual, other = (views[methods[name].view] for name in ("RSR-S", "RSR-S, all pixels"))
+    assert not np.allclose(usual, other)
 
 
 def test_actions_by_subjects(tmp_path):

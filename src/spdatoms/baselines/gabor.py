@@ -8,7 +8,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.baselines.pixels import PixelSparseClassifier
-from spdatoms.descriptors.gabor import SIGMA, WIDTHS, magnitudes
+from spdatoms.descriptors.gabor import SIGMA, WIDTHS, Wavelets, magnitudes
 
 
 class GaborSparseClassifier(PixelSparseClassifier):
@@ -17,14 +17,13 @@ class GaborSparseClassifier(PixelSparseClassifier):
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
 
     As `PixelSparseClassifier`, but v holds Gabor features [1]_: the magnitudes of the 40 wavelets of
-    `gabor_bank` at every ``spacing``-th pixel, each standardised to mean 0 and standard deviation 1 over
-    the image. (There is no dictionary for occluded parts.)
+    `gabor_bank`, averaged over squares of ``spacing`` pixels, each wavelet's with norm one. (There is no
+    dictionary for occluded parts.)
 
     Parameters
     ----------
-    spacing : int, default=4
-        The distance between the pixels that are kept. It is 8 for faces of 128 pixels [2]_, hence 4
-        for those of 64.
+    spacing : int, default=8
+        The side of the squares. (In [2]_ every eighth pixel is kept instead.)
     n_components : int, float or None, default=None
         The number of principal components, or the share of the variance they explain, as in
         `sklearn.decomposition.PCA`; None keeps all.
@@ -73,7 +72,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
 
     def __init__(
         self,
-        spacing: int = 4,
+        spacing: int = 8,
         n_components: int | float | None = None,
         alpha: float | str = "auto",
         n_jobs: int | None = None,
@@ -86,14 +85,16 @@ class GaborSparseClassifier(PixelSparseClassifier):
         self.verbose = verbose
 
     def _vectors(self, images: FloatArray) -> Floats:
-        spacing = self.spacing
-        rows, columns = (slice(min(spacing, n) // 2, None, spacing) for n in images.shape[1:])
         watching = watched(list(images), "Gabor features")
-        return np.stack([self._standardised(image)[rows, columns].ravel() for image in watching])
+        return np.stack([self._pooled(image).ravel() for image in watching])
 
-    def _standardised(self, image: FloatArray) -> Floats:
-        """Return the Gabor magnitudes (height, width, 40), each with mean 0 and deviation 1 or constant 0."""
-        values = magnitudes(image, sigma=self.sigma).astype(np.float64)
-        values -= values.mean(axis=(0, 1))
-        deviation = values.std(axis=(0, 1))
-        return np.asarray(values / np.where(deviation > 0.0, deviation, 1.0))
+    def _pooled(self, image: FloatArray) -> Floats:
+        """Return the means of Gabor magnitudes over squares, each wavelet's with norm one or 0."""
+        values = magnitudes(image, Wavelets(sigma=self.sigma)).astype(np.float64)
+        for axis in (0, 1):
+            starts = np.arange(0, image.shape[axis], self.spacing)
+            counts = np.diff(starts, append=image.shape[axis])
+            shape = np.where(np.arange(3) == axis, -1, 1)
+            values = np.add.reduceat(values, starts, axis=axis) / counts.reshape(shape)
+        norms = np.sqrt(np.sum(values**2, axis=(0, 1)))
+        return np.asarray(values / np.where(norms > 0.0, norms, 1.0))

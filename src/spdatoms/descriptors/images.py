@@ -9,7 +9,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors._base import RegionDescriptor
-from spdatoms.descriptors.gabor import SIGMA, WIDTHS, face
+from spdatoms.descriptors.gabor import BORDERS, SIGMA, SIZES, WIDTHS, Wavelets, face
 from spdatoms.descriptors.pixels import person, texture
 
 
@@ -146,6 +146,11 @@ class FaceCovariance(RegionDescriptor):
         1 shows progress bars (needs tqdm).
     sigma : float, default=π
         The width of the envelopes of the wavelets, see `gabor_bank`.
+    size : int, default=None
+        The height and width of the wavelets in pixels, see `gabor_bank`.
+    border : {"reflect", "valid"}, default="reflect"
+        What happens where a wavelet reaches beyond the image, see `gabor_magnitudes`. The windows of `block` are those
+        of the pixels that remain.
 
     Examples
     --------
@@ -156,7 +161,9 @@ class FaceCovariance(RegionDescriptor):
     """
 
     _what = "grey images (height, width)"
-    _parameters = allow.declare(**RegionDescriptor._parameters, sigma=WIDTHS)
+    _parameters = allow.declare(
+        **RegionDescriptor._parameters, sigma=WIDTHS, size=SIZES, border=BORDERS
+    )
 
     def __init__(
         self,
@@ -167,12 +174,17 @@ class FaceCovariance(RegionDescriptor):
         n_jobs: int | None = None,
         verbose: int = 0,
         sigma: float = SIGMA,
+        size: int | None = None,
+        border: str = "reflect",
     ) -> None:
         super().__init__(block, step, mean, ridge, n_jobs, verbose)
         self.sigma = sigma
+        self.size = size
+        self.border = border
 
     def _features(self, item: Any, name: str) -> FloatArray:
-        return face(check.grey_image(item, name), self.sigma)
+        wavelets = Wavelets(sigma=self.sigma, size=self.size, border=self.border)
+        return face(check.grey_image(item, name), wavelets)
 
 
 class PersonCovariance(RegionDescriptor):

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from spdatoms.experiments.experiment import Method, Setting
 
 Make = Callable[[Setting], Any]
@@ -252,23 +254,17 @@ def textons() -> Method:
 
 
 def gabor_src() -> Method:
-    """Return the method GSRC: sparse representation of Gabor magnitudes."""
-    make = made("baselines", "GaborSparseClassifier")
-    return Method("GSRC", make, "images", note="sparse representation of Gabor magnitudes")
+    """Return the method GSRC: sparse representation of Gabor magnitudes, with the usual width of the wavelets."""
+    make = made("baselines", "GaborSparseClassifier", sigma=2 * np.pi)
+    return Method("GSRC", make, "images", note="sparse representation of pooled Gabor magnitudes")
 
 
-def wide_gabor(sigma: float, covariances: str) -> list[Method]:
-    """Return RSR and GSRC with wider wavelets; the first two find their matrices in the view ``covariances``."""
-    words = "wavelets twice as wide, σ = 2π"
-    gsrc = made("baselines", "GaborSparseClassifier", sigma=sigma)
+def other_views(*names: str) -> list[Method]:
+    """Return RSR-S and RSR-J on other views of the samples."""
     return [
-        *(
-            Method(
-                f"{usual.name} wide", usual.make, covariances, f"{usual.name}, {words}", "variant"
-            )
-            for usual in (_RSR_S, _RSR_J)
-        ),
-        Method("GSRC wide", gsrc, "images", f"GSRC, {words}", "variant"),
+        Method(f"{usual.name}, {view}", usual.make, view, f"{usual.name}: {view}", "variant")
+        for view in names
+        for usual in (_RSR_S, _RSR_J)
     ]
 
 

@@ -112,8 +112,9 @@ def exact_gradients(rng: np.random.Generator) -> Counter[str]:
             continue
         expect(np.isfinite(G), f"the gradient of {metric} is not finite")
         terms = (G * h.conj()).real
+        # Both matrices: that of Burg's divergence has the inverse of b, which may be the worse conditioned.
         moved = change(
-            rng, lambda Z, b=b, h=h: exact_derivative(metric, Z, b, h), (a,), metric, exact
+            rng, lambda Y, Z, h=h: exact_derivative(metric, Y, Z, h), (a, b), metric, exact
         )
         allowed = _FACTOR * moved + _DIFFERENCES * float(np.abs(terms).sum())
         expect(

@@ -14,7 +14,7 @@ from _hermitian import random_hpd
 from _matrices import assert_close, random_spd
 from _references import table
 from spdatoms import mean, pairwise_divergence
-from spdatoms.divergences import Burg, Stein, get_divergence
+from spdatoms.divergences import Burg, Stein, divergence_names, get_divergence
 from spdatoms.divergences.hermitian import over
 
 METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]
@@ -49,6 +49,24 @@ def test_pairs_against_pyriemann(metric, n):
     within = pairwise_divergence(X, metric=metric)
     assert (np.diag(within) == 0).all()
     np.testing.assert_allclose(within, pairwise_divergence(X, X, metric), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", divergence_names())
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_values_up_to_the_end_of_the_range_of_single_precision(metric, dtype):
+    """Real forms have twice the divergence, and Jeffrey's is half of a sum: neither may overflow before d does."""
+    x = np.full((1, 1, 1), 2.0**-20)
+    y = (2.0 ** np.arange(-126, 128)[:, None] * np.linspace(1.0, 1.9, 4)).reshape(-1, 1, 1)
+    exact = pairwise_divergence(x, y, metric)[0]
+    most = float(np.finfo(np.float32).max)
+    for i in np.flatnonzero((exact > 0.5 * most) & (exact < 0.99 * most)):
+        X = np.concatenate([x, y[i : i + 1]]).astype(dtype)
+        for found in (
+            pairwise_divergence(X[:1], X[1:], metric),
+            pairwise_divergence(X, None, metric),
+        ):
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found[0, -1], exact[i], rtol=1e-6)
 
 
 @pytest.mark.parametrize("metric", METRICS)

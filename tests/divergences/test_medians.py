@@ -107,6 +107,19 @@ def test_a_matrix_of_the_set_is_found_exactly() -> None:
     np.testing.assert_array_equal(median(np.stack([X[0]] * 4)), X[0])
 
 
+def test_steps_do_not_end_near_a_matrix_that_is_not_the_median() -> None:
+    """On the way from the mean they pass the second of these so closely that they get short."""
+    X = np.array([3.0994845e-05, 5.0881383e-05, 2.4013699e-04, 2.2938159e-05])
+    C = float(median(X.reshape(-1, 1, 1), "stein")[0, 0])
+
+    def cost(c):
+        """Σ √S, where S of numbers is log cosh(½ log(x/c))."""
+        return np.sqrt(np.log(np.cosh(0.5 * np.log(X / c)))).sum()
+
+    nearby = C * np.exp(np.linspace(-0.01, 0.01, 20))
+    assert cost(C) <= min(map(cost, nearby))
+
+
 def test_outliers_hardly_move_it() -> None:
     X = random_spd(21, 3, condition=3.0)
     clean = median(X)

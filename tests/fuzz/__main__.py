@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fuzz.campaign import run_campaign
-from fuzz.campaigns import CAMPAIGNS
+from fuzz.campaigns import CAMPAIGNS, run_part
 from fuzz.results import PAGE, markdown, table, write_page
-
-
-def run_part(name: str, first: int, step: int, most: int | None, seconds: float) -> Any:
-    """Run the seeds first, first + step, … of a campaign; return outcomes and findings."""
-    last = None if most is None else first + step * most
-    seeds = itertools.count(first, step) if last is None else range(first, last, step)
-    return run_campaign(name, CAMPAIGNS[name].case, seeds, seconds)
 
 
 def run_all(names: list[str], first: int, options: argparse.Namespace) -> dict[str, Any]:
@@ -33,7 +25,8 @@ def run_all(names: list[str], first: int, options: argparse.Namespace) -> dict[s
     end, left = time.monotonic() + 60.0 * options.minutes, sum(CAMPAIGNS[n].share for n in names)
     most = None if options.cases is None else -(-options.cases // processes)
     # One pool for all: in a new process the first case waits for imports and compiled kernels.
-    with ProcessPoolExecutor(processes) as pool:
+    # Not forked: campaigns fork and kill processes of their own, which would hold the pipes of the pool.
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         for name in names:
             share = CAMPAIGNS[name].share
             # What a campaign leaves of its time is for those after it.

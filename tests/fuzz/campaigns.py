@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import Any
 
 from fuzz import (
     centres,
@@ -18,7 +20,7 @@ from fuzz import (
     matrix_functions,
     parameters,
 )
-from fuzz.campaign import Case
+from fuzz.campaign import Case, run_campaign
 
 
 @dataclass(frozen=True)
@@ -74,3 +76,10 @@ CAMPAIGNS = {
     # Last, because one case takes minutes. The tests of scale have one kill of each kind.
     "killed_on_cluster": Campaign(cluster.killed_on_cluster, 0),
 }
+
+
+def run_part(name: str, first: int, step: int, most: int | None, seconds: float) -> Any:
+    """Run the seeds first, first + step, … of a campaign; return outcomes and findings."""
+    last = None if most is None else first + step * most
+    seeds = itertools.count(first, step) if last is None else range(first, last, step)
+    return run_campaign(name, CAMPAIGNS[name].case, seeds, seconds)

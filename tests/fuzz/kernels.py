@@ -41,7 +41,7 @@ def corrected(
     if values[0] >= -tolerance * values[-1]:
         return K, k
     if correction == "shift":
-        return K - values[0] * np.eye(len(K)), k
+        return K + (1e-6 * np.abs(K).max() - values[0]) * np.eye(len(K)), k
     kept = np.where(values > 0, 1.0, 0.0 if correction == "clip" else -1.0)
     return (U * (kept * values)) @ U.T, k @ (U * kept) @ U.T
 

@@ -67,7 +67,7 @@ def test_corrections(correction, dtype):
     assert corrected[0] >= -tolerance * corrected[-1]
     if correction == "shift":
         shift = kernel.gram_ - raw_gram
-        expected = -kernel.min_eigenvalue_ * np.eye(len(D))
+        expected = (1e-6 - kernel.min_eigenvalue_) * np.eye(len(D))
         np.testing.assert_allclose(shift, expected, atol=tolerance * corrected[-1])
         np.testing.assert_array_equal(kernel.cross(X), raw_cross)
         return
@@ -111,10 +111,19 @@ def test_corrections_of_a_known_matrix():
     np.testing.assert_allclose(
         flip.transform(np.array([[1.0, 0.0]])), [[0.0, 1.0]], rtol=1e-14, atol=1e-15
     )
-    np.testing.assert_allclose(shift.gram, [[2.0, 2.0], [2.0, 2.0]], rtol=1e-13)
+    lifted = 2.0 + 2e-6
+    np.testing.assert_allclose(shift.gram, [[lifted, 2.0], [2.0, lifted]], rtol=1e-13)
     for result in (clip, flip, shift):
         assert result.indefinite
         assert result.min_eigenvalue == pytest.approx(-1.0)
+
+
+def test_codes_over_a_shifted_gram_are_bounded():
+    """Cross values are not shifted: over K − λ_min·I, which is singular, the least squares have no minimum."""
+    kernel, _ = fitted(indefinite_dictionary(), correction="shift")
+    cross = kernel.cross(1.3 * indefinite_dictionary())
+    codes = sparse_code(kernel.gram_, cross, alpha=1e-3)
+    np.testing.assert_array_less(np.abs(codes), np.linalg.norm(cross, axis=1).max() / 1e-6)
 
 
 @pytest.mark.parametrize("correction", ["clip", "flip"])

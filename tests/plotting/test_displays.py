@@ -233,3 +233,22 @@ def test_explanation_of_a_classifier_and_of_nothing():
     display = ExplanationDisplay.from_estimator(classifier, X[4], color="k")
     assert "#4" in display.ax_.get_yticklabels()[0].get_text()
     assert len(ExplanationDisplay(explanation()).plot().bars_) == 0
+
+
+@pytest.mark.parametrize(
+    "image", [np.ones(4), np.ones((3, 3, 2)), np.empty((0, 4)), "a", [[1], [1, 2]]]
+)
+def test_images_of_an_explanation_that_are_none(image):
+    with pytest.raises(
+        ValueError, match=r"images\[1\] must be an image \(height, width\) or one with"
+    ):
+        ExplanationDisplay(explanation(0.6, 0.3), images=[np.eye(8), image])
+
+
+def test_a_matrix_that_cannot_be_explained_has_the_name_of_the_argument():
+    X = random_spd(8, 3, seed=4)
+    classifier = SPDSparseClassifier(alpha=0.05).fit(X, np.arange(8) % 2)
+    with pytest.raises(ValueError, match="^x holds 4×4 matrices, but those seen in fit are 3×3"):
+        ExplanationDisplay.from_estimator(classifier, np.eye(4))
+    with pytest.raises(ValueError, match=r"^x\b.* not positive definite"):
+        ExplanationDisplay.from_estimator(classifier, -X[0])

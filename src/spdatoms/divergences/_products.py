@@ -128,7 +128,8 @@ def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
     if not values.max(initial=0.0) <= limits.max:
         raise _overflow(dtype)
     least = limits.tiny if dtype == np.float64 else limits.smallest_subnormal
-    if values[values < least].any():
+    small = values[values < least]
+    if (small[small > -least] != 0.0).any():
         raise too_small(dtype)
     return values.astype(dtype, copy=False)
 

@@ -10,10 +10,11 @@ import scipy.sparse
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms.divergences._products import rounded
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import Geodesics, HermitianGeodesics
-from spdatoms.geometry.hermitian import complex_form, is_complex, real_form
+from spdatoms.geometry.hermitian import complex_form, is_complex, real_form, real_type
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Hermitian(Divergence):
     ) -> FloatArray:
         """Return d(X_i, Y_j) for all pairs."""
         other = None if Y is None else Y.real
-        return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs))
+        return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs), X)
 
     def centre(self, Z: HermitianSet, weights: Floats, current: Array) -> Array:
         """Return the stationary point, or a step towards it, as a complex matrix."""
@@ -69,10 +70,10 @@ class Hermitian(Divergence):
         """Return `centre` for every column of weights."""
         return complex_form(self.divergence.centres(Z.real, weights, _real(current)))
 
-    def _own(self, values: FloatArray) -> FloatArray:
-        """Return what values of real forms are for the complex matrices; the array is used again."""
+    def _own(self, values: FloatArray, X: HermitianSet) -> FloatArray:
+        """Return what values of real forms are for complex matrices, in the precision of X; the array is used again."""
         values /= values.dtype.type(self.divergence.real_form_factor)
-        return values
+        return rounded(values, real_type(X.matrices.dtype))
 
     def gradient(self, X: Array, Y: Array) -> Array:
         """Return the G with dd = Re tr(G dX): the real gradient has twice as many entries for d times the factor."""
@@ -85,13 +86,13 @@ class Hermitian(Divergence):
 
     def to_centres(self, X: HermitianSet, centres: Array, n_jobs: int | None = None) -> FloatArray:
         """Return d(X_i, C_j) at [j, i]."""
-        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs))
+        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs), X)
 
     def each_to_centres(
         self, X: HermitianSet, centres: Array, n_jobs: int | None = None
     ) -> FloatArray:
         """Return d(X_i, C_j) at [i, j]."""
-        return self._own(self.divergence.each_to_centres(X.real, _real(centres), n_jobs))
+        return self._own(self.divergence.each_to_centres(X.real, _real(centres), n_jobs), X)
 
     def centre_term(self, Z: HermitianSet, weights: Floats, current: Array) -> Floats:
         """Return what a part of the data adds to the step of `centre`, in the real form."""
@@ -149,8 +150,9 @@ class HermitianSums(AtomSums):
 
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
         """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        return np.asarray(self.divergence._own(self.inner.pairs(Z.real, pattern, D.real)))
+        return np.asarray(self.divergence._own(self.inner.pairs(Z.real, pattern, D.real), Z))
 
 
 def _real(X: Array) -> FloatArray:
-    return real_form(np.asarray(X, np.result_type(X.dtype, np.complex64)))
+    """Return real forms in double precision: single might not hold their divergences, which are twice as large."""
+    return real_form(np.asarray(X, np.complex128))

@@ -81,21 +81,23 @@ class Jeffrey(Divergence):
         self, X: JeffreySet, Y: JeffreySet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return J(X_i, Y_j) for all pairs."""
+        # Factors are halved, not their products, which may be beyond the range.
         if Y is None:
-            return symmetrised_products(X.half, X.inverse_half, 0.5, -X.n, n_jobs)
+            return symmetrised_products(0.5 * X.half, X.inverse_half, 1.0, -X.n, n_jobs)
 
         def fill(rows: slice, out: FloatArray) -> None:
             if X.n <= _STACKED_SIZE:
                 swapped = np.concatenate([X.inverse_half[rows], X.half[rows]], axis=1)
+                swapped *= 0.5
                 row_products(swapped, Y.stacked.T, out)
             else:
-                row_products(X.inverse_half[rows], Y.half.T, out)
-                out += row_products(X.half[rows], Y.inverse_half.T)
+                row_products(0.5 * X.inverse_half[rows], Y.half.T, out)
+                out += row_products(0.5 * X.half[rows], Y.inverse_half.T)
 
         dtype = X.stacked.dtype
         shifts_x = np.full(len(X), -X.n, dtype)
         shifts_y = np.zeros(len(Y), dtype)
-        return shifted_products(fill, 2 * X.size, 0.5, shifts_x, shifts_y, n_jobs)
+        return shifted_products(fill, 2 * X.size, 1.0, shifts_x, shifts_y, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""

@@ -24,6 +24,11 @@ _SMOOTHING = 1e-7
 _ROUNDING = 1e-12
 #: Sums that differ by no more than this factor are level: they have errors of rounding.
 _LEVEL = 1.0 + 8.0 * np.finfo(np.float64).eps
+#: A point whose least distance is below this share of their mean is near a matrix: there all steps are short.
+_NEAR = 1e-3
+#: A step away from a matrix has to lower the sum by this share. Small distances are roots of what rounding has left of
+#: differences, and what is to be gained closer to the matrix than 2^-16 of the way is less.
+_GAIN, _HALVINGS = 1e-9, 16
 #: After this many steps that neither go down nor get shorter, all that is left is rounding.
 _PATIENCE = 25
 
@@ -131,7 +136,33 @@ class DistanceSums:
         total = float(self.weights @ distances)
         if total == 0.0:
             return C
-        weights = self.weights / np.maximum(distances, _SMOOTHING * total)
+        return self._centre(self.weights / np.maximum(distances, _SMOOTHING * total), C)
+
+    def away(self, distances: Floats) -> Array | None:
+        """Return a better point than one with these distances, if it is near a matrix that is not the median.
+
+        The pull of a matrix does not vanish near it, but it has no direction there. So whether the matrix is the
+        median is seen on the way from it to where all others pull (Vardi and Zhang).
+        """
+        level = float(self.weights @ distances)
+        if distances.min() > _NEAR * level:
+            return None
+        nearest = self.matrices[distances.argmin()]
+        between = self.distances(nearest)
+        others = between > _SMOOTHING * level
+        if not others.any():
+            return None
+        between = np.where(others, between, 0.0)
+        pulls = np.divide(self.weights, between, out=np.zeros_like(between), where=others)
+        target = self._centre(pulls, nearest)
+        least = (1.0 - _GAIN) * min(level, float(self.weights @ between))
+        for length in 0.5 ** np.arange(_HALVINGS):
+            point = np.asarray(geodesic(nearest, target, length))
+            if self.at(point) < least:
+                return point
+        return None
+
+    def _centre(self, weights: Floats, C: Array) -> Array:
         return self.divergence.centre(self.prepared, weights / weights.sum(), C)
 
 
@@ -147,7 +178,12 @@ def _weiszfeld(
         proposal = sums.step(C, distances)
         change = float(relative_change(C, proposal))
         if change <= tol or length < _ROUNDING or idle > _PATIENCE:
-            return proposal, min(change, tol)
+            away = sums.away(distances)
+            if away is None:
+                return proposal, min(change, tol)
+            C, distances, length = away, sums.distances(away), 1.0
+            shortest, idle = np.inf, 0
+            continue
         there = proposal if length == 1.0 else np.asarray(geodesic(C, proposal, length))
         to_there = sums.distances(there)
         here, after = weights @ distances, weights @ to_there
@@ -156,5 +192,5 @@ def _weiszfeld(
         if after > _LEVEL * here:
             length *= 0.5
         else:
-            C, distances, length = there, to_there, min(1.0, 1.5 * length)
+            C, distances, length = there, to_there, min(divergence.relaxation, 1.5 * length)
     return C, change

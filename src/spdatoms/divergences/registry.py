@@ -135,8 +135,8 @@ class _SymmetricMetric(_Metric):
         divergence = get_divergence(value)
         if not divergence.symmetric:
             raise ValueError(
-                f"The {divergence.name} divergence is not symmetric and gives no kernel; jeffrey is "
-                "its symmetric form."
+                f"{name} must have a kernel, but the {divergence.name} divergence is not symmetric and gives "
+                "no kernel; jeffrey is its symmetric form."
             )
 
 

@@ -20,6 +20,10 @@ from spdatoms._utils.typing import FloatArray, Floats
 Correction = Literal["clip", "flip", "shift", "none"]
 CORRECTION = allow.choice(*get_args(Correction))
 
+#: How far a shift lifts the least eigenvalue above zero, as a share of the greatest entry. Cross values stay as they are,
+#: so that along an eigenvector of zero the problem of coding has no minimum.
+_SHIFT_MARGIN = 1e-6
+
 
 @dataclass(frozen=True)
 class CorrectedGram:
@@ -113,7 +117,8 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
 
         - clip: U max(Λ, 0) Uᵀ, cross values k → U₊U₊ᵀ k (projection on the positive part);
         - flip: U |Λ| Uᵀ, cross values k → U sign(Λ) Uᵀ k;
-        - shift: K − λ_min·I, cross values unchanged, which adds a ridge |λ_min|·‖y‖² (elastic net);
+        - shift: K + μI with μ = |λ_min| + 10⁻⁶ max|K_ij|, cross values unchanged, which adds a ridge μ‖y‖²
+          (elastic net);
         - none: an indefinite K is an error.
 
     Returns
@@ -139,8 +144,8 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
             f"{greatest:.3g}. Use correction='clip', 'flip' or 'shift', or another beta."
         )
     if correction == "shift":
-        # The tolerance on top keeps rounding from leaving it negative again.
-        shifted = gram + _scaled_identity(gram, negligible - least)
+        margin = negligible + _SHIFT_MARGIN * float(np.abs(gram).max())
+        shifted = gram + _scaled_identity(gram, margin - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
     if correction == "clip":
         kept, factor = eigenvalues > negligible, 0.0

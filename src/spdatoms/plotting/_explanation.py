@@ -7,12 +7,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
 from spdatoms.classification.explanation import Explanation
+from spdatoms.geometry.validation import check_spd
 from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
+
+
+def _is_picture(value: Any) -> bool:
+    try:
+        picture = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return False
+    drawable = picture.ndim == 2 or (picture.ndim == 3 and picture.shape[-1] in (3, 4))
+    return drawable and picture.size > 0 and picture.dtype.kind in "fiub"
+
+
+_PICTURE = allow.Allowed(("an image (height, width)", "one with 3 or 4 channels"), _is_picture)
 
 
 class ExplanationDisplay(Display):
@@ -71,6 +86,9 @@ class ExplanationDisplay(Display):
                 f"images must hold a picture of every atom, got {len(images)}, but there is an atom "
                 f"{max(explanation.atoms)}."
             )
+        if images is not None:
+            for atom in explanation.atoms[:max_atoms]:
+                _PICTURE.check(f"images[{atom}]", images[int(atom)])
         self.images = images
         self.max_atoms = max_atoms
 
@@ -110,7 +128,10 @@ class ExplanationDisplay(Display):
         query = np.asarray(x)
         if query.ndim != 2:
             raise ValueError(f"x must be a single matrix of shape (n, n), got {query.shape}.")
-        [explanation] = estimator.explain(query[None])
+        query = check_spd(query[None], name="x")
+        check_is_fitted(estimator)
+        check_size(query, estimator.n_features_in_, "x")
+        [explanation] = estimator.explain(query)
         return cls(explanation, images=images, max_atoms=max_atoms).plot(ax, **kwargs)
 
     def plot(self, ax: Any | None = None, **kwargs: Any) -> ExplanationDisplay:

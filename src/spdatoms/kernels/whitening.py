@@ -140,7 +140,9 @@ class Whitening:
     def __post_init__(self) -> None:
         factor = self.scatter.factor(self.dimension, self.shrinkage)
         inverse = None if factor is None else scipy.linalg.lapack.dtrtri(factor.T)[0]
-        object.__setattr__(self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse))
+        object.__setattr__(
+            self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse)
+        )
         object.__setattr__(self, "references", self.whitened(self.scaling.coordinates))
 
     @classmethod

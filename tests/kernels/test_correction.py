@@ -163,7 +163,7 @@ def test_zero_eigenvalue_that_rounding_made_negative_can_be_coded_with():
 
 
 def test_a_factor_in_the_place_of_eigenvalues_gives_the_same_gram():
-    """Definite, singular by copies of atoms, nearly dependent, not symmetric by rounding: always what eigenvalues say."""
+    """Definite, singular by copies of atoms, nearly dependent, not symmetric by rounding."""
     atoms = random_spd(12, 3)
     copies = np.concatenate([atoms, atoms])
     near = np.repeat(atoms[:1], 12, axis=0) * np.linspace(1.0, 1.001, 12)[:, None, None]

@@ -156,9 +156,9 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
 
 
 def semidefinite_gram(gram: Floats, correction: str = "clip") -> CorrectedGram:
-    """Return what `correct_gram` does, but where a Cholesky factor shows K ≥ 0 to be semidefinite, no eigenvalues (NaN).
+    """Return what `correct_gram` does, but without eigenvalues (NaN) where a Cholesky factor will do.
 
-    They would take twenty times as long.
+    It shows that K ≥ 0 is semidefinite in a twentieth of the time.
     """
     gram = _symmetric(gram)
     # 1ᵀK1/N is at most the greatest eigenvalue.

@@ -93,7 +93,7 @@ class Scatter:
         return cls(R.T @ R, len(labels) - int(np.count_nonzero(counts)))
 
     def whitened(self, Z: Floats, dimension: int, shrinkage: float) -> Floats:
-        """Return C⁻¹ z for every row z of Z: what `Whitening` does, but a row depends on the others in the last bits."""
+        """Return C⁻¹ z of every row z of Z, as `Whitening` does; a row depends on the others in the last bits."""
         C = self.factor(dimension, shrinkage)
         if C is None:
             return Z

@@ -69,7 +69,8 @@ class Data:
 
 def tangent_probabilities(vectors: Floats, y: Any, C: float) -> Floats:
     """Return what logistic regression of tangent vectors says about left-out folds."""
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    largest = int(np.unique(y, return_counts=True)[1].max())
+    folds = StratifiedKFold(min(5, largest), shuffle=True, random_state=0)
     model = LogisticRegression(C=C, max_iter=200)
     with warnings.catch_warnings():
         # Classes with fewer members than folds, and steps that are enough for a ranking.

@@ -23,8 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.splits import folds_of
-from spdatoms.classification._left_out import leave_out, soft_weights, standardised
-from spdatoms.classification.average import KernelAverage
+from spdatoms.classification._left_out import (
+    Whitenings,
+    leave_out,
+    soft_weights,
+    standardised,
+)
+from spdatoms.classification.average import average
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_order, mean_cells
 from spdatoms.classification.ensemble import ALPHA, CELLS, FACTOR, TRUST
@@ -119,16 +124,14 @@ def divisions(column: Column, cells: Sequence[Cell], most: int | None) -> Iterat
         X, Z = (np.asarray(part.views[COVARIANCES], np.float64) for part in (train, test))
         classes, labels = np.unique(train.y, return_inverse=True)
         references = References.of(X, METRICS)
-        among, size = references.among(), dimension(references.matrices)
+        size = dimension(references.matrices)
+        whitenings = [Whitenings(d, labels, None, size) for d in references.among()]
         folds = list(folds_of(5, labels, None, np.arange(len(labels))))
-        left_out = leave_out(among, labels, None, size, cells, folds)
+        left_out = leave_out(whitenings, cells, folds)
         t = sharpness(left_out.scores, labels[left_out.rows])
-        gains = np.ones(len(cells))
-        average = KernelAverage(
-            among, labels, size, tuple(cells), left_out.medians, left_out.usual, gains
-        )
+        every = average(tuple(whitenings), tuple(cells), left_out, np.ones(len(cells)))
         scores, counts = np.empty((len(cells), len(Z), len(classes))), []
-        for c, atoms, values in average._cell_values(references.divergences(Z)):
+        for c, atoms, values in every._cell_values(references.divergences(Z)):
             scores[c] = standardised(atoms.scores(values), left_out.usual[c])
             if isinstance(atoms, CodedScores) and (cells[c].alpha, cells[c].factor) == (
                 ALPHA,

@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score
 
 from _matrices import wishart_classes
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, suspect_labels
+from spdatoms.classification.audit import wrong_label
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +67,33 @@ def test_a_class_of_one_matrix_is_not_suspected() -> None:
     y = np.append(y, 2)
     X = np.concatenate([X, 50.0 * np.eye(X.shape[-1])[None]])
     assert suspect_labels(X, y).probabilities.max() < 0.9
+
+
+def test_labels_that_are_right_are_not_suspected() -> None:
+    """Where classes can hardly be told apart, no matrix has a probable label, and that is no reason to doubt it."""
+    X, y = wishart_classes(4, 40)
+    alike = np.random.default_rng(0).permutation(y)
+    for labels in (y, alike):
+        found = suspect_labels(X, labels)
+        assert len(found.above(0.5)) <= 0.1 * len(y)
+    assert suspect_labels(X, y).noise < 0.05
+
+
+def test_the_probability_that_a_label_is_wrong_is_that_of_the_model_of_noise() -> None:
+    """By Bayes' rule from the probabilities of the true classes."""
+    rng = np.random.default_rng(0)
+    noise, true = 0.2, rng.dirichlet(np.ones(4), 50)
+    confusion = np.full((4, 4), noise / 3) + (1 - noise - noise / 3) * np.eye(4)
+    given = true @ confusion  # of the label that was given
+    joint = true * np.diag(confusion)
+    np.testing.assert_allclose(wrong_label(given, noise, 4), 1.0 - joint / given)
+    assert wrong_label(np.array([0.0, 0.01, 1.0]), noise, 4).tolist() == [1.0, 1.0, 0.0]
+    np.testing.assert_allclose(wrong_label(np.array([0.25]), noise, 4), noise)
+
+
+def test_one_class_has_no_wrong_labels() -> None:
+    X, _ = wishart_classes(2, 5)
+    with pytest.warns(UserWarning, match="one class"):
+        found = suspect_labels(X, np.zeros(len(X), int))
+    assert found.noise == 0.0
+    assert found.probabilities.max() == 0.0

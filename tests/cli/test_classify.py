@@ -10,7 +10,13 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, cross_val_score
 
 from _commands import bad_matrices, invoke, run, two_classes
-from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, SPDSparseClassifierCV, load
+from spdatoms import (
+    SPDEnsembleClassifier,
+    SPDSparseClassifier,
+    SPDSparseClassifierCV,
+    load,
+    suspect_labels,
+)
 from spdatoms.exceptions import IndefiniteKernelWarning
 
 
@@ -44,6 +50,26 @@ def test_classify(files):
     with np.load(files / "p.npz") as arrays:
         assert arrays["predicted"].tolist() == expected.predict(Z).tolist()
         np.testing.assert_array_equal(arrays["probabilities"], expected.predict_proba(Z))
+
+
+def test_suspects(files):
+    X, y = two_classes()
+    wrong = np.where(np.arange(len(y)) == 3, y[-1] if y[3] == y[0] else y[0], y)
+    (files / "wrong.csv").write_text("label\n" + "\n".join(wrong) + "\n")
+    train = ("--train", files / "X.npy", "--train-labels", files / "wrong.csv")
+    said = run("classify", *train, "--suspects", files / "s.csv")
+    expected = suspect_labels(X, wrong)
+    with (files / "s.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["row"]) for row in rows] == expected.indices.tolist()
+    assert [row["suggestion"] for row in rows] == expected.suggestions.tolist()
+    np.testing.assert_allclose(
+        [float(row["p(wrong)"]) for row in rows], expected.probabilities, atol=1e-12
+    )
+    assert int(rows[0]["row"]) == 3
+    assert "1 label is more probably wrong than right" in said
+    said = run("classify", *train, "--alpha", 0.1, "--suspects", files / "t.csv", code=2)
+    assert "--suspects needs" in said
 
 
 @pytest.mark.slow

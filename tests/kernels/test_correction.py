@@ -11,7 +11,7 @@ from _matrices import random_spd
 from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence, sparse_code
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.kernels import correct_gram
-from spdatoms.kernels.correction import is_semidefinite
+from spdatoms.kernels.correction import is_semidefinite, semidefinite_gram
 from spdatoms.kernels.values import kernel_values
 
 
@@ -169,3 +169,29 @@ def test_zero_eigenvalue_that_rounding_made_negative_can_be_coded_with():
     )
     assert certificate.converged.all()
     assert np.isfinite(codes).all()
+
+
+def test_a_factor_in_the_place_of_eigenvalues_gives_the_same_gram():
+    """Definite, singular by copies of atoms, nearly dependent, not symmetric by rounding."""
+    atoms = random_spd(12, 3)
+    copies = np.concatenate([atoms, atoms])
+    near = np.repeat(atoms[:1], 12, axis=0) * np.linspace(1.0, 1.001, 12)[:, None, None]
+    skew = 1e-15 * np.triu(np.random.default_rng(0).standard_normal((12, 12)), 1)
+    for D, rounding in ((atoms, 0.0), (copies, 0.0), (near, 0.0), (atoms, skew)):
+        gram = kernel_values(pairwise_divergence(D, metric="stein"), 1.0) + rounding
+        quick, exact = semidefinite_gram(gram), correct_gram(gram)
+        assert not quick.indefinite
+        assert np.isnan(quick.min_eigenvalue)
+        assert is_semidefinite(quick.gram)
+        np.testing.assert_allclose(quick.gram, exact.gram, rtol=0, atol=1e-12)
+        assert quick.transform(gram) is gram
+
+
+@pytest.mark.parametrize("correction", ["clip", "flip", "shift"])
+def test_an_indefinite_gram_has_no_factor_and_is_corrected(correction):
+    D = indefinite_dictionary()
+    gram = kernel_values(pairwise_divergence(D, metric="jeffrey"), 0.01)
+    quick, exact = semidefinite_gram(gram, correction), correct_gram(gram, correction)
+    assert quick.indefinite
+    np.testing.assert_array_equal(quick.gram, exact.gram)
+    np.testing.assert_array_equal(quick.transform(gram), exact.transform(gram))

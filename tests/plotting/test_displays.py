@@ -17,7 +17,12 @@ matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402
 
-from spdatoms import SPDKMeans, SPDSparseClassifier, SPDSparseCoder  # noqa: E402
+from spdatoms import (  # noqa: E402
+    SPDEnsembleRegressor,
+    SPDKMeans,
+    SPDSparseClassifier,
+    SPDSparseCoder,
+)
 from spdatoms.classification import Explanation  # noqa: E402
 from spdatoms.plotting import (  # noqa: E402
     AtomsDisplay,
@@ -248,7 +253,25 @@ def test_images_of_an_explanation_that_are_none(image):
 def test_a_matrix_that_cannot_be_explained_has_the_name_of_the_argument():
     X = random_spd(8, 3, seed=4)
     classifier = SPDSparseClassifier(alpha=0.05).fit(X, np.arange(8) % 2)
-    with pytest.raises(ValueError, match="^x holds 4×4 matrices, but those seen in fit are 3×3"):
+    with pytest.raises(ValueError, match=r"^x holds 4×4 matrices, but those seen in fit are 3×3"):
         ExplanationDisplay.from_estimator(classifier, np.eye(4))
     with pytest.raises(ValueError, match=r"^x\b.* not positive definite"):
         ExplanationDisplay.from_estimator(classifier, -X[0])
+
+
+def test_explanation_of_a_number_pales_what_draws_it_to_the_mean():
+    """The same display; of several targets one has to be chosen."""
+    X, t = random_spd(12, 3), np.arange(12.0)
+    regressor = SPDEnsembleRegressor().fit(X, t)
+    display = ExplanationDisplay.from_estimator(regressor, X[11], max_atoms=12)
+    [found] = regressor.explain(X[11:])
+    np.testing.assert_allclose([bar.get_width() for bar in display.bars_], found.contributions)
+    away = found.contributions * (found.prediction - t.mean()) > 0
+    colours = np.array([bar.get_facecolor() for bar in display.bars_])
+    assert len(np.unique(colours[away], axis=0)) == len(np.unique(colours[~away], axis=0)) == 1
+    assert display.ax_.get_title() == found.headline
+    assert display.ax_.get_xlabel() == "contribution to the prediction"
+    [several] = regressor.fit(X, np.stack([t, -t], axis=1)).explain(X[:1])
+    with pytest.raises(ValueError, match="of 2 targets"):
+        ExplanationDisplay(several)
+    assert len(ExplanationDisplay(several.of_target(1)).plot().bars_) == 8

@@ -71,12 +71,23 @@ class Whitenings:
     """The whitenings of one divergence with several shrinkages, by all the training matrices or those of a fold.
 
     They share the coordinates, and those of one set of training matrices share its scatter.
+
+    Parameters
+    ----------
+    divergences : ndarray of shape (N, N)
+        The divergence between the training matrices.
+    labels : ndarray of shape (N,)
+        The indices of their classes.
+    weights : ndarray of shape (N,) or None
+        Their weights.
+    dimension : int
+        n(n+1)/2 for n×n matrices.
     """
 
     def __init__(
         self, divergences: Floats, labels: Indices, weights: Floats | None, dimension: int
     ) -> None:
-        self.divergences, self._labels, self._weights = divergences, labels, weights
+        self.divergences, self.labels, self.weights = divergences, labels, weights
         self.dimension = dimension
 
     @cached_property
@@ -91,7 +102,7 @@ class Whitenings:
     def scatter_of(self, rows: Indices | slice) -> Scatter:
         """Return how these training matrices vary within their classes."""
         Z = self.scaling.coordinates[rows]
-        return Scatter.within(Z, self._labels[rows], part_of(self._weights, rows))
+        return Scatter.within(Z, self.labels[rows], part_of(self.weights, rows))
 
     def of(self, shrinkage: float) -> Whitening | None:
         """Return the whitening with δ, None for 1: then the divergence is taken as it is."""
@@ -157,16 +168,14 @@ class LeftOut:
 
 
 def leave_out(
-    divergences: Sequence[Floats],
-    labels: Indices,
-    weights: Floats | None,
-    dimension: int,
+    whitenings: Sequence[Whitenings],
     cells: Sequence[Cell],
     folds: Sequence[Fold],
     n_jobs: int | None = None,
     advance: Callable[[int], object] = int,
 ) -> LeftOut:
-    """Return the scores of left-out matrices for every cell."""
+    """Return the scores of left-out matrices for every cell, given the whitenings of each divergence."""
+    labels, weights = whitenings[0].labels, whitenings[0].weights
     n_classes = int(labels.max()) + 1
     tests = np.concatenate([np.zeros(0, np.intp), *(fold.test for fold in folds)])
     ends = np.cumsum([len(fold.test) for fold in folds])
@@ -185,8 +194,7 @@ def leave_out(
             own[:] = CodedScores(gram, *classes).scores(cross, fold.exclude)
 
     for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
-        whitenings = Whitenings(divergences[metric], labels, weights, dimension)
-        in_folds = [FoldDivergences(whitenings, fold) for fold in folds]
+        in_folds = [FoldDivergences(whitenings[metric], fold) for fold in folds]
         for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
             same = list(of_both)
             found = [in_fold.of(shrinkage) for in_fold in in_folds]

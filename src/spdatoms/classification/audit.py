@@ -14,6 +14,8 @@ from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.classification.ensemble import SPDEnsembleClassifier
 
 _LISTED = 10
+#: The share of wrong labels is looked for among at least this number of matrices.
+_FEWEST = 5
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,20 @@ class SuspectLabels:
     indices : ndarray of shape (m,)
         Their rows in the training set.
     probabilities : ndarray of shape (m,)
-        How probable it is that the label is wrong: one minus its probability, given the other matrices.
+        How probable it is that the label is wrong.
     labels : ndarray of shape (m,)
         The labels they have.
     suggestions : ndarray of shape (m,)
         The most probable other labels.
+    noise : float
+        The share of all labels that is wrong, estimated.
     """
 
     indices: Indices
     probabilities: Floats
     labels: Array
     suggestions: Array
+    noise: float
 
     def above(self, probability: float = 0.5) -> Indices:
         """Return the rows of the matrices whose label is wrong with more than this probability.
@@ -74,7 +79,7 @@ def suspect_labels(
     """Return which labels of training matrices the others contradict, with probabilities.
 
     Each matrix is classified by an ensemble that was fitted without it. A label is suspect if its
-    calibrated probability is small.
+    calibrated probability is small, and the more so, the more labels are contradicted where the ensemble is sure.
 
     Parameters
     ----------
@@ -92,6 +97,14 @@ def suspect_labels(
     SuspectLabels
         All matrices, the most doubtful first.
 
+    Notes
+    -----
+    The ensemble says how probable it is, p, that a matrix has the label that was given to it. If a share ε of the
+    labels is wrong, at random, the label is right with the probability (1 − ε)(p − ε′)/((1 − ε − ε′)p), where
+    ε′ = ε/(C − 1) for C classes. What is taken for ε is the share of labels that differ from the most probable class,
+    among the k matrices that the ensemble is surest of, for the k from 5 on for which it is least. So where classes are
+    hard to tell apart, labels are not suspected for that alone.
+
     Examples
     --------
     >>> import numpy as np
@@ -107,6 +120,11 @@ def suspect_labels(
     y = np.asarray(y)
     model = SPDEnsembleClassifier() if estimator is None else clone(estimator)
     model.set_params(n_jobs=n_jobs).fit(X, y)
+    return suspects_of(model, X, y)
+
+
+def suspects_of(model: SPDEnsembleClassifier, X: ArrayLike, y: Array) -> SuspectLabels:
+    """Return what `suspect_labels` does, for an ensemble that was fitted to these matrices."""
     others = np.delete(np.arange(len(y)), model.atom_indices_)  # they had no part in the fit
     probabilities = np.empty((len(y), len(model.classes_)))
     probabilities[model.atom_indices_] = model.left_out_probabilities_
@@ -114,8 +132,29 @@ def suspect_labels(
         probabilities[others] = model.predict_proba(np.asarray(X)[others])
     own = np.searchsorted(model.classes_, y)
     rows = np.arange(len(own))
-    wrong = 1.0 - probabilities[rows, own]
+    given = probabilities[rows, own]
+    noise = share_of_wrong_labels(probabilities, own)
     probabilities[rows, own] = -1.0
-    order = np.argsort(-wrong, kind="stable")
+    order = np.argsort(given, kind="stable")
     suggestions = model.classes_[probabilities.argmax(axis=1)]
-    return SuspectLabels(order, wrong[order], y[order], suggestions[order])
+    wrong = wrong_label(given[order], noise, len(model.classes_))
+    return SuspectLabels(order, wrong, y[order], suggestions[order], noise)
+
+
+def share_of_wrong_labels(probabilities: Floats, own: Indices) -> float:
+    """Return ε, see `suspect_labels`, for the probabilities (m, C) of left-out matrices with these labels."""
+    surest = np.argsort(-probabilities.max(axis=1), kind="stable")
+    contradicted = probabilities.argmax(axis=1)[surest] != own[surest]
+    # One more of each kind, because of the few that the first shares are of.
+    shares = (np.cumsum(contradicted) + 1.0) / (np.arange(len(own)) + 3.0)
+    n_classes = probabilities.shape[1]
+    # With more, labels would tell nothing.
+    most = 0.9 * (1.0 - 1.0 / n_classes)
+    return float(min(shares[min(_FEWEST, len(own)) - 1 :].min(), most))
+
+
+def wrong_label(given: Floats, noise: float, n_classes: int) -> Floats:
+    """Return the probability that labels are wrong to which the ensemble gives these probabilities."""
+    other = noise / max(n_classes - 1, 1)
+    right = (1.0 - noise) * np.maximum(given - other, 0.0) / (1.0 - noise - other)
+    return np.asarray(1.0 - np.minimum(right / np.where(given > 0, given, 1.0), 1.0))

@@ -84,16 +84,20 @@ class KernelAverage:
         found = []
         counting = [c for c, gain in enumerate(self.gains) if gain > 0]
         for metric, cells in groupby(counting, lambda c: self.cells[c].metric):
-            whitenings = Whitenings(
-                self.divergences[metric], self.labels, self.weights, self.dimension
-            )
             for shrinkage, same in groupby(cells, lambda c: self.cells[c].shrinkage):
-                whitening = whitenings.of(shrinkage)
+                whitening = self.whitenings[metric].of(shrinkage)
                 among = (
                     self.divergences[metric] if whitening is None else whitening.among_references()
                 )
                 found.append((metric, whitening, [(c, self._atoms(among, c)) for c in same]))
         return found
+
+    @cached_property
+    def whitenings(self) -> tuple[Whitenings, ...]:
+        """The whitenings of each divergence."""
+        return tuple(
+            Whitenings(d, self.labels, self.weights, self.dimension) for d in self.divergences
+        )
 
     def _atoms(self, among: Floats, cell: int) -> Scorer:
         gram = self._values(among, cell)
@@ -122,32 +126,39 @@ class KernelAverage:
 
     def _cell_values(self, divergences: Sequence[Floats]) -> Iterator[tuple[int, Scorer, Floats]]:
         """Yield the cells that count, their atoms, and the kernel values (m, N) of queries."""
+        placed: dict[int, tuple[Floats, Floats]] = {}
         for metric, whitening, cells in self._kernels:
             to_atoms = divergences[metric]
             if whitening is not None:
-                to_atoms = whitening.to_references(to_atoms)
+                if metric not in placed:
+                    placed[metric] = whitening.scaling.place(to_atoms)
+                to_atoms = whitening.from_placed(*placed[metric])
             for c, atoms in cells:
                 yield c, atoms, self._values(to_atoms, c)
 
 
 def average(
-    divergences: Sequence[Floats],
-    labels: Indices,
-    weights: Floats | None,
-    dimension: int,
-    cells: Sequence[Cell],
-    left_out: LeftOut,
-    gains: Floats,
+    whitenings: tuple[Whitenings, ...], cells: tuple[Cell, ...], left_out: LeftOut, gains: Floats
 ) -> KernelAverage:
     """Return the average with gains such that its softmax fits the left-out matrices best."""
-    truth = labels[left_out.rows]
+    truth = whitenings[0].labels[left_out.rows]
     logits = np.zeros(left_out.scores.shape[1:])
     for gain, scores in zip(gains, left_out.scores, strict=True):
         if gain > 0:
             logits += gain * scores
     gains = gains * sharpness(logits, truth, left_out.weights)
-    found = left_out.medians, left_out.usual, gains, weights
-    return KernelAverage(tuple(divergences), labels, dimension, tuple(cells), *found)
+    found = KernelAverage(
+        tuple(one.divergences for one in whitenings),
+        whitenings[0].labels,
+        whitenings[0].dimension,
+        cells,
+        left_out.medians,
+        left_out.usual,
+        gains,
+        whitenings[0].weights,
+    )
+    vars(found)["whitenings"] = whitenings  # which have their coordinates already
+    return found
 
 
 def in_blocks(

@@ -13,7 +13,7 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.classification.scores import MEAN, class_contributions, class_means, class_scores
 from spdatoms.coding import AtomLengths
-from spdatoms.kernels.correction import correct_gram
+from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.lasso.solve import sparse_code
 
 #: ρ of codes, as a share of 1 − e^(−β·median).
@@ -93,7 +93,7 @@ class AtomCodes:
         ridge: float,
         correction: str = "clip",
     ) -> None:
-        self._correction = correct_gram(gram, correction)
+        self._correction = semidefinite_gram(gram, correction)
         self._lengths, self._alpha, self._ridge = AtomLengths(weights), alpha, ridge
 
     @property

@@ -22,7 +22,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import leave_out, soft_weights, standardised
+from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.ensemble import cell_results, listed
@@ -196,14 +196,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         cells = in_order(self._cells())
         compared = X[own[some]]
         references = References.as_they_are(compared, listed(self.metrics))
-        problem = labels[own[some]], part_of(weights, some), dimension(compared), cells
+        truth = labels[own[some]]
+        whitenings = [
+            Whitenings(d, truth, part_of(weights, some), dimension(compared))
+            for d in references.among(self.n_jobs)
+        ]
         with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(
-                references.among(self.n_jobs), *problem, folds, self.n_jobs, advance
-            )
-        t = sharpness(left_out.scores, problem[0][left_out.rows], left_out.weights)
-        _, losses = soft_weights(left_out, problem[0], t)
-        self.cv_results_ = cell_results(cells, listed(self.metrics), left_out, problem[0], losses)
+            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
+        t = sharpness(left_out.scores, truth[left_out.rows], left_out.weights)
+        _, losses = soft_weights(left_out, truth, t)
+        self.cv_results_ = cell_results(cells, listed(self.metrics), left_out, truth, losses)
         self.best_index_ = int(losses.argmin())
         self.best_params_: dict[str, Any] = self.cv_results_["params"][self.best_index_]
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])

@@ -17,7 +17,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import LeftOut, leave_out, soft_weights
+from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
 from spdatoms.classification.average import KernelAverage, average, in_blocks
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
@@ -187,21 +187,19 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         folds = list(folds_of(self.cv, labels, groups, self.atom_indices_))
         cells = in_order(self._cells())
         self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
-        problem = (
-            self._references.among(self.n_jobs),
-            self._atom_classes,
-            self.atom_weights_,
-            dimension(self._references.matrices),
-            cells,
+        size = dimension(self._references.matrices)
+        whitenings = tuple(
+            Whitenings(d, self._atom_classes, self.atom_weights_, size)
+            for d in self._references.among(self.n_jobs)
         )
         with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(*problem, folds, self.n_jobs, advance)
+            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
         t = sharpness(left_out.scores, self._atom_classes[left_out.rows], left_out.weights)
         counts, losses = soft_weights(left_out, self._atom_classes, t)
         shares = np.full(len(cells), 1.0 / len(cells))
         if self.weights == "cv":
             shares = TRUST * counts / counts.sum() + (1.0 - TRUST) * shares
-        self.average_: KernelAverage = average(*problem, left_out, shares * t)
+        self.average_: KernelAverage = average(whitenings, cells, left_out, shares * t)
         self.cv_results_ = cell_results(
             cells, listed(self.metrics), left_out, self._atom_classes, losses
         ) | {"weight": shares}

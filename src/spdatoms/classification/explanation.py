@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, Self, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, Floats, Indices
@@ -25,11 +26,12 @@ _ROWS = 20
 class NamedAtoms(ABC):
     """What explanations share: training matrices with names or numbers, and a table of them.
 
-    Subclasses are dataclasses with ``atoms``, ``n_used``, ``names`` and a ``headline``, and say what stands
-    in the table.
+    Subclasses are dataclasses with ``atoms``, ``contributions``, ``n_used``, ``names`` and a ``headline``, and say what
+    stands in the table.
     """
 
     atoms: Indices
+    contributions: Floats
     n_used: int
     names: tuple[str, ...] | None
 
@@ -37,6 +39,16 @@ class NamedAtoms(ABC):
     @abstractmethod
     def headline(self) -> str:
         """The prediction."""
+
+    @property
+    @abstractmethod
+    def contributed_to(self) -> str:
+        """What the training matrices contribute to, in words."""
+
+    @property
+    @abstractmethod
+    def agreeing(self) -> NDArray[np.bool_]:
+        """Which of the k training matrices speak for the prediction."""
 
     @abstractmethod
     def named(self) -> Iterator[tuple[str, float]]:
@@ -172,6 +184,16 @@ class Explanation(NamedAtoms):
             return f"{self.prediction}: there is no other class"
         first, second = np.sort(self.totals)[::-1][:2]
         return f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g})"
+
+    @property
+    def contributed_to(self) -> str:
+        """What the training matrices contribute to, in words."""
+        return "the total of its class"
+
+    @property
+    def agreeing(self) -> NDArray[np.bool_]:
+        """Which of the k training matrices have the predicted label."""
+        return np.asarray(self.labels == self.prediction)
 
     def __str__(self) -> str:
         if self.runner_up is None:

@@ -79,6 +79,11 @@ def class_scores(
     With y_c the code restricted to the atoms of class c: the residual rule gives
     2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     """
+    there = np.bincount(atom_classes, minlength=n_classes) > 0
+    if rule == "sum":
+        members = np.zeros((len(atom_classes), n_classes))
+        members[np.arange(len(atom_classes)), atom_classes] = 1.0
+        return np.where(there, row_products(np.asarray(codes, np.float64), members), -np.inf)
     scores = np.zeros((len(codes), n_classes))
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
@@ -95,8 +100,8 @@ def class_scores(
             residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
             scores[rows, c] = np.ascontiguousarray(y * residual).sum(axis=1)
         else:
-            scores[rows, c] = y.sum(axis=1) if rule == "sum" else y.max(axis=1)
-    scores[:, np.bincount(atom_classes, minlength=n_classes) == 0] = -np.inf
+            scores[rows, c] = y.max(axis=1)
+    scores[:, ~there] = -np.inf
     return scores
 
 

@@ -107,6 +107,14 @@ def classify(
         Path | None,
         output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
     ] = None,
+    suspects: Annotated[
+        Path | None,
+        output(
+            "Where to put the training labels that the other matrices contradict, the most doubtful first.",
+            ".csv",
+            names=("--suspects",),
+        ),
+    ] = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -169,25 +177,29 @@ def classify(
       spdatoms classify --train subject-epo.fif --cv 5
       spdatoms classify --train dti.nii.gz --train-labels regions.nii.gz
           --components fsl --test other.nii.gz --out predicted.nii.gz
+      spdatoms classify --train X.npy --train-labels y.csv --suspects doubtful.csv
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
     if train is not None and train_labels is None and train.suffix.lower() == ".fif":
         train_labels = train
-    _check_usage(train, train_labels, test, test_labels, model, out, save_model, cv)
+    made = [save_model, cv, suspects]
+    _check_usage(train, train_labels, test, test_labels, model, out, cv, made)
     if model is not None:
-        refuse_beside_model(context, "train_labels", *_METHOD)
+        refuse_beside_model(context, "train_labels", "suspects", *_METHOD)
     asked = [name for name in ("metric", *_SPARSE) if is_given(context, name)]
     if not is_given(context, "method"):
         method = Method.sparse if asked else Method.ensemble
     elif method is Method.ensemble and asked not in ([], ["metric"]):
         raise typer.BadParameter(f"{_SPARSE_WORDS} are options of --method sparse")
+    if method is Method.sparse and suspects is not None:
+        raise typer.BadParameter("--suspects needs --method ensemble")
     _check_method(metric, atoms_per_class, choose)
     if report is not None and test_labels is None and (cv is None or test is not None):
         raise typer.BadParameter(
             "--report needs labels: give --test-labels, or --cv without --test"
         )
     reads = [train, train_labels, test, test_labels, model, mask, test_mask]
-    check_outputs(reads, [out, save_model, report], force=force)
+    check_outputs(reads, [out, save_model, report, suspects], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.labels import read_labels
     from spdatoms.cli.formats.matrices import Source, read_checked
@@ -231,11 +243,13 @@ def classify(
             if queries is None and report is not None:
                 how = ("predicted", f"{cv}-fold cross-validation of {train}")
                 _report(report, y, held_out.probabilities, held_out.classes, how)
-            if queries is None and save_model is None:
+            if queries is None and save_model is None and suspects is None:
                 return
         with showing_progress("training", shown):
             classifier.fit(X, y)
         _show_training(classifier, len(X))
+        if suspects is not None:
+            _write_suspects(suspects, classifier, X, y)
     if save_model is not None:
         from spdatoms.storage import save
 
@@ -264,16 +278,17 @@ def _check_usage(
     test_labels: Path | None,
     model: Path | None,
     out: Path | None,
-    save_model: Path | None,
     cv: int | None,
+    made: list[Any],
 ) -> None:
+    """Check which files there are; ``made`` is what can be asked for without matrices to classify."""
     if (train is None) == (model is None):
         raise typer.BadParameter("give either --train or --model")
     if train is not None and train_labels is None:
         raise typer.BadParameter("--train needs --train-labels")
-    if test is None and save_model is None and cv is None:
+    if test is None and all(one is None for one in made):
         raise typer.BadParameter(
-            "give --test, --cv for cross-validation, or --save-model to train only"
+            "give --test, --cv for cross-validation, or --save-model or --suspects to train only"
         )
     if test is None and (test_labels is not None or (out is not None and cv is None)):
         raise typer.BadParameter("--test-labels and --out need --test")
@@ -371,6 +386,23 @@ def _write(
         columns["label"] = truth.tolist()
     columns |= {f"p({c})": p.tolist() for c, p in zip(classes, probabilities.T, strict=True)}
     write_table(out, columns)
+
+
+def _write_suspects(path: Path, classifier: Any, X: Array, y: Array) -> None:
+    """Write all training labels to a table, the most doubtful first, and say how many are suspected."""
+    from spdatoms.classification.audit import suspects_of
+    from spdatoms.cli.formats.writing import write_table
+
+    found = suspects_of(classifier, X, y)
+    columns = {
+        "row": found.indices,
+        "label": found.labels,
+        "suggestion": found.suggestions,
+        "p(wrong)": found.probabilities,
+    }
+    write_table(path, {name: column.tolist() for name, column in columns.items()})
+    count = counted(len(found.above(0.5)), "label is", "labels are")
+    say(f"Suspects: {path}: {count} more probably wrong than right")
 
 
 def _report(

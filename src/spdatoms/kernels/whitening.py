@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Self
 
 import numpy as np
-import scipy.linalg
+import scipy.linalg.lapack
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import class_folds
@@ -25,7 +24,7 @@ from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.geometry.hermitian import dimension
-from spdatoms.kernels.correction import correct_gram
+from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.kernel import ExponentialKernel
 from spdatoms.kernels.values import kernel_values
 
@@ -94,29 +93,28 @@ class Scatter:
         return cls(R.T @ R, len(labels) - int(np.count_nonzero(counts)))
 
     def whitened(self, Z: Floats, dimension: int, shrinkage: float) -> Floats:
-        """Return (δν)^½ C⁻¹ z with S_w = CCᵀ: up to a rotation what `Whitening` does, by a Cholesky factor.
-
-        Distances of what is returned are d_w. It is quick, but a row depends on the others in the last bits.
-        """
-        floor = shrinkage * np.trace(self.squares) / dimension
-        if self.freedom < 1 or not floor > 0:
+        """Return C⁻¹ z of every row z of Z, as `Whitening` does; a row depends on the others in the last bits."""
+        C = self.factor(dimension, shrinkage)
+        if C is None:
             return Z
-        S = (1.0 - shrinkage) / floor * self.squares
-        S.flat[:: len(S) + 1] += 1.0
-        C = np.linalg.cholesky(S)
         return np.asarray(scipy.linalg.solve_triangular(C, Z.T, lower=True, check_finite=False).T)
 
-    @cached_property
-    def spectrum(self) -> tuple[Floats, Floats]:
-        """Its eigenvalues beyond rounding, and their eigenvectors in columns."""
-        eigenvalues, V = np.linalg.eigh(self.squares)
-        kept = eigenvalues > _NEGLIGIBLE * eigenvalues.max(initial=0.0)
-        return eigenvalues[kept], V[:, kept]
+    def factor(self, dimension: int, shrinkage: float) -> Floats | None:
+        """Return C with CCᵀ = S_w/(δν); None if nothing is to be whitened."""
+        floor = shrinkage * np.trace(self.squares) / dimension
+        if self.freedom < 1 or shrinkage >= 1.0 or not floor > 0:
+            # Classes with one member each say nothing about how matrices vary within them.
+            return None
+        S = (1.0 - shrinkage) / floor * self.squares
+        S.flat[:: len(S) + 1] += 1.0
+        return np.linalg.cholesky(S)
 
 
 @dataclass(frozen=True)
 class Whitening:
-    """z → (δν)^½ S_w^-½ z: directions with much scatter within classes shrink, the others stay.
+    """z → C⁻¹z with CCᵀ = S_w/(δν): directions with much scatter within classes shrink, the others stay.
+
+    It is (δν)^½ S_w^-½ z up to a rotation, so its distances are d_w.
 
     Attributes
     ----------
@@ -137,18 +135,14 @@ class Whitening:
     dimension: int
     shrinkage: float
     references: Floats = field(init=False, repr=False, compare=False)
-    _directions: Floats = field(init=False, repr=False, compare=False)
-    _loss: Floats = field(init=False, repr=False, compare=False)
+    _map: Floats | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        variances, V = self.scatter.spectrum
-        if self.scatter.freedom < 1 or self.shrinkage >= 1.0 or not len(variances):
-            # Classes with one member each say nothing about how matrices vary within them.
-            variances, V = np.zeros(0), np.zeros((len(self.scatter.squares), 0))
-        floor = self.shrinkage * variances.sum() / self.dimension
-        spread = (1.0 - self.shrinkage) * variances
-        object.__setattr__(self, "_directions", V)
-        object.__setattr__(self, "_loss", 1.0 - np.sqrt(floor / (floor + spread)))
+        factor = self.scatter.factor(self.dimension, self.shrinkage)
+        inverse = None if factor is None else scipy.linalg.lapack.dtrtri(factor.T)[0]
+        object.__setattr__(
+            self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse)
+        )
         object.__setattr__(self, "references", self.whitened(self.scaling.coordinates))
 
     @classmethod
@@ -167,10 +161,7 @@ class Whitening:
 
     def whitened(self, Z: Floats) -> Floats:
         """Return the whitened coordinates of matrices with coordinates Z."""
-        if not len(self._loss):
-            return Z
-        along = row_products(Z, self._directions) * self._loss
-        return np.asarray(Z - row_products(along, self._directions.T))
+        return Z if self._map is None else np.asarray(row_products(Z, self._map))
 
     def among_references(self) -> Floats:
         """Return d_w between the references, shape (L, L)."""
@@ -180,7 +171,10 @@ class Whitening:
 
     def to_references(self, divergences: Floats) -> Floats:
         """Return d_w (m, L) of matrices with divergences d (m, L) to the references."""
-        Z, outside = self.scaling.place(divergences)
+        return self.from_placed(*self.scaling.place(divergences))
+
+    def from_placed(self, Z: Floats, outside: Floats) -> Floats:
+        """Return d_w (m, L) of matrices to the references, from what `ClassicalScaling.place` says of them."""
         return squared_distances(self.whitened(Z), self.references) + outside[:, None]
 
 
@@ -282,7 +276,7 @@ class WhitenedKernel(ExponentialKernel):
         self.beta_ = 1.0 / cross_fitted_median(left_out) if automatic else float(self.beta)
         # d_w are differences of large numbers where some atoms lie far from all others.
         values = kernel_values(self._whitening.among_references(), self.beta_)
-        corrected = correct_gram(values, "shift")
+        corrected = semidefinite_gram(values, "shift")
         self.gram_, self.corrected_ = corrected.gram, corrected.indefinite
         return self
 

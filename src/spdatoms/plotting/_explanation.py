@@ -1,4 +1,4 @@
-"""Why a query has its class: bars of what training matrices contribute, with pictures if there are any."""
+"""Why a query has its class or number: bars of what training matrices contribute, with pictures if there are any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
-from spdatoms.classification.explanation import Explanation
+from spdatoms.classification.explanation import NamedAtoms
 from spdatoms.geometry.validation import check_spd
 from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
 
@@ -31,14 +31,16 @@ _PICTURE = allow.Allowed(("an image (height, width)", "one with 3 or 4 channels"
 
 
 class ExplanationDisplay(Display):
-    """What training matrices contribute to the totals of their classes; what moves the margin most comes first.
+    """What training matrices contribute to a decision or to a number; what matters most comes first.
 
-    Bars are dark for matrices of the predicted class, and pale for those of others.
+    Bars are dark for matrices that speak for the prediction, and pale for others. Those speak for it that have the
+    predicted label, or that move a number away from the mean.
 
     Parameters
     ----------
-    explanation : Explanation
-        What ``explain`` of a classifier returns for one matrix.
+    explanation : Explanation or TargetExplanation
+        What ``explain`` of a classifier or a regressor returns for one matrix. Of several targets,
+        ``explanation.of_target(index)`` is one.
     images : sequence of array-like, default=None
         A picture of each atom, to be shown beside its bar: the images that the training matrices were
         made of, for example.
@@ -68,7 +70,8 @@ class ExplanationDisplay(Display):
 
     @allow.checks(
         explanation=allow.Allowed(
-            ("an Explanation",), lambda value: isinstance(value, Explanation)
+            ("an Explanation", "a TargetExplanation"),
+            lambda value: isinstance(value, NamedAtoms),
         ),
         images=allow.NONE | allow.ARRAY,
         max_atoms=allow.integer(1),
@@ -81,6 +84,11 @@ class ExplanationDisplay(Display):
         max_atoms: int = 8,
     ) -> None:
         self.explanation = explanation
+        if explanation.contributions.ndim > 1:
+            raise ValueError(
+                f"explanation is of {explanation.contributions.shape[1]} targets: give that of one of them, such as "
+                "explanation.of_target(0)."
+            )
         if images is not None and len(images) <= max(explanation.atoms, default=-1):
             raise ValueError(
                 f"images must hold a picture of every atom, got {len(images)}, but there is an atom "
@@ -104,12 +112,12 @@ class ExplanationDisplay(Display):
         ax: Any | None = None,
         **kwargs: Any,
     ) -> ExplanationDisplay:
-        """Draw why a classifier gives one matrix its class.
+        """Draw why a classifier gives one matrix its class, or a regressor its number.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted classifier with a method ``explain``, such as `spdatoms.SPDEnsembleClassifier`.
+            A fitted classifier or regressor with a method ``explain``, such as `spdatoms.SPDEnsembleClassifier`.
         x : array-like of shape (n, n)
             The SPD matrix to explain.
         images : sequence of array-like, default=None
@@ -151,8 +159,8 @@ class ExplanationDisplay(Display):
         found = self.explanation
         count = min(len(found.atoms), self.max_atoms)
         ax = self._use_axes(ax, size=(6.4, max(1.6, 0.45 * count + 1.0)))
-        values, labels, rows = found.contributions[:count], found.labels[:count], np.arange(count)
-        style = {"color": np.where(labels == found.prediction, INK, PALE), "height": 0.7}
+        values, rows = found.contributions[:count], np.arange(count)
+        style = {"color": np.where(found.agreeing[:count], INK, PALE), "height": 0.7}
         self.bars_ = ax.barh(rows, values, **style | kwargs)
         ax.bar_label(self.bars_, [f"{value:.2g}" for value in values], padding=3, fontsize=9)
         ax.set_yticks(rows, [visible(name) for name, _ in found.named()][:count])
@@ -162,7 +170,7 @@ class ExplanationDisplay(Display):
         ax.axvline(0.0, color="0.4", linewidth=0.8)
         ax.set_title(visible(found.headline), fontsize=10)
         shown = f", {count} of {found.n_used} shown" if count < found.n_used else ""
-        ax.set_xlabel(f"contribution to the total of its class{shown}")
+        ax.set_xlabel(f"contribution to {found.contributed_to}{shown}")
         without_frame(ax)
         self._show_images(ax, found.atoms[:count])
         return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.classification.explanation import NamedAtoms, SeveralExplanations
@@ -57,6 +58,16 @@ class TargetExplanation(NamedAtoms):
     def headline(self) -> str:
         """The prediction, and the mean that it differs from."""
         return f"{_number(self.prediction)}: the mean {_number(self.offset)}"
+
+    @property
+    def contributed_to(self) -> str:
+        """What the training matrices contribute to, in words."""
+        return "the prediction"
+
+    @property
+    def agreeing(self) -> NDArray[np.bool_]:
+        """Which of the k training matrices move the prediction away from the mean."""
+        return np.asarray(self.contributions * (self.prediction - self.offset) > 0.0)
 
     def of_target(self, index: int) -> TargetExplanation:
         """Return the explanation of one of several targets.

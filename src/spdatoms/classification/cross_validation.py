@@ -72,7 +72,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     cv : int, "loo" or scikit-learn splitter, default=5
         What is left out in turn. An integer is a number of stratified folds; fewer than 200 matrices are cut
         into folds several times, at most six. ``"loo"`` codes every training matrix over all the others; it
-        does not go with whitening. Where training matrices overlap (epochs of one recording), give a splitter, and ``groups`` to `fit` if it wants them.
+        does not go with whitening. Where training matrices overlap (epochs of one recording), give a splitter, and
+        ``groups`` to `fit` if it wants them.
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, as in
         `SPDSparseClassifier`.

@@ -237,7 +237,7 @@ def clusters() -> Results:
             model = SPDKMeans(4, metric, random_state=np.random.RandomState(2)).fit(Z)
             yield from named(f"{metric} n={n} {Z.dtype}", everything(model, Z[:9]))
         far = np.concatenate([X[:3], 1e8 * X[:1], 1e9 * X[:1]])
-        yield from named(f"{metric} empty clusters", learned(SPDKMeans(5, metric, far).fit(X)))
+        yield from named(f"{metric} empty clusters", learned(SPDKMeans(5, metric, init=far).fit(X)))
 
 
 def dictionaries() -> Results:

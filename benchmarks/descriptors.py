@@ -40,7 +40,7 @@ def loop(features: Floats, window: int, step: int) -> Floats:
 
 
 def measure(features: Floats, window: int, step: int, repeats: int) -> dict[str, float]:
-    ours = region_covariances(features, block=window, step=step, ridge=0.0)
+    ours = region_covariances(features, block=window, step=step, shrinkage=0.0)
     error = float(abs(ours - loop(features, window, step)).max() / abs(ours).max())
     methods = {
         "loop": lambda: loop(features, window, step),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=4)
     options = parser.parse_args()
     sizes = [size for size in SIZES if size <= options.largest]
-    sources = {"drawn": lambda seed: drawn(sizes[-1], seed)}
+    sources: dict[str, Callable[[int], Data]] = {"drawn": lambda seed: drawn(sizes[-1], seed)}
     if options.data:
         sources["textures"] = lambda seed: textures(options.data, sizes[-1], seed)
     for name, source in sources.items():

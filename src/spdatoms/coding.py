@@ -235,16 +235,16 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
         at which the code of a typical matrix given to `fit` is zero, about 0.1.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
     ridge : float, default=0.0
         The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
         With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which
         are quick and not sparse.
+    positive : bool, default=False
+        Ask for y ≥ 0.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
 
@@ -287,10 +287,10 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
-        correction=CORRECTION,
-        positive=allow.BOOLEAN,
-        n_jobs=allow.N_JOBS,
         ridge=allow.real(0),
+        positive=allow.BOOLEAN,
+        correction=CORRECTION,
+        n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
 
@@ -300,20 +300,21 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
         alpha: float | str = "auto",
-        correction: str = "clip",
-        positive: bool = False,
-        n_jobs: int | None = None,
+        *,
         ridge: float = 0.0,
+        positive: bool = False,
+        correction: str = "clip",
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.metric = metric
         self.beta = beta
         self.alpha = alpha
-        self.correction = correction
-        self.positive = positive
-        self.n_jobs = n_jobs
         self.ridge = ridge
+        self.positive = positive
+        self.correction = correction
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:

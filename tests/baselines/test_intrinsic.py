@@ -77,7 +77,7 @@ def test_k_means_dictionary_is_k_means_and_coding() -> None:
 def test_nearest_neighbour_is_the_librarys_own() -> None:
     model = riemannian_nearest_neighbour(n_jobs=2)
     assert type(model) is SPDKNeighborsClassifier
-    assert model.get_params() == SPDKNeighborsClassifier(1, "riemann", 2).get_params()
+    assert model.get_params() == SPDKNeighborsClassifier(1, "riemann", n_jobs=2).get_params()
     X, y = random_spd(20, 3), np.arange(20) % 4
     assert model.fit(X, y).score(X, y) == 1.0
 

@@ -222,7 +222,9 @@ def test_a_seed_gives_the_same_result_with_any_number_of_threads(init):
     )
     np.testing.assert_array_equal(first.cluster_centers_, second.cluster_centers_)
     by_generator = [
-        SPDKMeans(3, "stein", init, 2, random_state=np.random.default_rng(3)).fit(X[:80]).inertia_
+        SPDKMeans(3, "stein", init=init, n_init=2, random_state=np.random.default_rng(3))
+        .fit(X[:80])
+        .inertia_
         for _ in range(2)
     ]
     assert by_generator[0] == by_generator[1]

@@ -52,8 +52,8 @@ def test_sliding_windows_and_rectangles_agree_with_numpy(data) -> None:
     passes = regions_module._PASSES
     try:
         regions_module._PASSES = 0
-        by_step = region_covariances(stack, block=block, step=step, ridge=0.0)
-        by_rectangle = region_covariances(stack, rectangles=rectangles, ridge=0.0)
+        by_step = region_covariances(stack, block=block, step=step, shrinkage=0.0)
+        by_rectangle = region_covariances(stack, rectangles=rectangles, shrinkage=0.0)
     finally:
         regions_module._PASSES = passes
     np.testing.assert_array_equal(by_step, by_rectangle)
@@ -68,14 +68,14 @@ def test_integral_images_keep_the_digits_of_quiet_regions(way) -> None:
     """A bright offset and a loud neighbourhood must not drown a region that hardly varies."""
     stack = RNG.standard_normal((64, 64, 2))
     stack[:32, :32] *= 1e-3
-    C = region_covariances(stack + 1e4, block=8, step=4, ridge=0.0)
+    C = region_covariances(stack + 1e4, block=8, step=4, shrinkage=0.0)
     expected = direct((stack + 1e4)[:8, :8])
     np.testing.assert_allclose(C[0], expected, rtol=1e-6, atol=1e-12)
 
 
 def test_volumes_of_a_video(way) -> None:
     stack = RNG.standard_normal((9, 10, 12, 3))
-    C = region_covariances(stack, block=(4, 5, 6), step=(2, 5, 3), ridge=0.0)
+    C = region_covariances(stack, block=(4, 5, 6), step=(2, 5, 3), shrinkage=0.0)
     corners = [(t, r, c) for t in (0, 2, 4) for r in (0, 5) for c in (0, 3, 6)]
     assert len(C) == len(corners)
     for matrix, (t, r, c) in zip(C, corners, strict=True):
@@ -85,17 +85,17 @@ def test_volumes_of_a_video(way) -> None:
 
 def test_rectangles_of_a_video(way) -> None:
     stack = RNG.standard_normal((6, 7, 8, 2))
-    (C,) = region_covariances(stack, rectangles=[[1, 2, 3, 5, 6, 8]], ridge=0.0)
+    (C,) = region_covariances(stack, rectangles=[[1, 2, 3, 5, 6, 8]], shrinkage=0.0)
     np.testing.assert_allclose(C, direct(stack[1:5, 2:6, 3:8]), rtol=1e-11, atol=1e-13)
 
 
 def test_masks() -> None:
     stack = RNG.standard_normal((12, 9, 3))
     masks = RNG.random((4, 12, 9)) < 0.4
-    C = region_covariances(stack, masks=masks, ridge=0.0)
+    C = region_covariances(stack, masks=masks, shrinkage=0.0)
     for matrix, mask in zip(C, masks, strict=True):
         np.testing.assert_allclose(matrix, direct(stack[mask]), rtol=1e-12)
-    np.testing.assert_array_equal(region_covariances(stack, masks=masks[1], ridge=0.0), C[1:2])
+    np.testing.assert_array_equal(region_covariances(stack, masks=masks[1], shrinkage=0.0), C[1:2])
     rectangle = np.zeros((12, 9), dtype=np.uint8)
     rectangle[2:7, 3:8] = 255
     np.testing.assert_allclose(
@@ -108,7 +108,7 @@ def test_masks() -> None:
 def test_whole_image_is_the_default() -> None:
     stack = RNG.standard_normal((12, 9, 3))
     np.testing.assert_allclose(
-        region_covariances(stack, ridge=0.0)[0], direct(stack), rtol=1e-12, atol=1e-14
+        region_covariances(stack, shrinkage=0.0)[0], direct(stack), rtol=1e-12, atol=1e-14
     )
 
 
@@ -199,7 +199,7 @@ def test_single_precision_and_input_untouched(way) -> None:
         ({"rectangles": [0, 0, 4, 4]}, "whole numbers of shape"),
         ({"masks": np.stack([np.ones((12, 16)), np.zeros((12, 16))]) > 0}, r"masks\[1\] holds no"),
         ({"masks": np.ones((3, 16, 12), bool)}, "masks must be boolean, of shape"),
-        ({"ridge": -1.0}, "ridge must be a number ≥ 0"),
+        ({"shrinkage": -1.0}, "shrinkage must be a number ≥ 0"),
     ],
 )
 def test_bad_regions(options, sentence) -> None:

@@ -61,8 +61,8 @@ def test_transformers_keep_to_conventions(transformer, item, size) -> None:
     signature = inspect.signature(type(transformer).__init__)
     given = {name: object() for name in list(signature.parameters)[1:]}
     assert type(transformer)(**given).get_params() == given
-    with pytest.raises(ValueError, match="ridge must be"):
-        clone(transformer).set_params(ridge=np.nan).fit([item])
+    with pytest.raises(ValueError, match="shrinkage must be"):
+        clone(transformer).set_params(shrinkage=np.nan).fit([item])
     with pytest.raises(ValueError, match="X is empty"):
         transformer.transform([])
     with pytest.raises(TypeError, match="X must be a list or an array"):
@@ -94,7 +94,7 @@ def test_what_the_transformers_compute() -> None:
 
 
 def test_joint_covariance_is_in_the_order_of_the_paper() -> None:
-    (C,) = JointCovariance(ridge=0.0).transform([SEQUENCE])
+    (C,) = JointCovariance(shrinkage=0.0).transform([SEQUENCE])
     ordered = np.hstack([SEQUENCE[..., 0], SEQUENCE[..., 1], SEQUENCE[..., 2]])
     np.testing.assert_allclose(C, np.cov(ordered, rowvar=False), rtol=1e-12)
 
@@ -220,12 +220,12 @@ def _turned(sequence: np.ndarray, angle: float, vertical: int) -> np.ndarray:
 @pytest.mark.parametrize("vertical", [0, 1, 2])
 def test_heading_makes_joint_covariance_invariant_to_turns(vertical) -> None:
     turned = [_turned(SEQUENCE, angle, vertical) for angle in (0.0, 0.3, np.pi / 2, np.pi, -2.0)]
-    C = JointCovariance(ridge=0.0, heading=(0, 2), vertical=vertical).transform(turned)
+    C = JointCovariance(shrinkage=0.0, heading=(0, 2), vertical=vertical).transform(turned)
     np.testing.assert_allclose(C, C[[0] * 5], rtol=1e-10, atol=1e-12 * np.abs(C).max())
     # It is the covariance of one of these turns, and without a heading they all differ.
     angles = np.linspace(0.0, 2 * np.pi, 721)
     every = [_turned(SEQUENCE, angle, vertical) for angle in angles]
-    plain = JointCovariance(ridge=0.0).transform(every)
+    plain = JointCovariance(shrinkage=0.0).transform(every)
     errors = np.abs(plain - C[0]).max(axis=(1, 2)) / np.abs(C).max()
     assert errors.min() < 0.02 < 0.1 < errors.max()
     # The mean of right − left points along the axis after the vertical one.

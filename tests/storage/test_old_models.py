@@ -18,6 +18,7 @@ from sklearn.utils.extmath import softmax
 import spdatoms
 from _write_models import MODELS, bag_estimators, estimators, image_estimators, outputs
 from spdatoms import baselines, load
+from spdatoms.storage._earlier import of_today
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),
@@ -128,3 +129,8 @@ def test_every_estimator_that_can_be_saved_fitted_is_written() -> None:
     every = estimators() | image_estimators() | bag_estimators()
     written = {type(estimator) for estimator in every.values()}
     assert classes - written == {baselines.Cov3DJClassifier}  # it holds a machine with a kernel
+
+
+def test_the_ridge_of_a_descriptor_is_its_shrinkage() -> None:
+    name, parameters, _ = of_today("TextureCovariance", {"block": 8, "ridge": 0.1}, {})
+    assert (name, parameters) == ("TextureCovariance", {"block": 8, "shrinkage": 0.1})

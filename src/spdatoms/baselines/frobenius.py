@@ -87,7 +87,7 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
     dictionary : array-like of shape (N, n, n), default=None
         The atoms, SPD matrices. Without them the matrices given to `fit` are the atoms.
     alpha : float or "auto", default="auto"
-        The penalty of Σ y. ``"auto"`` is 0.01.
+        The penalty of ‖y‖₁ = Σ y. ``"auto"`` is 0.01.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
@@ -177,7 +177,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         The greatest rank of an atom. 1 gives atoms d dᵀ, as in the experiments of Sra and
         Cherian [1]_; None stands for the size of the matrices.
     alpha : float or "auto", default="auto"
-        The penalty of Σ y. ``"auto"`` is 0.01.
+        The penalty of ‖y‖₁ = Σ y. ``"auto"`` is 0.01.
     max_iter : int, default=50
         The greatest number of iterations, each a coding and an update of all atoms.
     tol : float, default=1e-4
@@ -237,6 +237,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         n_atoms: int = 64,
         rank: int | None = None,
         alpha: float | str = "auto",
+        *,
         max_iter: int = 50,
         tol: float = 1e-4,
         random_state: Any = None,

@@ -29,12 +29,12 @@ class GaborSparseClassifier(PixelSparseClassifier):
         `sklearn.decomposition.PCA`; None keeps all.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
+    sigma : float, default=π
+        The width of the envelopes of the wavelets, see `gabor_bank`.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
-    sigma : float, default=π
-        The width of the envelopes of the wavelets, see `gabor_bank`.
 
     Attributes
     ----------
@@ -67,7 +67,12 @@ class GaborSparseClassifier(PixelSparseClassifier):
     """
 
     _parameters = allow.declare(
-        spacing=allow.integer(1), **PixelSparseClassifier._parameters, sigma=WIDTHS
+        spacing=allow.integer(1),
+        n_components=PixelSparseClassifier._parameters["n_components"],
+        alpha=allow.ALPHA,
+        sigma=WIDTHS,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -75,9 +80,10 @@ class GaborSparseClassifier(PixelSparseClassifier):
         spacing: int = 8,
         n_components: int | float | None = None,
         alpha: float | str = "auto",
+        *,
+        sigma: float = SIGMA,
         n_jobs: int | None = None,
         verbose: int = 0,
-        sigma: float = SIGMA,
     ) -> None:
         super().__init__(n_components=n_components, alpha=alpha, n_jobs=n_jobs)
         self.spacing = spacing

@@ -34,7 +34,7 @@ class KMeansSparseCoder(SPDSparseCoder):
     Parameters
     ----------
     n_atoms : int, default=64
-        The number N of clusters.
+        The number N of atoms, which are the centres of clusters.
     cluster_metric : str or Divergence, default="riemann"
         The divergence of the clusters, as in `SPDKMeans`.
     metric : str or Divergence, default="stein"
@@ -43,10 +43,10 @@ class KMeansSparseCoder(SPDSparseCoder):
         The β of the kernel, as in `SPDSparseCoder`.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁, as in `SPDSparseCoder`.
+    positive : bool, default=False
+        Ask for y ≥ 0.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    positive : bool, default=False
-        Require y ≥ 0.
     max_iter : int, default=300
         The greatest number of iterations of k-means.
     random_state : int, RandomState, Generator or None, default=None
@@ -84,8 +84,8 @@ class KMeansSparseCoder(SPDSparseCoder):
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
-        correction=CORRECTION,
         positive=allow.BOOLEAN,
+        correction=CORRECTION,
         max_iter=allow.integer(1),
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
@@ -98,15 +98,18 @@ class KMeansSparseCoder(SPDSparseCoder):
         cluster_metric: str | Divergence = "riemann",
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
+        *,
         alpha: float | str = "auto",
-        correction: str = "clip",
         positive: bool = False,
+        correction: str = "clip",
         max_iter: int = 300,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(None, metric, beta, alpha, correction, positive, n_jobs)
+        super().__init__(
+            None, metric, beta, alpha, positive=positive, correction=correction, n_jobs=n_jobs
+        )
         self.n_atoms = n_atoms
         self.cluster_metric = cluster_metric
         self.max_iter = max_iter
@@ -151,7 +154,7 @@ class MinimumDistanceToMean(ScoredClassifier):
     Parameters
     ----------
     metric : str or Divergence, default="riemann"
-        Any divergence, as in `mean` and `pairwise_divergence`.
+        The divergence, any of `mean` and `pairwise_divergence`.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
@@ -243,4 +246,4 @@ def riemannian_nearest_neighbour(n_jobs: int | None = None) -> SPDKNeighborsClas
     SPDKNeighborsClassifier
         The classifier, not fitted.
     """
-    return SPDKNeighborsClassifier(1, "riemann", n_jobs)
+    return SPDKNeighborsClassifier(1, "riemann", n_jobs=n_jobs)

@@ -41,12 +41,12 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
-        ``"auto"`` is the reciprocal of the median divergence between two training matrices.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
     ridge : float, default=0.1
         γ as a fraction of the mean of δ. It prefers smooth projections among those that fit the graph
         equally well. With a supervised graph there are as many such projections as classes.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
@@ -97,8 +97,8 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         n_neighbors=allow.integer(1),
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
-        correction=CORRECTION,
         ridge=allow.real(0),
+        correction=CORRECTION,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
@@ -109,9 +109,10 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         graph: str = "supervised",
         n_neighbors: int = 5,
         metric: str | Divergence = "stein",
+        *,
         beta: float | str = "auto",
-        correction: str = "clip",
         ridge: float = 0.1,
+        correction: str = "clip",
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -120,8 +121,8 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.beta = beta
-        self.correction = correction
         self.ridge = ridge
+        self.correction = correction
         self.n_jobs = n_jobs
         self.verbose = verbose
 

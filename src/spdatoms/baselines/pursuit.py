@@ -100,9 +100,9 @@ class KernelPursuitCoder(Coder):
     metric : str or Divergence, default="stein"
         The divergence d of the kernel exp(−β·d).
     beta : float or "auto", default="auto"
-        As in `DivergenceKernel`.
-    correction : str, default="clip"
-        As in `DivergenceKernel`.
+        The β of the kernel, as in `DivergenceKernel`.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     n_nonzero : int, default=5
         The greatest number s of atoms per code.
     n_jobs : int, default=None
@@ -150,6 +150,7 @@ class KernelPursuitCoder(Coder):
         dictionary: ArrayLike | None = None,
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
+        *,
         correction: str = "clip",
         n_nonzero: int = 5,
         n_jobs: int | None = None,
@@ -199,9 +200,9 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
     metric : str or Divergence, default="stein"
         The divergence d of the kernel exp(−β·d).
     beta : float or "auto", default="auto"
-        As in `DivergenceKernel`.
-    correction : str, default="clip"
-        As in `DivergenceKernel`.
+        The β of the kernel, as in `DivergenceKernel`.
+    correction : {"clip", "flip", "shift", "none"}, default="clip"
+        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     n_nonzero : int, default=5
         The greatest number s of atoms per code.
     n_jobs : int, default=None
@@ -246,6 +247,7 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         self,
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
+        *,
         correction: str = "clip",
         n_nonzero: int = 5,
         n_jobs: int | None = None,

@@ -83,6 +83,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         patch: int = 7,
         n_textons: int = 10,
         max_patches: int = 5000,
+        *,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:

@@ -65,15 +65,15 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     whitenings : array-like of float, default=None
         The shrinkages δ of within-class whitening to try, above 0; 1 does not whiten. None stands for
         0.1, 0.3 and 1, and for 1 with given ``betas`` or ``"loo"``.
-    rules : {"residual", "sum", "max"} or sequence of them, default="residual"
-        The rules to try, see `SPDSparseClassifier`.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    rules : {"residual", "sum", "max"} or sequence of them, default="residual"
+        The rules to try, see `SPDSparseClassifier`.
     cv : int, "loo" or scikit-learn splitter, default=5
-        An integer is a number of stratified folds; fewer than 200 matrices are cut into folds several
-        times, at most six. ``"loo"`` codes every training matrix over all the
-        others; it does not go with whitening. Where training matrices overlap
-        (epochs of one recording), give a splitter, and ``groups`` to `fit` if it wants them.
+        What is left out in turn. An integer is a number of stratified folds; fewer than 200 matrices are cut
+        into folds several times, at most six. ``"loo"`` codes every training matrix over all the others; it
+        does not go with whitening. Where training matrices overlap (epochs of one recording), give a splitter, and
+        ``groups`` to `fit` if it wants them.
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, as in
         `SPDSparseClassifier`.
@@ -125,8 +125,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         alphas=allow.NONE | allow.real(0) | allow.reals(0),
         ridges=allow.NONE | allow.real(0) | allow.reals(0),
         whitenings=allow.NONE | allow.real(above=0) | allow.reals(above=0),
-        rules=_RULE | allow.several(_RULE, "rules"),
         correction=CORRECTION,
+        rules=_RULE | allow.several(_RULE, "rules"),
         cv=allow.choice(LEAVE_ONE_OUT) | CV,
         class_weight=CLASS_WEIGHT,
         n_jobs=allow.N_JOBS,
@@ -141,8 +141,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         *,
         ridges: ArrayLike | None = None,
         whitenings: ArrayLike | None = None,
-        rules: str | Sequence[str] = "residual",
         correction: str = "clip",
+        rules: str | Sequence[str] = "residual",
         cv: Any = 5,
         class_weight: str | Mapping[Any, float] | None = None,
         n_jobs: int | None = None,
@@ -153,8 +153,8 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         self.alphas = alphas
         self.ridges = ridges
         self.whitenings = whitenings
-        self.rules = rules
         self.correction = correction
+        self.rules = rules
         self.cv = cv
         self.class_weight = class_weight
         self.n_jobs = n_jobs

@@ -58,7 +58,7 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         The divergences of the kernels. Matrices are re-centred at their mean first, which changes nothing for
         those that are invariant under congruence.
     cv : int or scikit-learn splitter, default=5
-        The folds that are left out in turn. An integer is a number of stratified folds; fewer than 200 matrices
+        What is left out in turn. An integer is a number of stratified folds; fewer than 200 matrices
         are cut into folds several times. Where training matrices overlap (epochs of one recording), give a
         splitter, and ``groups`` to `fit` if it wants them.
     max_atoms : int, default=1500

@@ -35,18 +35,18 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
     n_neighbors : int, default=1
         The number k of neighbours.
     metric : str or Divergence, default="riemann"
-        Any divergence, as in `pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
+        The divergence, any of `pairwise_divergence`.
+    weights : {"uniform", "distance"}, default="uniform"
+        Neighbours vote alike, or by the reciprocals 1/√d of their distances: near ones count more. If
+        some have the distance zero, they alone vote.
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
         With one neighbour, which has no other to outvote, it changes nothing; there is a warning.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
-    weights : {"uniform", "distance"}, default="uniform"
-        Neighbours vote alike, or by the reciprocals 1/√d of their distances: near ones count more. If
-        some have the distance zero, they alone vote.
 
     Attributes
     ----------
@@ -67,28 +67,28 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=METRIC,
-        n_jobs=allow.N_JOBS,
-        class_weight=CLASS_WEIGHT,
-        verbose=allow.VERBOSE,
         weights=VOTES,
+        class_weight=CLASS_WEIGHT,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         n_neighbors: int = 1,
         metric: str | Divergence = "riemann",
-        n_jobs: int | None = None,
         *,
-        class_weight: str | Mapping[Any, float] | None = None,
-        verbose: int = 0,
         weights: str = "uniform",
+        class_weight: str | Mapping[Any, float] | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-        self.verbose = verbose
         self.weights = weights
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

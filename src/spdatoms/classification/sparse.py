@@ -73,6 +73,20 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
         indefinite and had to be corrected, or is indefinite for the landmarks.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖². With ``alpha=0`` it makes collaborative representation, which
+        needs no search and is fast.
+    whitening : float, default=None
+        The shrinkage δ, above 0 and up to 1, of within-class whitening: directions in which training
+        matrices of one class differ count less, the more so the smaller δ is. 0.1 to 0.5 are good
+        values. The kernel is then positive definite with every divergence. It takes N³ operations, so
+        more than 4000 training matrices need landmarks. None does not whiten.
+    landmarks : int or array-like of shape (L, n, n), default=None
+        For many training matrices, from several thousand on: compute with the kernel φ(X)ᵀφ(Y) of
+        `SPDNystroem`, for which a query is compared with the landmarks only, and each atom is a
+        vector of at most L numbers. A number takes that many training matrices, evenly from each
+        class. There are too few if the vectors, ``kernel_.features_``, are about as long as L. None
+        computes with exp(−β·d) itself.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`. With landmarks the kernel is
         positive definite, and nothing is corrected.
@@ -82,27 +96,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     n_atoms_per_class : int, default=None
         Learn this number of atoms for every class. None uses all training matrices as atoms; fewer
         atoms make prediction cheap on large training sets. A class with fewer matrices keeps them all.
+    class_weight : "balanced", dict or None, default=None
+        A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
+        that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness when atoms are learned.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
-    landmarks : int or array-like of shape (L, n, n), default=None
-        For many training matrices, from several thousand on: compute with the kernel φ(X)ᵀφ(Y) of
-        `SPDNystroem`, for which a query is compared with the landmarks only, and each atom is a
-        vector of at most L numbers. A number takes that many training matrices, evenly from each
-        class. There are too few if the vectors, ``kernel_.features_``, are about as long as L. None
-        computes with exp(−β·d) itself.
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖². With ``alpha=0`` it makes collaborative representation, which
-        needs no search and is fast.
-    whitening : float, default=None
-        The shrinkage δ, above 0 and up to 1, of within-class whitening: directions in which training
-        matrices of one class differ count less, the more so the smaller δ is. 0.1 to 0.5 are good
-        values. The kernel is then positive definite with every divergence. It takes N³ operations, so
-        more than 4000 training matrices need landmarks. None does not whiten.
-    class_weight : "balanced", dict or None, default=None
-        A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
-        that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
 
@@ -153,15 +153,15 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
+        ridge=allow.real(0),
+        whitening=allow.NONE | allow.real(most=1, above=0),
+        landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
         correction=CORRECTION,
         rule=allow.choice(*RULES),
         n_atoms_per_class=allow.NONE | allow.integer(1),
+        class_weight=CLASS_WEIGHT,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
-        landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
-        ridge=allow.real(0),
-        whitening=allow.NONE | allow.real(most=1, above=0),
-        class_weight=CLASS_WEIGHT,
         verbose=allow.VERBOSE,
     )
     class_weight: Any = None  # for subclasses without this parameter
@@ -172,30 +172,30 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
         alpha: float | str = "auto",
+        *,
+        ridge: float = 0.0,
+        whitening: float | None = None,
+        landmarks: int | ArrayLike | None = None,
         correction: str = "clip",
         rule: str = "residual",
         n_atoms_per_class: int | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-        *,
-        landmarks: int | ArrayLike | None = None,
-        ridge: float = 0.0,
-        whitening: float | None = None,
-        class_weight: str | Mapping[Any, float] | None = None,
         verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.beta = beta
         self.alpha = alpha
+        self.ridge = ridge
+        self.whitening = whitening
+        self.landmarks = landmarks
         self.correction = correction
         self.rule = rule
         self.n_atoms_per_class = n_atoms_per_class
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.landmarks = landmarks
-        self.ridge = ridge
-        self.whitening = whitening
-        self.class_weight = class_weight
         self.verbose = verbose
 
     def fit(

@@ -62,17 +62,17 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         The number of starts, of which the one with the least inertia is kept. ``"auto"`` is 10 for
         ``init="random"`` and 1 otherwise. With given centres there is one start.
     max_iter : int, default=300
-        The most iterations of a start; if they do not suffice there is a `ConvergenceWarning`.
+        The greatest number of iterations of a start; if they do not suffice there is a `ConvergenceWarning`.
     tol : float, default=1e-4
         It has converged when no matrix changes its cluster and no centre moves by more than this,
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. The scale of the data does not matter.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness of the first centres. An int gives the same result every time.
-    verbose : int, default=0
-        1 shows a progress bar with the inertia.
     n_jobs : int, default=None
         The number of threads: None is one thread, -1 is all processors. The result does not depend on
         it.
+    verbose : int, default=0
+        1 shows a progress bar with the inertia.
 
     Attributes
     ----------
@@ -124,21 +124,22 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         max_iter=allow.integer(1),
         tol=allow.TOLERANCE,
         random_state=allow.RANDOM_STATE,
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         n_clusters: int = 8,
         metric: str | Divergence = "riemann",
+        *,
         init: str | ArrayLike = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -147,8 +148,8 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None

@@ -99,7 +99,7 @@ class RegionDescriptor(Descriptor):
         block=allow.NONE | check.sizes(2),
         step=allow.NONE | check.sizes(2),
         mean=allow.BOOLEAN,
-        ridge=allow.real(0),
+        shrinkage=allow.real(0),
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
@@ -109,14 +109,15 @@ class RegionDescriptor(Descriptor):
         block: Any = None,
         step: Any = None,
         mean: bool = False,
-        ridge: float = 1e-4,
+        *,
+        shrinkage: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.block = block
         self.step = step
         self.mean = mean
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -127,7 +128,7 @@ class RegionDescriptor(Descriptor):
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         stack = self._features(item, name)
-        return window_covariances(stack, name, self.block, self.step, self.mean, self.ridge)
+        return window_covariances(stack, name, self.block, self.step, self.mean, self.shrinkage)
 
     def transform_regions(self, X: Any) -> list[FloatArray]:
         """Return the covariances of the regions of every item of X by themselves.

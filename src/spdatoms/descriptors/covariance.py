@@ -36,25 +36,25 @@ def mean_and_scale(samples: FloatArray) -> tuple[Floats, Floats]:
     return mean, np.where(present, scale, scale[present].mean() if present.any() else 1.0)
 
 
-def definite(covariances: Floats, scale: Floats, ridge: float) -> Floats:
-    """Turn covariances C (..., F, F) into C + ridge · diag(C_ff + s_f), in place.
+def definite(covariances: Floats, scale: Floats, shrinkage: float) -> Floats:
+    """Turn covariances C (..., F, F) into C + shrinkage · diag(C_ff + s_f), in place.
 
-    The ridge of a feature has the units of its variance, so that no choice of units matters: the
-    correlation matrix has no eigenvalue below ridge / (1 + ridge), whatever C is.
+    The shrinkage of a feature has the units of its variance, so that no choice of units matters: the
+    correlation matrix has no eigenvalue below shrinkage / (1 + shrinkage), whatever C is.
     """
     diagonal = np.einsum("...ii->...i", covariances)
-    diagonal += ridge * (diagonal + scale)
+    diagonal += shrinkage * (diagonal + scale)
     return covariances
 
 
-def definite_covariance(samples: FloatArray, ridge: float, mean: bool = False) -> Floats:
+def definite_covariance(samples: FloatArray, shrinkage: float, mean: bool = False) -> Floats:
     """Return the definite covariance of samples (N, F), with their mean if asked for.
 
     The samples also give the scales of the features, as the whole image does for its regions.
     """
     centre, covariance = sample_moments(samples)
     _, scale = mean_and_scale(samples)
-    covariance = definite(covariance, scale, ridge)
+    covariance = definite(covariance, scale, shrinkage)
     return with_mean(covariance, centre) if mean else covariance
 
 

@@ -32,7 +32,7 @@ class RegionCovariance(RegionDescriptor):
         The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size n = F + 1 instead of n = F.
-    ridge : float, default=1e-4
+    shrinkage : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
@@ -58,11 +58,12 @@ class RegionCovariance(RegionDescriptor):
         block: Any = None,
         step: Any = None,
         mean: bool = False,
-        ridge: float = 1e-4,
+        *,
+        shrinkage: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs, verbose)
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
         self.features = features
 
     def _features(self, item: Any, name: str) -> FloatArray:
@@ -91,7 +92,7 @@ class TextureCovariance(RegionDescriptor):
         The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 6.
-    ridge : float, default=1e-4
+    shrinkage : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
@@ -114,11 +115,12 @@ class TextureCovariance(RegionDescriptor):
         block: Any = 32,
         step: Any = None,
         mean: bool = False,
-        ridge: float = 1e-4,
+        *,
+        shrinkage: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs, verbose)
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return texture(check.grey_image(item, name))
@@ -138,12 +140,6 @@ class FaceCovariance(RegionDescriptor):
         The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 44.
-    ridge : float, default=1e-4
-        Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, default=None
-        The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
     sigma : float, default=π
         The width of the envelopes of the wavelets, see `gabor_bank`.
     size : int, default=None
@@ -151,6 +147,12 @@ class FaceCovariance(RegionDescriptor):
     border : {"reflect", "valid"}, default="reflect"
         What happens where a wavelet reaches beyond the image, see `gabor_magnitudes`. The windows of `block` are those
         of the pixels that remain.
+    shrinkage : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, default=None
+        The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -162,7 +164,13 @@ class FaceCovariance(RegionDescriptor):
 
     _what = "grey images (height, width)"
     _parameters = allow.declare(
-        **RegionDescriptor._parameters, sigma=WIDTHS, size=SIZES, border=BORDERS
+        **{name: RegionDescriptor._parameters[name] for name in ("block", "step", "mean")},
+        sigma=WIDTHS,
+        size=SIZES,
+        border=BORDERS,
+        shrinkage=allow.real(0),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -170,14 +178,15 @@ class FaceCovariance(RegionDescriptor):
         block: Any = None,
         step: Any = None,
         mean: bool = False,
-        ridge: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
+        *,
         sigma: float = SIGMA,
         size: int | None = None,
         border: str = "reflect",
+        shrinkage: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs, verbose)
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
         self.sigma = sigma
         self.size = size
         self.border = border
@@ -202,7 +211,7 @@ class PersonCovariance(RegionDescriptor):
         The distance between windows; None stands for their size, which puts blocks side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 18.
-    ridge : float, default=1e-4
+    shrinkage : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.

@@ -22,8 +22,8 @@ class JointCovariance(Descriptor):
 
     Parameters
     ----------
-    ridge : float, default=1e-4
-        A sequence is often shorter than 3K frames, and then C is singular. The ridge is that of
+    shrinkage : float, default=1e-4
+        Makes covariances of sequences shorter than 3K frames definite, which C is not. It is that of
         `region_covariances`, with the sequence in place of the image, so that the matrix of a skeleton
         at rest is definite, too. With 0 the matrices may be singular.
     heading : tuple of int, default=None
@@ -61,7 +61,7 @@ class JointCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        ridge=allow.real(0),
+        shrinkage=allow.real(0),
         heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
         vertical=allow.integer(0, 2),
         n_jobs=allow.N_JOBS,
@@ -73,13 +73,14 @@ class JointCovariance(Descriptor):
 
     def __init__(
         self,
-        ridge: float = 1e-4,
+        shrinkage: float = 1e-4,
         heading: tuple[int, int] | None = None,
         vertical: int = 1,
+        *,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.heading = heading
         self.vertical = vertical
         self.n_jobs = n_jobs
@@ -90,7 +91,7 @@ class JointCovariance(Descriptor):
         if self.heading is not None:
             sequence = with_heading(sequence, self.heading, self.vertical, name)
         coordinates = sequence.swapaxes(1, 2).reshape(len(sequence), -1)
-        covariance = definite_covariance(coordinates, self.ridge)
+        covariance = definite_covariance(coordinates, self.shrinkage)
         return covariance.astype(sequence.dtype, copy=False)
 
 

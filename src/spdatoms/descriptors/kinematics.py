@@ -118,7 +118,7 @@ class KinematicCovariance(RegionDescriptor):
         The distance between volumes, in frames and pixels; None puts volumes side by side.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 13.
-    ridge : float, default=1e-4
+    shrinkage : float, default=1e-4
         Makes covariances of volumes at rest definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over videos.
@@ -148,11 +148,12 @@ class KinematicCovariance(RegionDescriptor):
         block: Any = (15, 32, 32),
         step: Any = 8,
         mean: bool = False,
-        ridge: float = 1e-4,
+        *,
+        shrinkage: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(block, step, mean, ridge, n_jobs, verbose)
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         video = check.grey_video(item, name, _LEAST_SIDE)

@@ -123,7 +123,7 @@ class MaterialCovariance(Descriptor):
         The width of the square that SIFT describes, in pixels.
     mean : bool, default=False
         Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 156.
-    ridge : float, default=1e-4
+    shrinkage : float, default=1e-4
         Makes the covariance definite where there are few points or flat features, as in
         `region_covariances`, with the points in place of the whole image.
     n_jobs : int, default=None
@@ -145,7 +145,7 @@ class MaterialCovariance(Descriptor):
         spacing=_SPACING,
         patch=_PATCH,
         mean=allow.BOOLEAN,
-        ridge=allow.real(0),
+        shrinkage=allow.real(0),
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
@@ -157,14 +157,15 @@ class MaterialCovariance(Descriptor):
         spacing: int = SPACING,
         patch: int = PATCH,
         mean: bool = False,
-        ridge: float = 1e-4,
+        *,
+        shrinkage: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.spacing = spacing
         self.patch = patch
         self.mean = mean
-        self.ridge = ridge
+        self.shrinkage = shrinkage
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -173,5 +174,5 @@ class MaterialCovariance(Descriptor):
         image = check.colour_image(picture, name)
         inside = checked_mask(mask, image.shape[:2], name)
         features = material(image, inside, self.spacing, self.patch, name)
-        out = definite_covariance(features, self.ridge, self.mean)
+        out = definite_covariance(features, self.shrinkage, self.mean)
         return out.astype(image.dtype, copy=False)

@@ -31,7 +31,7 @@ _REGIONS_AT_A_TIME = 2**16
 
 
 @same_kind
-@allow.checks(mean=allow.BOOLEAN, ridge=allow.real(0))
+@allow.checks(mean=allow.BOOLEAN, shrinkage=allow.real(0))
 def region_covariances(
     features: ArrayLike,
     *,
@@ -40,16 +40,16 @@ def region_covariances(
     rectangles: ArrayLike | None = None,
     masks: ArrayLike | None = None,
     mean: bool = False,
-    ridge: float = 1e-4,
+    shrinkage: float = 1e-4,
 ) -> FloatArray:
     """Return the covariances of regions of a stack of features.
 
-    C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + ridge · diag(C_ff + s_f), for every region R.
+    C_R = Σ_{p∈R} (f_p − μ_R)(f_p − μ_R)ᵀ / (|R| − 1) + shrinkage · diag(C_ff + s_f), for every region R.
 
     f_p is the feature vector of pixel p, and s_f the variance of feature f over the whole image (plus
     a millionth of its mean square; for a feature that is zero everywhere, the mean over the others).
-    The ridge makes the covariance of a flat or tiny region definite. It does not depend on the units
-    of the features, and no eigenvalue of the correlation matrix is below ridge / (1 + ridge).
+    The shrinkage makes the covariance of a flat or tiny region definite. It does not depend on the units
+    of the features, and no eigenvalue of the correlation matrix is below shrinkage / (1 + shrinkage).
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def region_covariances(
         Regions of any shape.
     mean : bool, default=False
         Return [[C + μμᵀ, μ], [μᵀ, 1]] of size F + 1 instead, which holds the mean as well.
-    ridge : float, default=1e-4
-        The weight of the ridge. With 0 the matrices may be singular.
+    shrinkage : float, default=1e-4
+        The weight of the shrinkage. With 0 the matrices may be singular.
 
     Returns
     -------
@@ -106,24 +106,24 @@ def region_covariances(
         check.check_step(step, block)
         inside = _checked_masks(masks, shape)
         _, scale = _mean_and_scale(stack)
-        return _finished(stack, *_over_masks(stack, inside), scale, mean, ridge)
+        return _finished(stack, *_over_masks(stack, inside), scale, mean, shrinkage)
     if rectangles is not None:
         check.check_step(step, block)
-        return _box_covariances(stack, _checked_rectangles(rectangles, shape), mean, ridge)
-    return window_covariances(stack, "features", block, step, mean, ridge)
+        return _box_covariances(stack, _checked_rectangles(rectangles, shape), mean, shrinkage)
+    return window_covariances(stack, "features", block, step, mean, shrinkage)
 
 
 def window_covariances(
-    stack: FloatArray, name: str, block: Any, step: Any, mean: bool, ridge: float
+    stack: FloatArray, name: str, block: Any, step: Any, mean: bool, shrinkage: float
 ) -> FloatArray:
     """Return the covariances of the windows of a checked stack that errors call ``name``."""
     check.check_step(step, block)
-    return _box_covariances(stack, _windows(stack.shape[:-1], name, block, step), mean, ridge)
+    return _box_covariances(stack, _windows(stack.shape[:-1], name, block, step), mean, shrinkage)
 
 
-def _box_covariances(stack: FloatArray, boxes: Boxes, mean: bool, ridge: float) -> FloatArray:
+def _box_covariances(stack: FloatArray, boxes: Boxes, mean: bool, shrinkage: float) -> FloatArray:
     centre, scale = _mean_and_scale(stack)
-    return _finished(stack, *_over_boxes(stack, centre, boxes), scale, mean, ridge)
+    return _finished(stack, *_over_boxes(stack, centre, boxes), scale, mean, shrinkage)
 
 
 def _mean_and_scale(stack: FloatArray) -> tuple[Floats, Floats]:
@@ -131,10 +131,15 @@ def _mean_and_scale(stack: FloatArray) -> tuple[Floats, Floats]:
 
 
 def _finished(
-    stack: FloatArray, means: Floats, covariances: Floats, scale: Floats, mean: bool, ridge: float
+    stack: FloatArray,
+    means: Floats,
+    covariances: Floats,
+    scale: Floats,
+    mean: bool,
+    shrinkage: float,
 ) -> FloatArray:
     """Return the definite covariances, with their means if ``mean``, in the dtype of the stack."""
-    covariances = definite(covariances, scale, ridge)
+    covariances = definite(covariances, scale, shrinkage)
     out = with_mean(covariances, means) if mean else covariances
     return out.astype(stack.dtype, copy=False)
 

@@ -60,26 +60,22 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
         at which the code of a typical training matrix over the first atoms is zero, about 0.1.
+    landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
+        Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
+        definite whatever the divergence is. A number takes that many training matrices, evenly; None
+        computes with exp(−β·d) itself, with a ridge if need be. ``"auto"`` takes 400 landmarks where
+        exp(−β·d) is not known to be positive definite for any β, as for Jeffrey's divergence, and else
+        none.
+    positive : bool, default=False
+        Ask for y ≥ 0, when atoms are learned and when matrices are coded.
     init : {"kmeans", "kmeans-riemann", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
         taken, or 100 per atom if that is more) or with the affine-invariant distance (the paper's
         intrinsic k-means, which takes longer), random training matrices, or given ones.
     max_iter : int, default=50
-        The most iterations, each of a coding and an update of all atoms.
+        The greatest number of iterations, each of a coding and an update of all atoms.
     tol : float, default=1e-4
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None, default=None
-        The source of randomness for the first atoms; nothing else is random.
-    checkpoint : path-like, default=None
-        A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
-        moment and fitted again with the same data, parameters and integer ``random_state``, it ends
-        with the same atoms to the last bit. ``max_iter``, ``tol``, ``verbose`` and ``n_jobs`` may
-        differ. A file of another problem, or a damaged one, is an error and stays untouched. So is
-        one that another process learns with at the same time.
-    verbose : int, default=0
-        1 shows a progress bar with the objective, the non-zeros of a code and the time left.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors. The result does not depend on it.
     update : {"centre", "gradient"}, default="centre"
         What is proposed for an atom: the weighted centre of the divergence (closed form, or a step
         of a fixed point), or a step of Riemannian gradient descent.
@@ -91,14 +87,18 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         For `partial_fit`: what remains of the past after a batch, in (0, 1].
     batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
-    landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
-        Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
-        definite whatever the divergence is. A number takes that many training matrices, evenly; None
-        computes with exp(−β·d) itself, with a ridge if need be. ``"auto"`` takes 400 landmarks where
-        exp(−β·d) is not known to be positive definite for any β, as for Jeffrey's divergence, and else
-        none.
-    positive : bool, default=False
-        Ask for codes y ≥ 0, when atoms are learned and when matrices are coded.
+    checkpoint : path-like, default=None
+        A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
+        moment and fitted again with the same data, parameters and integer ``random_state``, it ends
+        with the same atoms to the last bit. ``max_iter``, ``tol``, ``verbose`` and ``n_jobs`` may
+        differ. A file of another problem, or a damaged one, is an error and stays untouched. So is
+        one that another process learns with at the same time.
+    random_state : int, Generator, RandomState or None, default=None
+        The source of randomness for the first atoms; nothing else is random.
+    n_jobs : int, default=None
+        The number of threads; None is 1, -1 all processors. The result does not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar with the objective, the non-zeros of a code and the time left.
 
     Attributes
     ----------
@@ -153,19 +153,19 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
+        landmarks=LANDMARKS,
+        positive=allow.BOOLEAN,
         init=INIT,
         max_iter=allow.integer(1),
         tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        checkpoint=allow.NONE | allow.PATH,
-        verbose=allow.VERBOSE,
-        n_jobs=allow.N_JOBS,
         update=allow.choice("centre", "gradient"),
         block_size=allow.NONE | allow.integer(1),
         forgetting=allow.real(above=0, most=1),
         batch_iter=allow.integer(1),
-        landmarks=LANDMARKS,
-        positive=allow.BOOLEAN,
+        checkpoint=allow.NONE | allow.PATH,
+        random_state=allow.RANDOM_STATE,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -174,38 +174,38 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
         alpha: float | str = "auto",
+        *,
+        landmarks: str | int | ArrayLike | None = "auto",
+        positive: bool = False,
         init: str | ArrayLike = "kmeans",
         max_iter: int = 50,
         tol: float = 1e-4,
-        random_state: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        verbose: int = 0,
-        n_jobs: int | None = None,
-        *,
         update: str = "centre",
         block_size: int | None = None,
         forgetting: float = 0.9,
         batch_iter: int = 3,
-        landmarks: str | int | ArrayLike | None = "auto",
-        positive: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_atoms = n_atoms
         self.metric = metric
         self.beta = beta
         self.alpha = alpha
+        self.landmarks = landmarks
+        self.positive = positive
         self.init = init
         self.max_iter = max_iter
         self.tol = tol
-        self.random_state = random_state
-        self.checkpoint = checkpoint
-        self.verbose = verbose
-        self.n_jobs = n_jobs
         self.update = update
         self.block_size = block_size
         self.forgetting = forgetting
         self.batch_iter = batch_iter
-        self.landmarks = landmarks
-        self.positive = positive
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None

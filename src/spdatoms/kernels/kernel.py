@@ -67,11 +67,11 @@ class DivergenceKernel(ExponentialKernel):
     Parameters
     ----------
     metric : str or Divergence, default="stein"
-        A symmetric divergence: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
+        The divergence d, which must be symmetric: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
         ``"euclid"`` or one of their aliases.
     beta : float or "auto", default="auto"
-        ``"auto"`` is the reciprocal of the median divergence between two matrices of the dictionary.
-        A number that is given is respected.
+        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two matrices of the
+        dictionary. A number that is given is respected.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `correct_gram`.
     n_jobs : int, default=None

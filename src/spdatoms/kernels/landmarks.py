@@ -229,10 +229,10 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     Parameters
     ----------
     metric : str or Divergence, default="stein"
-        A symmetric divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
+        The divergence d, which must be symmetric: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
         ``"euclid"``.
     beta : float or "auto", default="auto"
-        ``"auto"`` is the reciprocal of the median divergence between two landmarks.
+        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two landmarks.
     n_landmarks : int, default=300
         The number of landmarks; no more than there are training matrices.
     landmarks : {"k-means++", "random"} or array-like of shape (L, n, n), default="k-means++"
@@ -303,6 +303,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
         n_landmarks: int = 300,
+        *,
         landmarks: str | ArrayLike = "k-means++",
         tol: float = 1e-3,
         random_state: Any = None,

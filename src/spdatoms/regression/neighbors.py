@@ -33,14 +33,14 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
     n_neighbors : int, default=5
         The number k of neighbours.
     metric : str or Divergence, default="riemann"
-        Any divergence, as in `pairwise_divergence`.
+        The divergence, any of `pairwise_divergence`.
+    weights : {"uniform", "distance"}, default="uniform"
+        Neighbours count alike, or by the reciprocals 1/√d of their distances: near ones count more. If
+        some have the distance zero, they alone count.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
-    weights : {"uniform", "distance"}, default="uniform"
-        Neighbours count alike, or by the reciprocals 1/√d of their distances: near ones count more. If
-        some have the distance zero, they alone count.
 
     Attributes
     ----------
@@ -61,25 +61,25 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=METRIC,
+        weights=VOTES,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
-        weights=VOTES,
     )
 
     def __init__(
         self,
         n_neighbors: int = 5,
         metric: str | Divergence = "riemann",
-        n_jobs: int | None = None,
         *,
-        verbose: int = 0,
         weights: str = "uniform",
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
+        self.weights = weights
         self.n_jobs = n_jobs
         self.verbose = verbose
-        self.weights = weights
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None

@@ -47,13 +47,13 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁. ``"auto"`` makes codes sparse: it is 5 % of the least α at which the code of
         a typical training matrix over the others is zero, at most 0.1.
+    ridge : float, default=0.0
+        The penalty ρ of ‖y‖². Noisy targets need it: it lets similar matrices share a code, so that
+        their targets are averaged.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖². Noisy targets need it: it lets similar matrices share a code, so that
-        their targets are averaged.
     verbose : int, default=0
         1 shows progress bars (needs tqdm).
 
@@ -87,9 +87,9 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
         alpha=allow.ALPHA,
+        ridge=allow.real(0),
         correction=CORRECTION,
         n_jobs=allow.N_JOBS,
-        ridge=allow.real(0),
         verbose=allow.VERBOSE,
     )
 
@@ -98,18 +98,18 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         metric: str | Divergence = "stein",
         beta: float | str = "auto",
         alpha: float | str = "auto",
-        correction: str = "clip",
-        n_jobs: int | None = None,
         *,
         ridge: float = 0.0,
+        correction: str = "clip",
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.beta = beta
         self.alpha = alpha
+        self.ridge = ridge
         self.correction = correction
         self.n_jobs = n_jobs
-        self.ridge = ridge
         self.verbose = verbose
 
     def fit(

@@ -28,7 +28,7 @@ def test_gradient_by_finite_differences() -> None:
 def test_objective_falls_in_every_half_step(update, bounded) -> None:
     X = random_spd(24, 3, seed=5)
     learner = TensorDictionaryLearning(
-        5, 0.05, update, bounded, max_iter=5, tol=0.0, random_state=0
+        5, 0.05, update=update, bounded=bounded, max_iter=5, tol=0.0, random_state=0
     ).fit(X)
     falls = -np.diff(learner.objective_)
     assert (falls >= -1e-7).all()

@@ -117,7 +117,7 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
         Divide by c, which makes codes independent of the unit of X. The published method [1]_ has
         c = 1, that is ``rescale=False``.
     positive : bool, default=False
-        Require y ≥ 0.
+        Ask for y ≥ 0.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
@@ -164,6 +164,7 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
         dictionary: ArrayLike | None = None,
         alpha: float | str = "auto",
         rescale: bool = True,
+        *,
         positive: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -190,7 +191,7 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
     rescale : bool, default=True
         As in `LogEuclideanSparseCoder`.
     rule : {"residual", "sum", "max"}, default="residual"
-        As in `SPDSparseClassifier`; the formula above is that of ``"residual"``.
+        Judge a class as in `SPDSparseClassifier`; the formula above is that of ``"residual"``.
     n_jobs : int, default=None
         The number of threads.
     verbose : int, default=0
@@ -240,6 +241,7 @@ class LogEuclideanSparseClassifier(_WithLogCosineKernel, SPDSparseClassifier):
         self,
         alpha: float | str = "auto",
         rescale: bool = True,
+        *,
         rule: str = "residual",
         n_jobs: int | None = None,
         verbose: int = 0,

@@ -55,10 +55,10 @@ class LogEuclideanKSVD(Coder):
         Learning ends after a few exchanges that did not help.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms, which are training matrices.
-    verbose : int, default=0
-        1 shows a progress bar with the objective.
     n_jobs : int, default=None
         The number of threads for codes with ``alpha``.
+    verbose : int, default=0
+        1 shows a progress bar with the objective.
 
     Attributes
     ----------
@@ -105,8 +105,8 @@ class LogEuclideanKSVD(Coder):
         max_iter=allow.integer(1),
         tol=allow.TOLERANCE,
         random_state=allow.RANDOM_STATE,
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
@@ -115,12 +115,13 @@ class LogEuclideanKSVD(Coder):
         n_nonzero: int = 5,
         update: str = "exact",
         alpha: float | None = None,
+        *,
         rescale: bool = True,
         max_iter: int = 100,
         tol: float = 1e-3,
         random_state: Any = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_atoms = n_atoms
         self.n_nonzero = n_nonzero
@@ -130,8 +131,8 @@ class LogEuclideanKSVD(Coder):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: object = None) -> LogEuclideanKSVD:
         """Learn the atoms.

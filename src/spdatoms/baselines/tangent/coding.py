@@ -136,10 +136,10 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
         The atoms. Without them the matrices given to `fit` are the atoms.
     alpha : float, default=0.1
         The penalty of ‖y‖₁.
-    verbose : int, default=0
-        1 shows a progress bar.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -160,21 +160,22 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
     _parameters = allow.declare(
         dictionary=allow.NONE | allow.MATRICES,
         alpha=allow.real(0),
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
         alpha: float = 0.1,
-        verbose: int = 0,
+        *,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.alpha = alpha
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
 
 class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
@@ -190,10 +191,10 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     ----------
     alpha : float, default=0.1
         The penalty of ‖y‖₁.
-    verbose : int, default=0
-        1 shows a progress bar.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -215,12 +216,18 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     array(['wide', 'tall'], dtype='<U4')
     """
 
-    _parameters = allow.declare(alpha=allow.real(0), verbose=allow.VERBOSE, n_jobs=allow.N_JOBS)
+    _parameters = allow.declare(alpha=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
 
-    def __init__(self, alpha: float = 0.1, verbose: int = 0, n_jobs: int | None = None) -> None:
+    def __init__(
+        self,
+        alpha: float = 0.1,
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.alpha = alpha
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the residuals of the classes."""

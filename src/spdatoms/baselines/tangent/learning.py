@@ -87,10 +87,10 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         Learning ends when an iteration lowers the objective by no more than this fraction of it.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms.
-    verbose : int, default=0
-        1 shows a progress bar with the objective.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows a progress bar with the objective.
 
     Attributes
     ----------
@@ -121,20 +121,21 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         max_iter=allow.integer(1),
         tol=allow.TOLERANCE,
         random_state=allow.RANDOM_STATE,
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         n_atoms: int = 16,
         alpha: float = 0.1,
+        *,
         init: str | ArrayLike = "random",
         max_iter: int = 30,
         tol: float = 1e-4,
         random_state: Any = None,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_atoms = n_atoms
         self.alpha = alpha
@@ -142,8 +143,8 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _learn(self, X: Floats) -> Floats:
         rng, metric = generator(self.random_state), get_divergence("riemann")

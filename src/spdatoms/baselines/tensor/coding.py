@@ -63,10 +63,10 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
         The penalty of ‖y‖₁. With atoms of the size of the queries, ‖y‖₁ is about 1.
     bounded : bool, default=False
         Require Σ_j y_j D_j ⪯ X as well, as the original authors do.
-    verbose : int, default=0
-        1 shows a progress bar.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -88,23 +88,24 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
         dictionary=allow.NONE | allow.MATRICES,
         alpha=allow.real(0),
         bounded=allow.BOOLEAN,
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         dictionary: ArrayLike | None = None,
         alpha: float = 0.01,
+        *,
         bounded: bool = False,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.dictionary = dictionary
         self.alpha = alpha
         self.bounded = bounded
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
         """Return sparse codes and how good they are.
@@ -141,10 +142,10 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
         The penalty of ‖y‖₁.
     bounded : bool, default=False
         Require Σ_j y_j D_j ⪯ X as well.
-    verbose : int, default=0
-        1 shows a progress bar.
     n_jobs : int, default=None
         The number of threads.
+    verbose : int, default=0
+        1 shows a progress bar.
 
     Attributes
     ----------
@@ -169,21 +170,22 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     _parameters = allow.declare(
         alpha=allow.real(0),
         bounded=allow.BOOLEAN,
-        verbose=allow.VERBOSE,
         n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     def __init__(
         self,
         alpha: float = 0.01,
+        *,
         bounded: bool = False,
-        verbose: int = 0,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.alpha = alpha
         self.bounded = bounded
-        self.verbose = verbose
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _penalties(self) -> float | Floats:
         return penalties(self.alpha, self.atom_weights_)

@@ -19,6 +19,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 ROOMS = (
     "exceptions",
     "_compiled",
+    "native",
     "_utils",
     "geometry",
     "scale",

@@ -12,11 +12,11 @@ from math import isqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._compiled.interleave import tile_order
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
+from spdatoms.native.interleave import tile_order
 
 _OPTIONS = allow.declare(
     order=allow.choice("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, svdvals
 
 from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
-from spdatoms._compiled.elementwise import mirror
 from spdatoms._compiled.interleave import aligned_empty
 from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
@@ -27,6 +26,7 @@ from spdatoms.geometry.spectral import (
     gram,
     solve_lower,
 )
+from spdatoms.native.elementwise import mirror
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.elementwise import mirror
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import (
@@ -14,6 +13,7 @@ from spdatoms.geometry.half_vectors import (
     tile_entries,
 )
 from spdatoms.native import kernel, kernels, lane_count
+from spdatoms.native.elementwise import mirror
 from spdatoms.native.interleave import (
     flat,
     flat_order,

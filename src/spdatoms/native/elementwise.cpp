@@ -26,17 +26,27 @@ template <class T> struct ScaleAndShift {
 
 // out[i, j] ← max(0, scale·out[i, j] + shifts_x[i] + shifts_y[j]); whether all are finite.
 template <class T> Int scale_and_shift(const ScaleAndShift<T> g) {
-    Int bad = 0;
+    using V = Vector<double>;
+    constexpr Int L = LANES<double>;
+    const Int whole = g.columns / L * L, rest = g.columns - whole;
+    V check = {};  // NaN if an entry is not finite, also after it has been rounded to single precision
+    T last[L] = {}, last_shifts[L] = {};
+    std::memcpy(last_shifts, g.shifts_y + whole, rest * sizeof(T));
+    const auto shifted = [&](T *row, const T *shifts, V shift) {
+        const V value = load_double(row) * g.scale + (shift + load_double(shifts));
+        store_rounded(row, value < 0.0 ? V{} : value);
+        check += value * 0.0 + load_double(row) * 0.0;
+    };
     for (Int i = 0; i < g.rows; ++i) {
         T *row = g.out + i * g.columns;
-        const T shift = g.shifts_x[i];
-        for (Int j = 0; j < g.columns; ++j) {
-            const double value = g.scale * row[j] + (shift + g.shifts_y[j]);
-            row[j] = T(value < 0.0 ? 0.0 : value);
-            bad |= not_finite(value, row[j]);
-        }
+        const V shift = fill(double(g.shifts_x[i]));
+        for (Int j = 0; j < whole; j += L) shifted(row + j, g.shifts_y + j, shift);
+        if (!rest) continue;
+        std::memcpy(last, row + whole, rest * sizeof(T));
+        shifted(last, last_shifts, shift);
+        std::memcpy(row + whole, last, rest * sizeof(T));
     }
-    return !bad;
+    return !anywhere(check != check);
 }
 
 template <class T> struct Symmetrise {

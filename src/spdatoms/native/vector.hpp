@@ -66,6 +66,20 @@ template <class T> INLINE Vector<T> load(const T *source) {
 template <class V> INLINE void store(Scalar<V> *target, V x) { std::memcpy(target, &x, sizeof x); }
 template <class T> INLINE Vector<T> fill(T x) { return x - Vector<T>{}; }
 
+// A vector of doubles from and to numbers of either precision.
+template <class T> struct Narrow {
+    typedef T type __attribute__((vector_size(REGISTER / sizeof(double) * sizeof(T))));
+};
+template <class T> INLINE Vector<double> load_double(const T *source) {
+    typename Narrow<T>::type x;
+    std::memcpy(&x, source, sizeof x);
+    return __builtin_convertvector(x, Vector<double>);
+}
+template <class T> INLINE void store_rounded(T *target, Vector<double> x) {
+    const auto rounded = __builtin_convertvector(x, typename Narrow<T>::type);
+    std::memcpy(target, &rounded, sizeof rounded);
+}
+
 // Memory for one call of a kernel, aligned to registers; false if there is none (no exception crosses the border).
 template <class T> class Buffer {
     void *memory;

@@ -11,10 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import types
 
-from spdatoms._compiled.corner import factorise_corner, scale_row, transpose
-from spdatoms._compiled.panel import PANEL, eliminate, subtract_products
-from spdatoms._compiled.rows import ENTRIES, fetch, take_entries_off, take_rows_off
-from spdatoms._compiled.scan import greatest, indices_above, take_off, two_largest
 from spdatoms._compiled.translate import address, apart, reordered, translated
 
 WEIGHT = 0.5
@@ -125,107 +121,6 @@ def compares_sets(count):
 def test_what_cannot_be_translated_is_an_error(function, words):
     with pytest.raises(Exception, match=words):
         translated(types.float64)(function)(3)
-
-
-def scanned(values, fold, level, indices, rows, panel, reciprocal):
-    count = indices_above(values, fold, level, indices)
-    indices[rows.shape[0]] = count
-    eliminate((rows[0], rows[1], rows[2], rows[3]), panel, 2, reciprocal)
-    subtract_products((panel[1:], panel[3:]), PANEL, panel, 1, 5, (rows[4], rows[5]))
-    return greatest(values, fold)
-
-
-compiled_scan = translated(types.float64)(scanned)
-
-
-@pytest.mark.parametrize("fold", [0.0, -1.0])
-def test_vector_code_computes_what_its_function_says(fold):
-    rng = np.random.default_rng(0)
-    ours = [
-        rng.standard_normal(29),
-        np.zeros(30, np.int64),
-        rng.standard_normal((6, 8)),
-        rng.standard_normal(8 * PANEL),
-        rng.uniform(1.0, 2.0, 8),
-    ]
-    theirs = [array.copy() for array in ours]
-    found = compiled_scan(ours[0], fold, 0.3, *ours[1:])
-    assert found == scanned(theirs[0], fold, 0.3, *theirs[1:])
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
-def cornered(squares, floors, count, pivots, roots, right, panel, targets):
-    factorise_corner(squares, floors, count, pivots, roots, right)
-    scale_row(squares[count - 1], roots[count - 1], panel[2 * PANEL :])
-    rows = (
-        targets[0], targets[1], targets[2], targets[3],
-        targets[4], targets[5], targets[6], targets[7],
-    )  # fmt: skip
-    transpose(panel, rows, 3)
-
-
-compiled_corner = translated(types.void)(cornered)
-
-
-@pytest.mark.parametrize("count", [1, 5, PANEL])
-@pytest.mark.parametrize("left_out", [-1, 0, 2])
-def test_the_corner_of_a_factor(count, left_out):
-    rng = np.random.default_rng(count)
-    A = rng.standard_normal((PANEL, 12))
-    floors = np.where(np.arange(PANEL) == left_out, 1e3, 1e-12)
-    ours = [
-        A @ A.T, floors, np.zeros(PANEL), np.zeros(PANEL), rng.standard_normal(PANEL),
-        rng.standard_normal(PANEL * PANEL), np.zeros((PANEL, 12)),
-    ]  # fmt: skip
-    theirs = [array.copy() for array in ours]
-    gram, right = ours[0].copy(), ours[4].copy()
-    for compiled, arrays in ((compiled_corner, ours), (cornered, theirs)):
-        compiled(*arrays[:2], count, *arrays[2:])
-    for index in (2, 3, 4):
-        np.testing.assert_allclose(ours[index][:count], theirs[index][:count], rtol=1e-11)
-    upper = np.triu_indices(count)
-    np.testing.assert_allclose(ours[0][upper], theirs[0][upper], rtol=1e-11, atol=1e-12)
-    later = slice(3 * PANEL, None)
-    np.testing.assert_array_equal(ours[5][later], theirs[5][later])
-    np.testing.assert_array_equal(ours[6][:, 3 : 3 + PANEL], ours[5].reshape(PANEL, PANEL).T)
-    kept = np.flatnonzero(np.arange(count) != left_out)
-    L = np.linalg.cholesky(gram[np.ix_(kept, kept)])
-    np.testing.assert_allclose(1 / ours[3][kept], L.diagonal(), rtol=1e-11)
-    np.testing.assert_allclose(ours[4][kept], np.linalg.solve(L, right[kept]), rtol=1e-9)
-
-
-def greedy(values, fold, indices, rows, order, left):
-    count = values.shape[0] - PANEL
-    best, following = two_largest(values, fold, count)
-    for q in range(order.shape[0]):
-        order[q] = best
-        best, following = take_off(rows[q], 0.3, fold, indices, values, count, best)
-    fetch(rows[0])
-    atoms = indices[left.shape[0] :]
-    take_rows_off(rows[3], rows, atoms, rows[1], 1, 2, left)
-    for some in range(1, ENTRIES + 1):
-        whole = left.shape[0] - left.shape[0] % PANEL
-        take_entries_off(rows, atoms, rows[some - 1], 0, some, indices, whole, left)
-    return following
-
-
-compiled_greedy = translated(types.int64)(greedy)
-
-
-@pytest.mark.parametrize("fold", [0.0, -1.0])
-@pytest.mark.parametrize("count", [1, 8, 21])
-def test_the_largest_is_found_while_something_is_taken_off(fold, count):
-    rng = np.random.default_rng(0)
-    values = np.r_[rng.standard_normal(count), np.full(PANEL, np.nan)]
-    rows = rng.standard_normal((4, count + PANEL))
-    indices, left = np.r_[rng.permutation(count + PANEL), 0, 3, 1, 2], np.zeros(count + PANEL)
-    ours = [values, indices, rows, np.zeros(2, np.int64), left]
-    theirs = [array.copy() for array in ours]
-    compiled_greedy(ours[0], fold, *ours[1:])
-    greedy(theirs[0], fold, *theirs[1:])
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 class Sized(NamedTuple):

@@ -32,16 +32,20 @@ template <class T, class F> INLINE void for_blocks(Int count, F f) {
     if (count % LANES<T>) f(count - LANES<T>);
 }
 
-// Entry e of factor·X[chosen[l]] goes to lane l of vector places[e], for all of `size` ≥ LANES entries e.
+// Entry e of factor·X[chosen[l]] goes to lane l of vector places[e], for all of `size` entries e.
 template <class T> inline void scatter(const T *X, Int size, const Int *chosen, const Int *places, T factor, T *batch) {
     const T *rows[LANES<T>];
     UNROLL for (int l = 0; l < LANES<T>; ++l) rows[l] = X + chosen[l] * size;
-    for_blocks<T>(size, [&](Int first) {
-        Vector<T> block[LANES<T>];
-        UNROLL for (int l = 0; l < LANES<T>; ++l) block[l] = load(rows[l] + first);
-        transpose(block);
-        UNROLL for (int e = 0; e < LANES<T>; ++e) store(batch + places[first + e] * LANES<T>, block[e] * factor);
-    });
+    if (size < LANES<T>)
+        for (Int e = 0; e < size; ++e)
+            UNROLL for (int l = 0; l < LANES<T>; ++l) batch[places[e] * LANES<T> + l] = rows[l][e] * factor;
+    else
+        for_blocks<T>(size, [&](Int first) {
+            Vector<T> block[LANES<T>];
+            UNROLL for (int l = 0; l < LANES<T>; ++l) block[l] = load(rows[l] + first);
+            transpose(block);
+            UNROLL for (int e = 0; e < LANES<T>; ++e) store(batch + places[first + e] * LANES<T>, block[e] * factor);
+        });
 }
 
 // Entry p of row l, rows that are `stride` numbers apart, becomes scales[p] times lane l of vector places[p], for all of

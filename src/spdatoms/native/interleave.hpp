@@ -49,15 +49,20 @@ template <class T> inline void scatter(const T *X, Int size, const Int *chosen, 
 }
 
 // Entry p of row l, rows that are `stride` numbers apart, becomes scales[p] times lane l of vector places[p], for all of
-// `count` ≥ LANES entries p.
+// `count` entries p.
 template <class T>
 inline void collect(const T *batch, const Int *places, const T *scales, Int count, T *rows, Int stride) {
-    for_blocks<T>(count, [&](Int first) {
-        Vector<T> block[LANES<T>];
-        UNROLL for (int p = 0; p < LANES<T>; ++p) block[p] = load(batch + places[first + p] * LANES<T>) * scales[first + p];
-        transpose(block);
-        UNROLL for (int l = 0; l < LANES<T>; ++l) store(rows + l * stride + first, block[l]);
-    });
+    if (count < LANES<T>)
+        for (Int p = 0; p < count; ++p)
+            UNROLL for (int l = 0; l < LANES<T>; ++l) rows[l * stride + p] = batch[places[p] * LANES<T> + l] * scales[p];
+    else
+        for_blocks<T>(count, [&](Int first) {
+            Vector<T> block[LANES<T>];
+            UNROLL for (int p = 0; p < LANES<T>; ++p)
+                block[p] = load(batch + places[first + p] * LANES<T>) * scales[first + p];
+            transpose(block);
+            UNROLL for (int l = 0; l < LANES<T>; ++l) store(rows + l * stride + first, block[l]);
+        });
 }
 
 }  // namespace spdatoms

@@ -184,19 +184,25 @@ template <class V> INLINE void split(V x, V &mantissa, V &exponent) {
     exponent = (V)((raised >> F::MANTISSA) | (std::make_unsigned_t<I>)MAGIC) - T((I(1) << F::MANTISSA) + F::BIAS);
 }
 
-// log(mantissa · 2^exponent) by log m = 2 artanh s = s·(2 + z·p(z)), s = (m − 1)/(m + 1), z = s², for |s| ≤ 3 − 2√2, with
-// the minimax coefficients of fdlibm's log.
-template <class V> INLINE V log_of_split(V mantissa, V exponent) {
+// 2 artanh(s)/s = 2 + z·p(z), z = s², for |s| ≤ 3 − 2√2, with the minimax coefficients of fdlibm's log.
+constexpr double ARTANH_LIMIT = 0.17;
+template <class V> INLINE V artanh_ratio(V z) {
     using T = Scalar<V>;
-    constexpr T SERIES[] = {T(0.6666666666666735130), T(0.3999999999940941908), T(0.2857142874366239149),
+    constexpr T SERIES[] = {T(2),
+                            T(0.6666666666666735130), T(0.3999999999940941908), T(0.2857142874366239149),
                             T(0.2222219843214978396), T(0.1818357216161805012), T(0.1531383769920937332),
                             T(0.1479819860511658591)};
-    constexpr int DEGREE = sizeof(T) == 8 ? 6 : 3;
-    const V s = (mantissa - T(1)) / (mantissa + T(1)), z = s * s;
+    constexpr int DEGREE = sizeof(T) == 8 ? 7 : 4;
     V p = fill(SERIES[DEGREE]);
     UNROLL for (int k = DEGREE - 1; k >= 0; --k) p = p * z + SERIES[k];
-    p = p * z + T(2);
-    return s * p + exponent * T(0.6931471805599453);
+    return p;
+}
+
+// log(mantissa · 2^exponent) by log m = 2 artanh s, s = (m − 1)/(m + 1).
+template <class V> INLINE V log_of_split(V mantissa, V exponent) {
+    using T = Scalar<V>;
+    const V s = (mantissa - T(1)) / (mantissa + T(1));
+    return s * artanh_ratio(s * s) + exponent * T(0.6931471805599453);
 }
 
 // exp x in double precision; zero below the least normal number (computing with such numbers is slow), infinity above

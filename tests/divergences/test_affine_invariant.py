@@ -13,13 +13,12 @@ from pyriemann.geometry.mean import mean_riemann
 from _divergence_oracles import value as exact_value
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
-from spdatoms._compiled.airm import GROUP
-from spdatoms._compiled.lanes import lane_count
 from spdatoms.divergences import AffineInvariant
+from spdatoms.native import kernel, lane_count
 
 EPS = np.finfo(np.float64).eps
-#: Columns that the compiled code computes together.
-WIDTH = GROUP * lane_count(np.float64)
+#: Columns that the kernel computes together.
+WIDTH = kernel("airm_group", "")() * lane_count(np.float64)
 
 airm = AffineInvariant()
 

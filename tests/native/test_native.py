@@ -45,3 +45,8 @@ def test_an_array_that_a_kernel_cannot_read(array):
 def test_arguments_are_counted():
     with pytest.raises(ValueError, match="zip"):
         native.kernel("scaled_exp", "Dqd")(np.zeros(4), 4)
+
+
+def test_a_function_that_the_library_does_not_have():
+    with pytest.raises(ImportError, match="no missing_kernel: it is older than this version"):
+        native.kernel("missing_kernel", "")

@@ -1,7 +1,7 @@
 """Half-vectorisation: a symmetric n×n matrix as the n(n+1)/2 numbers that determine it.
 
 `vech` and `unvech` are for users, in the orders that other tools have. Inside, half-vectors have the
-order in which the compiled kernels hold a matrix, tile by tile.
+order in which the kernels hold a matrix, tile by tile.
 """
 
 from __future__ import annotations

@@ -88,7 +88,13 @@ class Kernel:
 
     def __init__(self, name: str, layout: str) -> None:
         self._name = name
-        self._function = _LIBRARY[name]
+        try:
+            self._function = _LIBRARY[name]
+        except AttributeError:
+            raise ImportError(
+                f"The native library has no {name}: it is older than this version.\n"
+                "Install the package again to compile it."
+            ) from None
         self._function.restype, self._function.argtypes = ctypes.c_int64, [ctypes.c_char_p]
         self._types: tuple[Any, ...] = tuple(_ARRAYS.get(letter) for letter in layout)
         self._pack = Struct("".join("P" if letter in _ARRAYS else letter for letter in layout)).pack

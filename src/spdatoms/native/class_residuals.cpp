@@ -44,9 +44,9 @@ EXPORT Int class_residuals(const ClassResiduals *given) {
             double score = 0.0;
             for (Int a = ends[c]; a < ends[c + 1]; ++a) {
                 const double *const row = g.gram + atoms[a] * n;
-                double rest = 2.0 * cross[atoms[a]];
-                for (Int b = ends[c]; b < ends[c + 1]; ++b) rest -= row[atoms[b]] * values[b];
-                score += values[a] * rest;
+                double explained = 0.5 * row[atoms[a]] * values[a];
+                for (Int b = ends[c]; b < a; ++b) explained += row[atoms[b]] * values[b];
+                score += 2.0 * values[a] * (cross[atoms[a]] - explained);  // K is symmetric
             }
             g.scores[query * g.n_classes + c] = score;
         }

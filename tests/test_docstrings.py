@@ -195,11 +195,15 @@ def test_fitted_attributes_are_documented(estimator, labelled):
 
 
 def modules_with_examples() -> list[str]:
-    """Return the modules of the package."""
+    """Return the modules of the package. (Its shared libraries, native-v4 and so on, are none.)"""
     names = [module.name for module in pkgutil.walk_packages(spdatoms.__path__, "spdatoms.")]
     return [
         "spdatoms",
-        *(name for name in names if not name.endswith(("__main__", "native._build"))),
+        *(
+            name
+            for name in names
+            if not name.endswith(("__main__", "native._build")) and "-" not in name
+        ),
     ]
 
 

@@ -118,7 +118,8 @@ class Compiler(NamedTuple):
             return str(target)
 
         def make_library(isa: str) -> Path:
-            library = Path(work, f"native-{isa}.so")
+            # Not .so, which Python would take for a module.
+            library = Path(work, f"native-{isa}.shared")
             objects = [f"{work}/{isa}-{source.stem}.o" for source in sources]
             self.run(*self.link, *extra, *objects, "-o", str(library), work=work)
             return library
@@ -140,13 +141,12 @@ class Compiler(NamedTuple):
 
 def system_compiler() -> Compiler | None:
     """Return the compiler that CXX names, or one of this machine that works."""
-    if "SPDATOMS_BUILD_PLATFORM" in os.environ:
-        return None
-    link = [
-        "-shared",
-        *(["-Wl,--as-needed"] if sys.platform == "linux" else []),
-    ]  # no libstdc++: unused
     named = os.environ.get("CXX")
+    # A compiler that is found on Windows makes libraries that need its own ones at run time.
+    if "SPDATOMS_BUILD_PLATFORM" in os.environ or (sys.platform == "win32" and not named):
+        return None
+    # No libstdc++, which is unused.
+    link = ["-shared", *(["-Wl,--as-needed"] if sys.platform == "linux" else [])]
     commands = [shlex.split(name) for name in ([named] if named else ["c++", "g++", "clang++"])]
     compilers = (Compiler(command, [*command, *link], "x86-64-") for command in commands)
     return next((compiler for compiler in compilers if named or compiler.works()), None)
@@ -184,7 +184,7 @@ def build(work: str) -> list[Path]:
 
 def install(libraries: list[Path], folder: Path = HERE) -> None:
     """Copy libraries to a folder, each replaced whole: a process that runs keeps the one it has loaded."""
-    for old in set(folder.glob("native-*.so")) - {folder / library.name for library in libraries}:
+    for old in set(folder.glob("native-*.shared")) - {folder / library.name for library in libraries}:
         old.unlink()
     for library in libraries:
         os.replace(shutil.copy(library, folder / f"{library.name}.new"), folder / library.name)

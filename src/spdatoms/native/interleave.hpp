@@ -48,13 +48,14 @@ template <class T> inline void scatter(const T *X, Int size, const Int *chosen, 
         });
 }
 
-// Entry p of row l, rows that are `stride` numbers apart, becomes scales[p] times lane l of vector places[p], for all of
-// `count` entries p.
+// Entry p of row l, rows that are `stride` numbers apart, becomes scales[p] times lane l of vector places[p], for all
+// of `count` entries p.
 template <class T>
 inline void collect(const T *batch, const Int *places, const T *scales, Int count, T *rows, Int stride) {
     if (count < LANES<T>)
         for (Int p = 0; p < count; ++p)
-            UNROLL for (int l = 0; l < LANES<T>; ++l) rows[l * stride + p] = batch[places[p] * LANES<T> + l] * scales[p];
+            UNROLL for (int l = 0; l < LANES<T>; ++l)
+                rows[l * stride + p] = batch[places[p] * LANES<T> + l] * scales[p];
     else
         for_blocks<T>(count, [&](Int first) {
             Vector<T> block[LANES<T>];

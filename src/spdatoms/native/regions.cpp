@@ -1,6 +1,7 @@
 // Moments of feature vectors over the cells of a grid, and covariances over boxes made of cells.
 //
-// The moments of F features are F(F+3)/2 numbers: the F sums, then the sums of products of the upper triangle, row by row.
+// The moments of F features are F(F+3)/2 numbers: the F sums, then the sums of products of the upper triangle, row by
+// row.
 #include "vector.hpp"
 
 using namespace spdatoms;

@@ -1,8 +1,8 @@
 // log(W_i D_j W_iᵀ) and its derivatives, for a list of pairs (i, j) of small matrices, one pair per lane.
 //
 // With X = L Lᵀ and W = L⁻¹ it is the tangent vector from X to D, in the frame where X is the identity. Eigenvalues and
-// eigenvectors are found by Jacobi rotations: one in the plane of p and q makes the entry a_pq zero; sweeps over all planes go
-// on until every entry is negligible next to √(a_pp a_qq), in all lanes. The eigenvalues are in no order.
+// eigenvectors are found by Jacobi rotations: one in the plane of p and q makes the entry a_pq zero; sweeps over all
+// planes go on until every entry is negligible next to √(a_pp a_qq), in all lanes. The eigenvalues are in no order.
 #include "interleave.hpp"
 
 using namespace spdatoms;
@@ -145,8 +145,8 @@ void derivatives(Int n, Square W, Square direction, Square A, Square U, Square s
 
 }  // namespace
 
-// Write the lower triangles of log(W_i D_j W_iᵀ), row by row, with the weight √2 off the diagonal, and λ_min/λ_max of every
-// W_i D_j W_iᵀ; with V the gradient of ⟨V_i, log(W_i D_j W_iᵀ)⟩ with respect to D_j instead.
+// Write the lower triangles of log(W_i D_j W_iᵀ), row by row, with the weight √2 off the diagonal, and λ_min/λ_max of
+// every W_i D_j W_iᵀ; with V the gradient of ⟨V_i, log(W_i D_j W_iᵀ)⟩ with respect to D_j instead.
 EXPORT Int tangent_vectors(const TangentVectors *given) {
     const Int n = given->n, size = n * n, length = n * (n + 1) / 2, count = given->count;
     Buffer<double> memory((5 * size + length) * L + length);

@@ -1,7 +1,7 @@
 // Which matrices of a block are SPD beyond doubt, and what is in doubt about the others; one matrix per lane.
 //
-// The factorisation is A = L D Lᵀ. Its steps never leave the range of the entries of A, so neither a scale of 1e-300 nor
-// one of 1e+300 needs care, and its pivots d_j relative to the diagonal a_jj are those of the unit-diagonal matrix
+// The factorisation is A = L D Lᵀ. Its steps never leave the range of the entries of A, so neither a scale of 1e-300
+// nor one of 1e+300 needs care, and its pivots d_j relative to the diagonal a_jj are those of the unit-diagonal matrix
 // C = a_ij / √(a_ii a_jj).
 //
 // If A − δ diag A has positive pivots, λ_min(C) > δ but for rounding. This shows for most matrices that they are beyond
@@ -65,8 +65,8 @@ class Batch {
         }
     }
 
-    // Factorise with the diagonal times this scale. The lower triangle becomes U = L D, the upper one Lᵀ; the diagonal stays.
-    // `symmetric` is where Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are, is at most this
+    // Factorise with the diagonal times this scale. The lower triangle becomes U = L D, the upper one Lᵀ; the
+    // diagonal stays. `symmetric` is where Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are, is at most this
     // tolerance of the least diagonal entry; `positive` where all pivots are positive and finite.
     void factorise(double scale, double tolerance, Mask &symmetric, Mask &positive) const {
         V asymmetry = {}, least_diagonal = fill(INFINITE<double>), least_pivot = least_diagonal, finite = {};
@@ -183,7 +183,7 @@ class Single {
             least_diagonal = row[i] < least_diagonal ? row[i] : least_diagonal;
             row[i] *= scale;
         }
-        // Two rows of the upper triangle at a time. What rounding to whole registers adds on the left is not read again.
+        // Two rows of the upper triangle at a time. What whole registers add on the left of a row is not read again.
         for (Int k = 0; k < n; k += 2) {
             double *p = memory.data() + k * padded, *q = p + padded;
             if (!is_positive(p[k])) return false;
@@ -195,7 +195,8 @@ class Single {
             for (Int i = k + 2; i < n; ++i) {
                 double *row = memory.data() + i * padded;
                 const double f = p[i] * inverse, g = q[i] * second_inverse;
-                for (Int j = i / L * L; j < n; j += L) store(row + j, load(row + j) - load(p + j) * f - load(q + j) * g);
+                for (Int j = i / L * L; j < n; j += L)
+                    store(row + j, load(row + j) - load(p + j) * f - load(q + j) * g);
             }
         }
         return asymmetry <= least_diagonal * tolerance;
@@ -204,8 +205,8 @@ class Single {
 
 }  // namespace
 
-// Write the findings on every matrix, 0 for one beyond doubt: all |a_ij − a_ji| together are at most the tolerance of the
-// least diagonal entry, all pivots are positive, and λ_min(C) > least_eigenvalue.
+// Write the findings on every matrix, 0 for one beyond doubt: all |a_ij − a_ji| together are at most the tolerance of
+// the least diagonal entry, all pivots are positive, and λ_min(C) > least_eigenvalue.
 EXPORT Int inspect(const Inspect *given) {
     const Int count = given->count, n = given->n;
     const double tolerance = given->symmetry_tolerance;
@@ -216,7 +217,8 @@ EXPORT Int inspect(const Inspect *given) {
     double shift = LEAST_SHIFT;  // well above what is asked for, and what rounding does to eigenvalues
     for (const double least : {2.0 * given->least_eigenvalue, 2.0 * n * n * EPS}) shift = least > shift ? least : shift;
     const Int together = count % L > ALONE ? count : count - count % L;
-    for (Int i = together; i < count; ++i) findings[i] = !single.is_certain(given->X + i * n * n, 1.0 - shift, tolerance);
+    for (Int i = together; i < count; ++i)
+        findings[i] = !single.is_certain(given->X + i * n * n, 1.0 - shift, tolerance);
     Int chosen[L];
     Mask symmetric, positive;
     for (Int first = 0; first < together; first += L) {

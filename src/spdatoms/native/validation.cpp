@@ -65,9 +65,9 @@ class Batch {
         }
     }
 
-    // Factorise with the diagonal times this scale. The lower triangle becomes U = L D, the upper one Lᵀ; the
-    // diagonal stays. `symmetric` is where Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are, is at most this
-    // tolerance of the least diagonal entry; `positive` where all pivots are positive and finite.
+    // Factorise with the diagonal times this scale. The lower triangle becomes U = L D, the upper one Lᵀ; the diagonal
+    // stays. `symmetric` is where Σ |a_ij − a_ji|, which is finite only if the entries off the diagonal are, is at most
+    // this tolerance of the least diagonal entry; `positive` where all pivots are positive and finite.
     void factorise(double scale, double tolerance, Mask &symmetric, Mask &positive) const {
         V asymmetry = {}, least_diagonal = fill(INFINITE<double>), least_pivot = least_diagonal, finite = {};
         for (Int i = 0; i < padded; i += TILE) {

@@ -195,15 +195,11 @@ def test_fitted_attributes_are_documented(estimator, labelled):
 
 
 def modules_with_examples() -> list[str]:
-    """Return the modules of the package. (Its shared libraries, native-v4 and so on, are none.)"""
+    """Return the modules of the package."""
     names = [module.name for module in pkgutil.walk_packages(spdatoms.__path__, "spdatoms.")]
     return [
         "spdatoms",
-        *(
-            name
-            for name in names
-            if not name.endswith(("__main__", "native._build")) and "-" not in name
-        ),
+        *(name for name in names if not name.endswith(("__main__", "native._build"))),
     ]
 
 

@@ -6,7 +6,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -49,18 +48,12 @@ def machine() -> dict[str, Any]:
     }
 
 
-def first_calls(program: str, repeats: int) -> tuple[list[float], list[float]]:
-    """Run a program that prints seconds, on an empty numba cache and on a full one (least of several)."""
-    with tempfile.TemporaryDirectory() as cache:
-        environment = dict(os.environ) | {"NUMBA_CACHE_DIR": cache}
+def first_calls(program: str, repeats: int) -> list[float]:
+    """Run a program that prints seconds in new processes; the least of several."""
 
-        def run() -> list[float]:
-            command = [sys.executable, "-c", program]
-            done = subprocess.run(
-                command, env=environment, check=True, capture_output=True, text=True
-            )
-            return [float(figure) for figure in done.stdout.split()]
+    def run() -> list[float]:
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return [float(figure) for figure in done.stdout.split()]
 
-        cold = run()
-        warm = [run() for _ in range(repeats)]
-    return cold, [min(figures) for figures in zip(*warm, strict=True)]
+    return [min(figures) for figures in zip(*(run() for _ in range(repeats)), strict=True)]

@@ -1,12 +1,11 @@
-"""Seconds to the first result: whole processes, on an empty cache of machine code and on a full one.
+"""Seconds to the first result: whole processes.
 
     python benchmarks/first_result.py --out first_result.json
     taskset -c 1 python benchmarks/first_result.py --quick --only inspect learn
 
-Every figure is the best of several new processes, with one thread. *Cold* processes find no machine code and have to
-compile, *warm* ones find all of it. Next to the seconds on the clock are those of the processor, which a busy machine
-changes less. Imports are compared with that of scikit-learn alone, which estimators need. The bytecode of the
-package is kept, as that of an installed one is.
+Every figure is the best of several new processes, with one thread. Next to the seconds on the clock are those of
+the processor, which a busy machine changes less. Imports are compared with that of scikit-learn alone, which
+estimators need. The bytecode of the package is kept, as that of an installed one is.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ ESTIMATORS = (
     "SPDDictionaryLearning",
     "SPDKMeans",
 )
-#: Programs on matrices X with labels y, and the seconds that they may take on an empty cache.
+#: Programs on matrices X with labels y, and the seconds of the processor that they may take.
 PROGRAMS = {
-    'SPDSparseClassifier("stein")': ("fit(X, y).predict(X)", 5.0),
-    'SPDSparseClassifier("jeffrey")': ("fit(X, y).predict(X)", 5.0),
-    "SPDEnsembleClassifier()": ("fit(X, y).predict(X)", 5.0),
-    "SPDSparseCoder()": ("fit(X).transform(X)", 5.0),
-    "SPDKMeans(random_state=0)": ("fit(X).predict(X)", 5.0),
-    "SPDDictionaryLearning(16, random_state=0)": ("fit(X).transform(X)", 8.0),
+    'SPDSparseClassifier("stein")': ("fit(X, y).predict(X)", 1.6),
+    'SPDSparseClassifier("jeffrey")': ("fit(X, y).predict(X)", 1.6),
+    "SPDEnsembleClassifier()": ("fit(X, y).predict(X)", 1.6),
+    "SPDSparseCoder()": ("fit(X).transform(X)", 1.6),
+    "SPDKMeans(random_state=0)": ("fit(X).predict(X)", 1.6),
+    "SPDDictionaryLearning(16, random_state=0)": ("fit(X).transform(X)", 2.0),
 }
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 #: The bar of an experiment that has at least one result.
@@ -125,37 +124,20 @@ def until_first_row(command: Command, environment: dict[str, str]) -> Seconds:
     return watch.read(clock)
 
 
-def best(measure: Measure, command: Command, cache: Path, repeats: int, cold: bool) -> Seconds:
-    """Return the least seconds of several processes, with a new cache for each of them if ``cold``."""
-    found = []
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory(dir=cache) as empty:
-            folder = empty if cold else str(cache / "full")
-            environment = dict(os.environ) | ONE_THREAD | {"NUMBA_CACHE_DIR": folder}
-            found.append(measure(command, environment))
-    return Seconds(*(min(figures) for figures in zip(*found, strict=True)))
-
-
 class Bench:
-    """Measures commands, in a folder of matrices and caches."""
+    """Measures commands, in a folder of matrices."""
 
     def __init__(self, folder: Path, quick: bool) -> None:
-        self.folder = folder
-        self.warm_repeats, self.cold_repeats = (2, 1) if quick else (10, 3)
+        self.folder, self.repeats = folder, 2 if quick else 10
         compileall.compile_dir(Path(package.__file__).parent, quiet=1)
 
-    def warm(self, what: str, command: Command, limit: float | None = None) -> Row:
-        """Measure a command on a full cache."""
-        whole(command, dict(os.environ) | {"NUMBA_CACHE_DIR": str(self.folder / "full")})
-        found = best(whole, command, self.folder, self.warm_repeats, cold=False)
-        return Row(f"{what}, warm", *found, limit)
-
-    def cold(
+    def row(
         self, what: str, command: Command, limit: float | None = None, measure: Measure = whole
     ) -> Row:
-        """Measure a command on empty caches."""
-        found = best(measure, command, self.folder, self.cold_repeats, cold=True)
-        return Row(f"{what}, cold", *found, limit)
+        """Return the least seconds of several processes."""
+        found = [measure(command, dict(os.environ) | ONE_THREAD) for _ in range(self.repeats)]
+        clock, processor = (min(figures) for figures in zip(*found, strict=True))
+        return Row(what, clock, processor, limit)
 
     def matrices(self, n: int) -> Path:
         """Return a file of 200 covariances of two classes."""
@@ -179,9 +161,9 @@ def spdatoms(*arguments: object) -> Command:
 def import_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
     """Imports, beside those of what every estimator needs."""
     for module in ("numpy", "sklearn.base", "spdatoms"):
-        yield bench.warm(f"import {module}", python(f"import {module}"))
+        yield bench.row(f"import {module}", python(f"import {module}"))
     for name in ESTIMATORS:
-        yield bench.warm(f"import {name}", python(f"from spdatoms import {name}"), 1.5)
+        yield bench.row(f"import {name}", python(f"from spdatoms import {name}"), 1.5)
 
 
 def inspect_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
@@ -189,9 +171,8 @@ def inspect_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
     for n in sizes:
         file = str(bench.matrices(n))
         module = [sys.executable, "-m", "spdatoms", "inspect", file]
-        yield bench.warm(f"python -m spdatoms inspect, n={n}", module, 1.0)
-        yield bench.warm(f"spdatoms inspect, n={n}", spdatoms("inspect", file), 1.0)
-        yield bench.cold(f"spdatoms inspect, n={n}", spdatoms("inspect", file))
+        yield bench.row(f"python -m spdatoms inspect, n={n}", module, 0.6)
+        yield bench.row(f"spdatoms inspect, n={n}", spdatoms("inspect", file), 0.6)
 
 
 def estimator_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
@@ -206,8 +187,7 @@ def estimator_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
             what = (
                 f"{estimator.replace(', random_state=0', '').replace('random_state=0', '')}, n={n}"
             )
-            yield bench.cold(what, program, limit)
-            yield bench.warm(what, program)
+            yield bench.row(what, program, limit)
 
 
 def learn_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
@@ -215,8 +195,7 @@ def learn_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
     for n in sizes:
         model = bench.folder / "model.spdatoms"
         command = spdatoms("learn", bench.matrices(n), "--atoms", 16, "--force", "--out", model)
-        yield bench.cold(f"spdatoms learn, n={n}", command, 8.0)
-        yield bench.warm(f"spdatoms learn, n={n}", command)
+        yield bench.row(f"spdatoms learn, n={n}", command, 2.0)
 
 
 def demo_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
@@ -224,8 +203,8 @@ def demo_rows(bench: Bench, sizes: list[int]) -> Iterator[Row]:
     command = spdatoms(
         "reproduce", "textures", "--fresh", "--force", "--out", bench.folder / "demo"
     )
-    yield bench.cold("first result of the demo", command, 8.0, until_first_row)
-    yield bench.cold("the demo", command)
+    yield bench.row("first result of the demo", command, 4.0, until_first_row)
+    yield bench.row("the demo", command)
 
 
 GROUPS = {

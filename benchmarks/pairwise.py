@@ -172,11 +172,10 @@ def thread_rows(n: int, m: int, repeats: int) -> Iterator[Row]:
 
 
 def start_rows(repeats: int) -> Iterator[Row]:
-    """The import and the first call, on an empty disk cache and on a full one."""
-    cold, warm = first_calls(FIRST_CALL, repeats)
-    yield Row("import spdatoms", warm[0], "s")
-    yield Row("first Stein call, warm cache", warm[1], "s", note="n=12")
-    yield Row("first Stein call, cold cache", cold[1], "s", note="n=12")
+    """The import and the first call."""
+    imported, first = first_calls(FIRST_CALL, repeats)
+    yield Row("import spdatoms", imported, "s")
+    yield Row("first Stein call", first, "s", note="n=12")
 
 
 def all_rows(sizes: list[int], quick: bool) -> Iterator[Row]:

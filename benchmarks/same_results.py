@@ -7,16 +7,12 @@ Everything is seeded, and BLAS is held at one thread. Bits agree on one machine 
 only: the file holds the versions that it was written with, and those that differ are shown. The exit code
 is 1 if a result differs or is missing. A result that the file does not have is shown as new. The largest
 difference is relative to the largest entry of the array.
-
-If Numba had to compile anything, everything is computed once more in a new process: the last bits of a few
-results are not the same in a process that compiles as in one that takes the code from Numba's cache.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,10 +25,10 @@ import _core_cases as core
 import _other_cases as other
 import numpy as np
 from _case_data import Array, Results, as_array, inputs, named
-from numba.core.dispatcher import Dispatcher
 from threadpoolctl import threadpool_limits
 
 import spdatoms
+from spdatoms import native
 
 GROUPS: dict[str, Callable[[], Results]] = {
     "data": inputs,
@@ -56,7 +52,7 @@ GROUPS: dict[str, Callable[[], Results]] = {
     "experiment": other.experiments,
     "storage": other.saved_models,
 }
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "dask", "scikit-image")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "dask", "scikit-image")
 _VERSIONS = "versions"
 
 
@@ -81,17 +77,11 @@ def collected(groups: list[str]) -> dict[str, Array]:
     return results
 
 
-def compiled_anew() -> bool:
-    """Return whether this process has compiled a function that it could not take from the cache."""
-    modules = [module for name, module in sys.modules.items() if name.startswith("spdatoms.")]
-    functions = [thing for module in modules for thing in vars(module).values()]
-    return any(f.stats.cache_misses for f in functions if isinstance(f, Dispatcher))
-
-
 def versions() -> Array:
     """Return what the bits depend on besides this package."""
     libraries = [f"{name} {metadata.version(name)}" for name in _LIBRARIES]
-    return np.array([f"Python {platform.python_version()}", platform.machine(), *libraries])
+    machine = [platform.machine(), f"instruction set {native.ISA}"]
+    return np.array([f"Python {platform.python_version()}", *machine, *libraries])
 
 
 def verdict(before: Array | None, now: Array | None) -> str:
@@ -142,13 +132,9 @@ def main() -> None:
     mode.add_argument("--write", type=Path, metavar="FILE.npz", help="write the results")
     mode.add_argument("--against", type=Path, metavar="FILE.npz", help="compare with these")
     parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS))
-    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     print(f"Computing with {Path(spdatoms.__file__).parent}", flush=True)
     results = collected(arguments.only)
-    if compiled_anew() and not arguments.again:
-        print("Numba had to compile: once more, with what is now in its cache.", flush=True)
-        sys.exit(subprocess.run([sys.executable, *sys.argv, "--again"]).returncode)
     if arguments.write:
         content: dict[str, Any] = {_VERSIONS: versions(), **results}
         np.savez_compressed(arguments.write, **content)

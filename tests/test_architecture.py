@@ -18,7 +18,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 #: A room imports only from rooms before it.
 ROOMS = (
     "exceptions",
-    "_compiled",
+    "native",
     "_utils",
     "geometry",
     "scale",
@@ -40,8 +40,8 @@ ROOMS = (
     "experiments",
     "cli",
 )
-#: These serve every room, in spite of their underscore.
-SERVANTS = ("_compiled", "_utils")
+#: It serves every room, in spite of its underscore.
+SERVANTS = ("_utils",)
 MOST_ROOT_MODULES = 8
 
 
@@ -175,15 +175,3 @@ def test_floats_are_defined_once() -> None:
         if isinstance(target, ast.Name) and target.id == "Floats"
     ]
     assert definitions == ["spdatoms._utils.typing"]
-
-
-def test_no_compiled_loop_waits_for_a_comparison() -> None:
-    """Comparisons with a NaN are false, and a loop in compiled code cannot be interrupted."""
-    endless = [
-        f"{name}, line {node.lineno}"
-        for name, tree in modules().items()
-        if name.startswith("spdatoms._compiled")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.While)
-    ]
-    assert not endless, f"write for … in range with a break: {endless}"

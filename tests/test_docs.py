@@ -102,7 +102,6 @@ def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
     from _commands import run
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("spdatoms.cli.warm_up._SIZES", (3,))
     X = random_spd(40, 3)
     np.save("X.npy", X)
     np.save("Z.npy", X[::4])

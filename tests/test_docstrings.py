@@ -196,11 +196,11 @@ def test_fitted_attributes_are_documented(estimator, labelled):
 
 
 def modules_with_examples() -> list[str]:
-    """Return the modules of the package but the compiled ones."""
+    """Return the modules of the package."""
     names = [module.name for module in pkgutil.walk_packages(spdatoms.__path__, "spdatoms.")]
     return [
         "spdatoms",
-        *(name for name in names if "._compiled" not in name and not name.endswith("__main__")),
+        *(name for name in names if not name.endswith(("__main__", "native._build"))),
     ]
 
 

@@ -27,8 +27,7 @@ FILES = [
         ("examples", "*.py"),
     )
     for path in sorted((ROOT / folder).rglob(pattern))
-    # The compiled kernels sweep over tiles, as linear algebra does.
-    if "_compiled" not in path.parts and "generated" not in path.parts
+    if "generated" not in path.parts
 ]
 
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from numba.core import event
 
 from spdatoms._utils import progress
-from spdatoms._utils.progress import (
-    growing_blocks,
-    progress_bar,
-    showing_progress,
-    telling_of_compilation,
-)
+from spdatoms._utils.progress import growing_blocks, progress_bar, showing_progress
 
 
 def test_a_progress_bar_goes_on_and_shows_values(capsys):
@@ -44,45 +38,11 @@ def test_the_time_left_does_not_count_the_first_step(clock):
     bar = progress._steady_bar(total=101)
     with bar:
         clock[0] = 60.0
-        bar.advance()  # loads and compiles
+        bar.advance()  # loads
         assert bar.format_dict["rate"] == 0.0  # unknown, not 100 minutes
         clock[0] += 1.0
         bar.advance(10)
         assert bar.format_dict["rate"] == pytest.approx(10.0)
-
-
-def test_compilation_is_named_and_does_not_count(clock, capsys):
-    numba = pytest.importorskip("numba")
-    with progress_bar(100, "coding", shown=True) as advance:
-        advance()
-        clock[0] = 1.0
-        advance(10, objective="0.5")
-        numba.njit(lambda x: x + 1)(1)
-        clock[0] = 100.0
-        advance(10)
-        clock[0] = 101.0
-        advance(20)
-    shown = capsys.readouterr().err
-    assert "compiling for this machine, once" in shown
-    assert shown.rstrip().endswith("20.00it/s, objective=0.5]")
-
-
-def compiling():
-    return event.trigger_event("numba:compile")
-
-
-def test_compilation_is_told_once_where_there_is_no_bar(capsys):
-    with telling_of_compilation(), showing_progress("fit"):
-        for _ in range(2):
-            with compiling():
-                pass
-    assert capsys.readouterr().err == "compiling for this machine, once\n"
-    with compiling():
-        pass
-    assert capsys.readouterr().err == ""
-    with showing_progress("fit"), compiling(), compiling():
-        pass
-    assert capsys.readouterr().err == "compiling for this machine, once\n"
 
 
 def test_blocks_grow_while_they_are_quick(clock):

@@ -188,7 +188,7 @@ def test_calls_of_large_matrices_can_be_interrupted(monkeypatch):
             lambda function, *args: called.append(len(args[0])) or function(*args),
         )
     monkeypatch.setattr("spdatoms.geometry.spectral._LARGE", 5)
-    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_COMPILED", 4)
+    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_NATIVE", 4)
     X = random_spd(3, 5)
     logm(X)
     assert called == [3]

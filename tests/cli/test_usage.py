@@ -121,7 +121,7 @@ def test_bugs_keep_their_traceback():
 def test_help_is_light():
     before = "import sys, atexit; atexit.register(lambda: print(*sys.modules))"
     loaded = spdatoms("--help", code=0, before=before)[0].split()
-    assert {"sklearn", "scipy", "numba", "matplotlib", "skimage"}.isdisjoint(loaded)
+    assert {"sklearn", "scipy", "matplotlib", "skimage"}.isdisjoint(loaded)
 
 
 @pytest.mark.slow

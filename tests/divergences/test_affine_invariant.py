@@ -13,13 +13,12 @@ from pyriemann.geometry.mean import mean_riemann
 from _divergence_oracles import value as exact_value
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
-from spdatoms._compiled.airm import GROUP
-from spdatoms._compiled.lanes import lane_count
 from spdatoms.divergences import AffineInvariant
+from spdatoms.native import kernel, lane_count
 
 EPS = np.finfo(np.float64).eps
-#: Columns that the compiled code computes together.
-WIDTH = GROUP * lane_count(np.float64)
+#: Columns that the kernel computes together.
+WIDTH = kernel("airm_group", "")() * lane_count(np.float64)
 
 airm = AffineInvariant()
 
@@ -251,6 +250,6 @@ def test_large_matrices_by_lapack(scale, monkeypatch):
     X = random_spd(6, 5, condition=1e6)
     X[2] *= scale
     expected = airm2(X), airm2(X[:4], X[2:])
-    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_COMPILED", 4)
+    monkeypatch.setattr("spdatoms.divergences.affine_invariant._LARGEST_NATIVE", 4)
     for found, compiled in zip((airm2(X), airm2(X[:4], X[2:])), expected, strict=True):
         np.testing.assert_allclose(found, compiled, rtol=1e-10, atol=1e-12)

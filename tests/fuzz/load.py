@@ -61,7 +61,7 @@ def _ask(arguments: tuple[Any, np.ndarray]) -> np.ndarray:
 
 
 def forked_and_spawned(times: int) -> None:
-    """Processes that are forked or spawned after kernels were compiled get what this one gets."""
+    """Processes that are forked or spawned after kernels were called get what this one gets."""
     X, y = three_classes()
     model = SPDSparseClassifier(n_jobs=2).fit(X, y)
     expected = model.predict_proba(X)
@@ -128,36 +128,11 @@ def many_queries(times: int) -> None:
     assert np.array_equal(codes[-1000:], codes[:1000]), "equal queries have different codes"
 
 
-PREDICT = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from _matrices import three_classes
-from spdatoms import SPDSparseClassifier
-X, y = three_classes()
-print(SPDSparseClassifier("stein").fit(X, y).predict_proba(X).tobytes().hex())
-"""
-
-
-def empty_cache(times: int) -> None:
-    """Eight processes that compile at once, with an empty cache, get the same results."""
-    command = [sys.executable, "-c", PREDICT, str(Path(__file__).resolve().parents[1])]
-    for _ in range(times):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "NUMBA_CACHE_DIR": folder}
-            crowd = [
-                subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(8)
-            ]
-            results = {process.communicate()[0] for process in crowd}
-            assert not any(process.returncode for process in crowd), "a process failed"
-            assert len(results) == 1, "results differ"
-
-
 #: How often in the long form, and in tests.
 LOADS: dict[str, tuple[Callable[[int], None], int, int]] = {
     "eight_threads": (eight_threads, 200, 3),
     "forked_and_spawned": (forked_and_spawned, 2, 1),
     "killed": (killed, 30, 0),
-    "empty_cache": (empty_cache, 1, 0),  # of a small kernel in tests/_compiled/test_cache.py
     "full_disk": (full_disk, 50, 3),
     "many_queries": (many_queries, 1000, 20),
 }

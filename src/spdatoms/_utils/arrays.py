@@ -59,8 +59,9 @@ def in_order(array: ArrayLike, dtype: DTypeLike | None = None) -> Array:
     every stride: 2.4 negates some strided arrays wrongly.
     """
     array = np.asarray(array, dtype)
-    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    return np.require(array, native, ["C", "A"])
+    if array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned:
+        return array  # np.require takes longer to find this out than a small matrix takes
+    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
 
 
 def _is_foreign(array: Any) -> bool:

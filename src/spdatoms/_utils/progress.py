@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,16 +12,12 @@ from spdatoms._utils.extras import import_extra
 
 #: From this many steps on, the bar counts in thousands.
 _SCALED_FROM = 10_000
-#: What the bar says while code is compiled, or a line where there is no bar.
-_COMPILING = "compiling for this machine, once"
 #: Blocks of `growing_blocks` grow until they take this many seconds.
 _STEP_SECONDS = 0.25
 #: What is running, such as the method of a verbose estimator, or `_OPEN` while a bar is open: loops within that
 #: loop have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
 _RUNNING: ContextVar[str | None] = ContextVar("running", default=None)
 _OPEN = ""
-#: How many bars are open, in all threads: they tell that code is compiled. And whether otherwise a line does.
-_bars_open, _line_is_due = 0, False
 
 Item = TypeVar("Item")
 
@@ -38,48 +33,9 @@ def showing_progress(name: str, wanted: object = True) -> Iterator[None]:
         return
     token = _RUNNING.set(name)
     try:
-        with telling_of_compilation():
-            yield
+        yield
     finally:
         _RUNNING.reset(token)
-
-
-@contextmanager
-def telling_of_compilation() -> Iterator[None]:
-    """Print a line when code is compiled until the end of the block: once, and only if no bar tells it."""
-    global _line_is_due
-    if _line_is_due:
-        yield
-        return
-    from spdatoms._compiled.compilation import when_compiling
-
-    told = False
-
-    def tell() -> None:
-        nonlocal told
-        if not told and _bars_open == 0:
-            print(_COMPILING, file=sys.stderr, flush=True)
-            told = True
-
-    _line_is_due = True
-    try:
-        with when_compiling(tell, lambda: None):
-            yield
-    finally:
-        _line_is_due = False
-
-
-@contextmanager
-def _open_bar(bar: Any) -> Iterator[None]:
-    from spdatoms._compiled.compilation import when_compiling
-
-    global _bars_open
-    _bars_open += 1
-    try:
-        with bar, when_compiling(bar.compilation_begins, bar.compilation_ends):
-            yield
-    finally:
-        _bars_open -= 1
 
 
 def progress_is_due() -> bool:
@@ -126,7 +82,7 @@ def progress_bar(
     )
     token = _RUNNING.set(_OPEN)
     try:
-        with _open_bar(bar):
+        with bar:
             yield bar.advance
     finally:
         _RUNNING.reset(token)
@@ -152,12 +108,11 @@ def growing_blocks(count: int) -> Iterator[slice]:
 
 
 def _steady_bar(**options: Any) -> Any:
-    """Return a bar of tqdm whose rate leaves out the steps that compile or load code."""
+    """Return a bar of tqdm whose rate leaves out the first step, which may load code."""
     tqdm: Any = import_extra("tqdm.auto", extra="progress").tqdm
 
     class SteadyBar(tqdm):
         start: tuple[float, int] | None = None  # when the rate began to count, and at which step
-        values = ""
 
         def advance(self, count: int = 1, **values: Any) -> None:
             if values:
@@ -165,13 +120,6 @@ def _steady_bar(**options: Any) -> Any:
             self.update(count)
             if self.start is None:
                 self.start = perf_counter(), self.n
-
-        def compilation_begins(self) -> None:
-            self.values, self.start = self.postfix, None
-            self.set_postfix_str(_COMPILING)
-
-        def compilation_ends(self) -> None:
-            self.set_postfix_str(self.values or "")
 
         @property
         def format_dict(self) -> dict[str, Any]:

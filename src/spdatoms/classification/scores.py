@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._compiled.class_residuals import class_residuals
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.kernels.whitening import squared_distances
+from spdatoms.native import kernel
 
 RULES = ("residual", "sum", "max")
 #: The rule of `class_means`, which needs no codes.
@@ -24,6 +24,8 @@ MEAN = "mean"
 _FEW = 0.25
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
+
+_class_residuals = kernel("class_residuals", "DDDIqqqqDB")
 
 
 def scores_of_codes(
@@ -88,8 +90,8 @@ def class_scores(
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
         codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
-        most = int(_FEW * codes.shape[1])
-        many = class_residuals(codes, gram, cross, atom_classes, most, scores)
+        classes, most = np.require(atom_classes, np.int64, ["C"]), int(_FEW * codes.shape[1])
+        _class_residuals(codes, gram, cross, classes, *codes.shape, n_classes, most, scores, many)
     rows: Any = slice(None) if many.all() else np.flatnonzero(many)
     codes, cross = codes[rows], cross[rows]
     for c in np.unique(atom_classes) if len(codes) else ():

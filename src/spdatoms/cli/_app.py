@@ -11,8 +11,8 @@ from spdatoms._utils.version import __version__
 from spdatoms.cli._errors import Commands
 from spdatoms.cli.show import show_lines
 
-#: A command is the function of this name in the module of this name, with _ for -.
-COMMANDS = ("inspect", "learn", "code", "classify", "reproduce", "warm-up")
+#: A command is the function of this name in the module of this name.
+COMMANDS = ("inspect", "learn", "code", "classify", "reproduce")
 
 app = typer.Typer(
     name="spdatoms",
@@ -41,5 +41,4 @@ def spdatoms(
 
 
 for _name in COMMANDS:
-    _function = _name.replace("-", "_")
-    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_function}"), _function))
+    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_name}"), _name))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from spdatoms._utils.progress import telling_of_compilation
 from spdatoms._utils.text import visible
 from spdatoms.cli.show import say
 
@@ -54,10 +52,9 @@ def _sentence(error: Exception) -> str:
 
 
 class Commands(TyperGroup):
-    """A group of commands whose errors are one line each, and that say at a terminal why they take longer once."""
+    """A group of commands whose errors are one line each."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
-        at_terminal = sys.stderr.isatty()
-        with one_line_errors(), telling_of_compilation() if at_terminal else nullcontext():
+        with one_line_errors():
             return super().invoke(ctx)

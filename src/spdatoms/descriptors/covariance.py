@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.regions import mean_and_variance
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.native import kernel
+
+_mean_and_variance = kernel("mean_and_variance", "DqqDD")
 
 #: A feature whose standard deviation is below a thousandth of its size counts as flat.
 _FLAT = 1e-6
@@ -30,7 +32,7 @@ def mean_and_scale(samples: FloatArray) -> tuple[Floats, Floats]:
     """
     values = np.ascontiguousarray(samples, dtype=np.float64)
     mean, variance = np.empty((2, values.shape[1]))
-    mean_and_variance(values, mean, variance)
+    _mean_and_variance(values, *values.shape, mean, variance)
     scale = variance + _FLAT * (variance + mean**2)
     present = scale > 0.0
     return mean, np.where(present, scale, scale[present].mean() if present.any() else 1.0)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.regions import add_moments, box_covariances
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import block_slices
@@ -20,6 +19,10 @@ from spdatoms.descriptors.covariance import (
     sample_moments,
     with_mean,
 )
+from spdatoms.native import kernel
+
+_add_moments = kernel("add_moments", "DqqqDIIDq")
+_covariances_from = kernel("box_covariances", "DqqqIDDDD")
 
 #: Boxes (count, axes, 2): where each begins and ends along each axis.
 Boxes = Indices
@@ -238,12 +241,14 @@ def _by_integral_image(
     at = np.stack([of[boxes[:, axis]] for axis, of in enumerate(number)], axis=1)
     sides = np.array(list(product((0, 1), repeat=len(shape))))
     signs = (-1.0) ** (len(shape) - sides.sum(axis=1))
-    corners = np.stack([at[:, range(len(shape)), side] @ strides for side in sides], axis=1)
+    corners = np.empty((len(boxes), len(sides)), np.int64)
+    for k, side in enumerate(sides):
+        corners[:, k] = at[:, range(len(shape)), side] @ strides
     counts = (boxes[..., 1] - boxes[..., 0]).prod(axis=1).astype(np.float64)
     means, covariances = np.empty((len(boxes), n)), np.empty((len(boxes), n, n))
     for part in block_slices(len(boxes), _REGIONS_AT_A_TIME):
-        box_covariances(
-            table.reshape(-1, table.shape[-1]), corners[part], signs, counts[part],
+        _covariances_from(
+            table, n, len(counts[part]), len(signs), corners[part], signs, counts[part],
             means[part], covariances[part],
         )  # fmt: skip
     return means + centre, covariances
@@ -260,7 +265,7 @@ def _integral(stack: FloatArray, centre: Floats, edges: list[Indices]) -> Floats
         rows = np.where(inside, rows[..., None] * len(e) + edge, -1)
     table = np.zeros((*map(len, edges), n * (n + 3) // 2))
     pixels = np.ascontiguousarray(stack, dtype=np.float64).reshape(-1, shape[-1], n)
-    add_moments(pixels, centre, rows.ravel(), after[-1], table.reshape(-1, *table.shape[-2:]))
+    _add_moments(pixels, *pixels.shape, centre, rows.ravel(), after[-1], table, table.shape[-2])
     for axis in range(len(shape)):
         along = np.moveaxis(table, axis, 0)
         for k in range(1, len(along)):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spdatoms._compiled.elementwise import mirror
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import PreparedSet
 from spdatoms.geometry.spectral import cholesky
+from spdatoms.native.elementwise import mirror
 
 #: Bytes of products of factors that a thread holds at a time.
 _BLOCK_BYTES = 4 << 20

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._compiled.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.base import PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
+from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
 _BLOCK_FLOPS = 2e9

@@ -10,11 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular, svdvals
 
-from spdatoms._compiled.airm import GROUP, program, scratch_size, squared_distances
-from spdatoms._compiled.elementwise import mirror
-from spdatoms._compiled.interleave import aligned_empty
-from spdatoms._compiled.lanes import lane_count, size_tag
-from spdatoms._compiled.whitening import factor_orders, pack_factors, slot_count, tile_count
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
@@ -27,14 +22,23 @@ from spdatoms.geometry.spectral import (
     gram,
     solve_lower,
 )
+from spdatoms.native import kernel, kernels, lane_count
+from spdatoms.native.elementwise import mirror
+from spdatoms.native.interleave import aligned_empty
+
+_pack_factors = kernel("pack_factors", "qqqDDD")
+_squared_distances = kernels("squared_distances", "qqDDqDDqTq")
+_slot_count = kernel("airm_slots", "q")
+#: Batches whose eigenvalues are found together.
+_GROUP = kernel("airm_group", "")()
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.
 _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
-# The compiled code computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
-_LARGEST_COMPILED = 200
-# The largest over the least ratio of two variances from which on the compiled code loses digits.
+# The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
+_LARGEST_NATIVE = 200
+# The largest over the least ratio of two variances from which on the kernel loses digits.
 _LOG_GRADED = float(np.log(1e8))
 
 
@@ -59,7 +63,7 @@ class FactoredSet(PreparedSet):
 
 @dataclass
 class PackedSet(FactoredSet):
-    """Factors as the compiled kernels take them.
+    """Factors as the kernels take them.
 
     L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated, and so is its 2k.
     """
@@ -73,8 +77,8 @@ class AffineInvariant(Divergence):
 
     ``AIRM²(X, Y) = ‖log(X^-½ Y X^-½)‖²_F = Σ log² λ_i(X⁻¹ Y)``.
 
-    With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. Compiled
-    code finds them as eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ`` and, for ill-conditioned pairs, of its
+    With ``X = L Lᵀ`` and ``Y = M Mᵀ`` the λ are the squared singular values of ``L⁻¹ M``. The
+    kernel finds them as eigenvalues of ``(L⁻¹ M)(L⁻¹ M)ᵀ`` and, for ill-conditioned pairs, of its
     inverse; a pair that it leaves open, and one of large matrices, is answered by LAPACK's singular values.
     Float32 input is computed in double precision: the small λ, which count as much as the large ones, are
     lost in single.
@@ -86,16 +90,16 @@ class AffineInvariant(Divergence):
     def prepare(self, X: FloatArray) -> FactoredSet:
         """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
         m, n = X.shape[:2]
-        if n > _LARGEST_COMPILED:
+        if n > _LARGEST_NATIVE:
             return FactoredSet(X, *_scaled_factors(X))
         lanes = lane_count(np.float64)
-        batches = GROUP * -(-m // (GROUP * lanes))
-        inverses = aligned_empty((m, slot_count(n)), np.float64)
-        factors = aligned_empty((batches, slot_count(n), lanes), np.float64)
+        batches, slots = _GROUP * -(-m // (_GROUP * lanes)), _slot_count(n)
+        inverses = aligned_empty((m, slots), np.float64)
+        factors = aligned_empty((batches, slots, lanes), np.float64)
         exponents = aligned_empty((batches * lanes,), np.float64)
         for part in block_slices(m, max(1, _BLOCK_BYTES // (8 * n * n))):
             L, exponents[part] = _scaled_factors(X[part])
-            pack_factors(L, part.start, factor_orders(n), inverses, factors)
+            _pack_factors(n, len(L), part.start, L, inverses, factors)
         # Lanes past the last matrix repeat it: they are computed and thrown away.
         spare = np.arange(m, batches * lanes)
         factors[spare // lanes, :, spare % lanes] = factors[(m - 1) // lanes, :, (m - 1) % lanes]
@@ -113,7 +117,7 @@ class AffineInvariant(Divergence):
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
             if isinstance(X, PackedSet) and isinstance(other, PackedSet):
-                _compiled_rows(X, other, part, first, out[part])
+                _native_rows(X, other, part, first, out[part])
             else:
                 _large_rows(X, other, part, first, out[part])
             _answer_open_pairs(X, other, part, first, out[part])
@@ -188,7 +192,7 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
 
 
 def _large_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
-    """Fill rows of the result as `_compiled_rows` does, a pair at a time by LAPACK's singular values."""
+    """Fill rows of the result as `_native_rows` does, a pair at a time by LAPACK's singular values."""
     for i in range(rows.start, rows.stop):
         for j in range(i + 1 if first >= 0 else 0, len(Y)):
             shift = Y.exponents[j] - X.exponents[i]
@@ -202,21 +206,19 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
     return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
 
 
-def _compiled_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:
+def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
-    n, (slots, lanes) = X.n, Y.factors.shape[1:]
-    squared_distances(
-        size_tag(program(n)),
-        0.0,
-        n,
-        tile_count(n),
+    _squared_distances(out.dtype)(
+        X.n,
+        len(out),
         X.inverses[rows],
         Y.factors,
+        len(Y.factors) // _GROUP,
         X.exponents[rows],
         Y.exponents,
         first,
-        aligned_empty((scratch_size(n, slots, lanes),), np.float64),
         out,
+        out.shape[1],
     )
 
 
@@ -232,7 +234,7 @@ def _graded_pairs(X: FactoredSet, Y: FactoredSet, rows: slice) -> NDArray[np.boo
 def _answer_open_pairs(
     X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray
 ) -> None:
-    """Replace the NaN that the compiled code left, and what it would have too few digits of."""
+    """Replace the NaN that the kernel left, and what it would have too few digits of."""
     unanswered = np.isnan(out) | _graded_pairs(X, Y, rows)
     if first >= 0:
         unanswered &= np.arange(out.shape[1]) > np.arange(rows.start, rows.stop)[:, None]

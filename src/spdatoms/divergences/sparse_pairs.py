@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._compiled.interleave import flat, flat_order, pack_scalars
-from spdatoms._compiled.lanes import lane_count
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import entry_weights, tile_entries
+from spdatoms.native import lane_count
+from spdatoms.native.interleave import flat, flat_order, pack_scalars
 
 
 def columns_of_entries(matrix: scipy.sparse.csc_array) -> Indices:

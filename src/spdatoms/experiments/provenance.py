@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from spdatoms import native
 from spdatoms._utils.threads import available_processors
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -43,10 +44,11 @@ def load() -> float | None:
 
 def versions() -> dict[str, Any]:
     """Return the versions that results are computed with, the machine and the date."""
-    names = ("numpy", "scipy", "scikit-learn", "numba")
+    names = ("numpy", "scipy", "scikit-learn")
     return {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {available_processors()} processors",
         **{name: metadata.version(name) for name in names},
+        "instruction set": native.ISA,
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }

@@ -4,20 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled import inverse as _inverse
-from spdatoms._compiled import logdet as _logdet
-from spdatoms._compiled.elementwise import mirror
-from spdatoms._compiled.interleave import (
-    aligned_empty,
-    flat,
-    flat_order,
-    lanes_of,
-    pack_lanes,
-    pack_scalars,
-    places_of,
-    read_lanes,
-)
-from spdatoms._compiled.lanes import lane_count, size_tag
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import (
@@ -26,6 +12,23 @@ from spdatoms.geometry.half_vectors import (
     half_vectors,
     tile_entries,
 )
+from spdatoms.native import kernel, kernels, lane_count
+from spdatoms.native.elementwise import mirror
+from spdatoms.native.interleave import (
+    flat,
+    flat_order,
+    lanes_of,
+    pack_lanes,
+    pack_scalars,
+    places_of,
+    read_lanes,
+)
+
+_logdets = kernels("logdets", "qqTTIIdddTTIIqqTqq")
+_careful_logdet = kernel("careful_logdet", "qDDD")
+_invert = kernel("invert", "qqD")
+_stack_with_inverses = kernel("stack_with_inverses", "qqDIIIDDqD")
+_add_weighted_inverses = kernel("add_weighted_inverses", "qqDDDIIIIDD")
 
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
 #: of the second-level cache.
@@ -39,7 +42,6 @@ _BLOCK_FLOPS = 1e9
 _LEAST_SHARED_FLOPS = 1e7
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
-_NONE = np.empty(0, np.int64)
 
 
 class Lanes:
@@ -125,34 +127,29 @@ def write_logdets(
     ``chosen``, lane k of all batches is factor·Y[chosen[k]] (see `flat`), no batch serves two rows, and ``out`` has one
     row for all.
     """
-    dtype, slots = X.dtype, X.shape[1]
-    lanes = lane_count(dtype)
-    selected, pairs = _logdet.program(n)
-    verdict = np.zeros(lanes, dtype)
-    gathers = chosen is not None
-    _logdet.logdets(
-        size_tag(selected),
-        dtype.type(0),
-        pairs,
-        X,
-        Y,
-        chosen if gathers else _NONE,
-        flat_order(n) if gathers else _NONE,
-        factor,
-        np.array([floor, n * power], dtype),
-        shifts_x,
-        shifts_y,
-        begins,
-        ends,
-        chunk,
-        aligned_empty((_logdet.scratch_size(n, slots, lanes),), dtype),
-        aligned_empty((2 * chunk * lanes,), dtype),
-        np.empty(lanes, dtype),
-        verdict,
-        0 if gathers else out.shape[1] * dtype.itemsize,
-        out,
+    dtype = X.dtype
+    return bool(
+        _logdets(dtype)(
+            n,
+            len(X),
+            X,
+            Y,
+            chosen,
+            flat_order(n),
+            factor,
+            floor,
+            n * power,
+            shifts_x,
+            shifts_y,
+            begins,
+            ends,
+            len(shifts_y) // lane_count(dtype),
+            chunk,
+            out,
+            out.shape[1],
+            out.shape[1] if chosen is None else 0,
+        )
     )
-    return not np.isnan(verdict).any()
 
 
 def packed_log_determinant(X: Lanes) -> FloatArray:
@@ -182,11 +179,11 @@ def _own_log_determinant(A: Floats) -> float:
 
 def careful_log_determinant(A: Floats, B: Floats) -> float:
     """Return log det((A + B)/2) of two matrices at any scales."""
-    A, B = (np.require(Z, None, ["C", "W"]) for Z in (A, B))
-    logdet = float(_logdet.careful_logdet(A, B))
-    if np.isnan(logdet):
+    logdet = np.empty(1)
+    _careful_logdet(len(A), *(np.require(Z, np.float64, ["C"]) for Z in (A, B)), logdet)
+    if np.isnan(logdet[0]):
         raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
-    return logdet
+    return float(logdet[0])
 
 
 def exponent_range(X: FloatArray) -> tuple[int, int]:
@@ -225,14 +222,12 @@ def inverse_half_vectors(
     A matrix that is not positive definite is an error, which counts the matrices from ``first``.
     """
     n = X.shape[-1]
-    selected, blocks = _inverse.program(n)
     packed = pack_lanes(np.asarray(X, np.float64), 1.0)
-    panels = aligned_empty((_inverse.panels_size(n, packed.shape[2]),), np.float64)
-    _inverse.invert(size_tag(selected), np.float64(0), blocks, packed, panels)
+    _invert(n, len(packed), packed)
     slots, rows, columns = tile_entries(n)
     half = np.empty(out.shape)
     weights = -entry_weights(rows, columns, weighted)
-    read_lanes((), np.float64(0), packed, slots, weights, half)
+    read_lanes(packed, slots, weights, half)
     bad = np.flatnonzero(np.isnan(half).any(axis=1))
     if len(bad):
         raise _no_inverse(first + bad[0])
@@ -262,23 +257,20 @@ def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
 def _stack_batches(X: Floats, out: Floats) -> None:
     """Write half-vectors of X_i and X_i⁻¹ to rows of ``out``, a batch at a time."""
     n, lanes = X.shape[-1], lane_count(np.float64)
-    selected, blocks = _inverse.program(n)
     slots, rows, columns = tile_entries(n)
     weights = entry_weights(rows, columns)
-    _inverse.stack_with_inverses(
-        size_tag(selected),
-        np.float64(0),
-        blocks,
+    chosen = lanes_of(len(X), lanes)
+    _stack_with_inverses(
+        n,
+        len(chosen) // lanes,
         flat(X),
-        lanes_of(len(X), lanes),
+        chosen,
         places_of(n),
         slots,
         weights,
         -weights,
-        np.ones(1),
-        aligned_empty((len(flat_order(n)), lanes), np.float64),
-        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
-        out,
+        len(slots),
+        out[: len(chosen)],
     )
 
 
@@ -309,23 +301,17 @@ def add_weighted_inverses(
     Lane k of all batches holds the matrix Y[chosen[k]] (see `flat`) and has the weight w_k; row i takes the batches
     ``begins[i] … ends[i] − 1``.
     """
-    n, lanes = X.shape[-1], lane_count(np.float64)
-    selected, blocks = _inverse.program(n)
-    entries = flat_order(n)
-    _inverse.add_weighted_inverses(
-        size_tag(selected),
-        np.float64(0),
-        blocks,
+    _add_weighted_inverses(
+        X.shape[-1],
+        len(X),
         pack_scalars(X * factors[:, None, None], 1.0),
         factors,
         Y,
         chosen,
-        entries,
+        flat_order(X.shape[-1]),
         begins,
         ends,
         weights,
-        aligned_empty((_inverse.panels_size(n, lanes),), np.float64),
-        aligned_empty((len(entries), lanes), np.float64),
         totals,
     )
 

@@ -1,7 +1,7 @@
 """Half-vectorisation: a symmetric n×n matrix as the n(n+1)/2 numbers that determine it.
 
 `vech` and `unvech` are for users, in the orders that other tools have. Inside, half-vectors have the
-order in which the compiled kernels hold a matrix, tile by tile.
+order in which the kernels hold a matrix, tile by tile.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from math import isqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._compiled.interleave import tile_order
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
+from spdatoms.native.interleave import tile_order
 
 _OPTIONS = allow.declare(
     order=allow.choice("lower", "upper", "diagonal", "dipy", "fsl", "mrtrix"),

@@ -15,12 +15,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.validation import CHECK_EIGENVALUE, CHECK_SYMMETRY, NOT_POSITIVE, inspect
 from spdatoms._utils.arrays import as_numpy, in_order, same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry._shape_advice import shape_advice
 from spdatoms.geometry.hermitian import is_complex, real_form
+from spdatoms.native import kernel
+
+#: Write what validation.cpp finds about matrices, as bits of a number: X, m, n, tolerance, least eigenvalue, findings.
+_inspect = kernel("inspect", "DqqddI")
+_CHECK_SYMMETRY, _CHECK_EIGENVALUE, _NOT_POSITIVE = 1, 2, 4
 
 # Blocks stay in the second-level cache while they are converted and inspected.
 _BLOCK_BYTES = 1 << 20
@@ -235,7 +239,7 @@ def find_unfit(X: FloatArray) -> Unfit:
     first, complaint, unfit = 0, "", 0
     for part, block, findings in _inspected(X):
         for i in np.flatnonzero(findings):
-            if unfit and findings[i] & NOT_POSITIVE:
+            if unfit and findings[i] & _NOT_POSITIVE:
                 unfit += 1  # certain, and only the first is described
                 continue
             problem = _problem(block[i], int(findings[i]), eps, X[part.start + i])
@@ -283,7 +287,7 @@ def is_spd(X: ArrayLike) -> NDArray[np.bool_]:
     spd = np.empty(len(stack), dtype=bool)
     for part, block, findings in _inspected(stack):
         spd[part] = findings == 0
-        for i in np.flatnonzero((findings != 0) & ((findings & NOT_POSITIVE) == 0)):  # in doubt
+        for i in np.flatnonzero((findings != 0) & ((findings & _NOT_POSITIVE) == 0)):  # in doubt
             spd[part.start + i] = not _problem(
                 block[i], int(findings[i]), eps, stack[part.start + i]
             )
@@ -351,10 +355,10 @@ def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int64]
     """Yield blocks of X (m, n, n) with what is in doubt about their matrices."""
     eps = float(np.finfo(X.dtype).eps)
     for part in _blocks(X):
-        # One type, hence one compilation, serves all: anything else is copied block by block.
-        block = np.require(real_form(X[part]), np.float64, ["C", "A", "W"])
+        # One type serves all: anything else is copied block by block.
+        block = in_order(real_form(X[part]), np.dtype(np.float64))
         findings = np.empty(len(block), np.int64)
-        inspect(block, np.sqrt(eps), X.shape[-1] * eps, findings)
+        _inspect(block, *block.shape[:2], eps**0.5, X.shape[-1] * eps, findings)
         yield part, block, findings
 
 
@@ -380,18 +384,18 @@ def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
     i = int(np.argmin(A.diagonal().real))
     if A[i, i].real <= 0.0:
         return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"
-    if findings & CHECK_SYMMETRY:
+    if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())
         asymmetry = abs(R - R.T) / root / root[:, None]
         i, j = divmod(int(np.argmax(asymmetry)), len(R))
         if asymmetry[i, j] > np.sqrt(eps):
             return _asymmetry(A, i % n, j % n)
-    if findings & (CHECK_EIGENVALUE | NOT_POSITIVE):
+    if findings & (_CHECK_EIGENVALUE | _NOT_POSITIVE):
         least = _least_eigenvalue(R)
         reason = f"the least eigenvalue of its unit-diagonal scaling is {least:.3g}"
         if least < -n * eps:
             return f"is not positive definite: {reason}; {_REPAIR}"
-        if least <= n * eps or findings & NOT_POSITIVE:
+        if least <= n * eps or findings & _NOT_POSITIVE:
             return f"is singular to working precision: {reason}; {_REPAIR}"
     return ""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.exponential import scaled_exp
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.native import kernel
+
+_scaled_exp = kernel("scaled_exp", "Dqd")
 
 
 def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
@@ -18,5 +20,5 @@ def kernel_in_place(divergences: Floats, beta: float) -> Floats:
     if not divergences.flags.forc:  # neither rows nor columns lie one after the other
         divergences[...] = kernel_values(divergences, beta)
     else:
-        scaled_exp(divergences, -beta)
+        _scaled_exp(divergences.ravel(order="K"), divergences.size, -beta)
     return divergences

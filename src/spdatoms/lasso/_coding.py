@@ -8,8 +8,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.feature_sign import SOLVED, code_block
-from spdatoms._compiled.report import EXCESS, REPORT
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
@@ -32,6 +30,7 @@ from spdatoms.lasso.units import (
     unit_exponents,
     within_penalty,
 )
+from spdatoms.native.feature_sign import EXCESS, REPORT, SOLVED, code_block
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 

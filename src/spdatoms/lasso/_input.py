@@ -12,12 +12,12 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.sizes import row_sizes
 from spdatoms._utils.arrays import in_order
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.lasso.units import Exponents, atom_scales, in_units, unit_exponent
+from spdatoms.native import kernel
+from spdatoms.native.feature_sign import AtomScales
 
 # The factorisation that shows K to be positive semidefinite costs N³/3. For more atoms than this it
 # costs more than coding, and a principal block of this size is looked at instead.
@@ -26,6 +26,8 @@ LARGEST_DEFINITENESS_CHECK = 1024
 _ASYMMETRY = 100
 #: Starting codes beyond this, in units of the problem, are not those of any problem like it.
 _LARGEST_START = 1e100
+
+_row_sizes = kernel("row_sizes", "DqqD")
 
 
 @dataclass(frozen=True)
@@ -154,13 +156,8 @@ def precision(*arrays: Array) -> float:
 
 
 def as_double(array: Array) -> Floats:
-    """Return a read-only, C-contiguous float64 view, or such a copy if there is none.
-
-    Always read-only, because numba compiles once more for arrays that can be written to.
-    """
-    view = np.ascontiguousarray(array, dtype=np.float64).view()
-    view.flags.writeable = False
-    return view
+    """Return a C-contiguous float64 array, itself if it is one already."""
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def checked_gram(gram: Array, thoroughly: bool, ridge: float) -> tuple[Floats, int]:
@@ -275,7 +272,7 @@ def finite_block(name: str, array: Array, part: slice, first: int = 0) -> Floats
 def largest_entries(name: str, block: Floats, first: int) -> Floats:
     """Return max |k_j| of every row; ValueError with the first row, of those from ``first`` on, not finite."""
     sizes = np.empty(len(block))
-    if np.isfinite(row_sizes(block, sizes)):
+    if _row_sizes(block, *block.shape, sizes):
         return sizes
     sizes = np.maximum(block.max(axis=1), -block.min(axis=1))
     if not np.isfinite(sizes).all():

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from spdatoms._compiled.duality import duality_gaps
-from spdatoms._compiled.report import EXCESS, NONZEROS, ROUNDS, VIOLATION
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms.lasso.units import Exponents, common_exponents, in_units, unit_exponents
+from spdatoms.native import kernel
+from spdatoms.native.feature_sign import EXCESS, NONZEROS, ROUNDS, VIOLATION
+
+_duality_gaps = kernel("duality_gaps", "DqDDDdDDD")
 
 #: A duality gap within this share of the objective, or of this many of the terms that it is the difference
 #: of, does not contradict convergence.
@@ -83,8 +85,8 @@ def certify(
     unit = common_exponents(np.maximum(value_unit, unit_exponents(query_norm)))
     scale = in_units(np.ones(len(report)), unit - value_unit)
     objective, gap, terms = np.empty((3, len(report)))
-    duality_gaps(
-        report, alpha, in_units(query_norm, unit), scale,
+    _duality_gaps(
+        report, len(report), alpha, in_units(query_norm, unit), scale,
         n_atoms / ridge if ridge > 0 else 0.0, objective, gap, terms,
     )  # fmt: skip
     close = _CLOSE * np.abs(objective) + _GAP_ROUNDING * terms

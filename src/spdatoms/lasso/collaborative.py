@@ -10,7 +10,9 @@ import numpy as np
 import scipy.linalg.lapack
 from numpy.typing import NDArray
 
-from spdatoms._compiled.report import (
+from spdatoms._utils.threads import block_slices, one_blas_thread
+from spdatoms._utils.typing import Floats
+from spdatoms.native.feature_sign import (
     EXCESS,
     LINEAR,
     NONZEROS,
@@ -20,8 +22,6 @@ from spdatoms._compiled.report import (
     ROUNDS,
     VIOLATION,
 )
-from spdatoms._utils.threads import block_slices, one_blas_thread
-from spdatoms._utils.typing import Floats
 
 #: Queries that BLAS gets at a time. Always this many, made up by zeros: how BLAS rounds depends on the
 #: shape, and the code of a query must not depend on the others.

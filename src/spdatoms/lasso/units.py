@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._compiled.active_factor import AtomScales
 from spdatoms._utils.typing import Floats
+from spdatoms.native.feature_sign import AtomScales
 
 Exponents = NDArray[np.int64]
 
@@ -86,7 +86,6 @@ def atom_scales(
         inverse = np.full(len(squares), 1.0 / math.sqrt(largest))
     else:
         inverse = 1.0 / np.sqrt(np.maximum(squares, rounding * largest))
-    inverse.flags.writeable = False
     limits = (_DEPENDENT * rounding, -np.inf if surely_definite else -_INDEFINITE)
     return AtomScales(inverse, uniform, limits)
 

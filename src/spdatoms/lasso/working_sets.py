@@ -22,19 +22,6 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._compiled.active_factor import AtomScales
-from spdatoms._compiled.feature_sign import SOLVED, code_block
-from spdatoms._compiled.report import (
-    EXCESS,
-    LINEAR,
-    NONZEROS,
-    NORM,
-    PEAK,
-    QUADRATIC,
-    REPORT,
-    ROUNDS,
-    VIOLATION,
-)
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
@@ -56,6 +43,20 @@ from spdatoms.lasso.units import (
     penalty_in_units,
     unit_exponents,
 )
+from spdatoms.native.feature_sign import (
+    EXCESS,
+    LINEAR,
+    NONZEROS,
+    NORM,
+    PEAK,
+    QUADRATIC,
+    REPORT,
+    ROUNDS,
+    SOLVED,
+    VIOLATION,
+    AtomScales,
+    code_block,
+)
 
 #: A round adds up to this many atoms, and as many as this multiple of the code has. Chosen by timing; the
 #: answer does not depend on them.
@@ -64,6 +65,7 @@ _FIRST_ATOMS, _GROWTH = 64, 1.0
 _BLOCK_BYTES, _LEAST_BLOCK, _LARGEST_BLOCK = 64 << 20, 16, 64
 #: Rounds of feature-sign search within a working set.
 _INNER_ROUNDS = 500
+_NOTHING_EXCLUDED = np.full(1, -1, np.int64)
 
 
 class _Search:
@@ -168,7 +170,7 @@ class _Search:
         failed = code_block(
             with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
             self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self._scales(working),
-            np.full(1, -1), True, start, np.zeros((1, REPORT)),
+            _NOTHING_EXCLUDED, True, start, np.zeros((1, REPORT)),
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(indefinite_message(f", met at query {self.first + query}"))
@@ -179,7 +181,7 @@ class _Search:
     def _scales(self, working: Indices) -> AtomScales:
         """Return the scales of the atoms of a working set."""
         inverse, uniform, limits = self.scales
-        return AtomScales(as_double(inverse[working]), uniform, limits)
+        return AtomScales(inverse[working], uniform, limits)
 
     def all_codes(self, units: Exponents) -> scipy.sparse.csr_array:
         """Return the codes of all queries, (m, N), sorted by atoms, of which the units are given."""

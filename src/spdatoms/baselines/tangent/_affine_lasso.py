@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.affine_lasso import solve_affine
 from spdatoms._utils.typing import Floats
 from spdatoms.baselines.scores import penalties
 from spdatoms.lasso.units import atom_scales
+from spdatoms.native import kernel
+
+_solve_affine = kernel("solve_affine", "DDDDDqqdddD")
 
 #: ρ, as a multiple of the largest squared norm: each round divides the error of Σ y by about this.
 _RHO = 100.0
@@ -73,7 +75,7 @@ def _codes(
     allowed = 0.01 * tol * scale * inverse_scale
     limits = atom_scales(np.ones(1), surely_definite=True).limits
     y = np.zeros(squares.shape)
-    solve_affine(gram, lengths, rho, 0.5 * alpha, allowed, inverse_scale, limits, y)
+    _solve_affine(gram, lengths, rho, allowed, inverse_scale, *y.shape, 0.5 * alpha, *limits, y)
     y *= lengths
     y /= y.sum(axis=1, keepdims=True)
     combined = y[:, None, :] @ B

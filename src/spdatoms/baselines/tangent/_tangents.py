@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._compiled.tangents import SMALL_SIZE
-from spdatoms._compiled.tangents import tangent_vectors as small_vectors
+from spdatoms._utils.arrays import in_order
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry.graded import jacobi_svd
 from spdatoms.geometry.half_vectors import vech
@@ -15,7 +14,12 @@ from spdatoms.geometry.spectral import (
     log_derivative,
     transpose,
 )
+from spdatoms.native import kernel
 
+_tangent_vectors = kernel("tangent_vectors", "DDDqqIIDD")
+
+#: Up to this size rotations in lanes are faster than LAPACK.
+_SMALL_SIZE = 16
 #: λ_min/λ_max below which half the digits of λ_min are lost if nothing is done about it.
 _ILL = 1e-8
 #: √(λ_min/λ_max) below which the same holds for singular values, unless they are found by Jacobi rotations.
@@ -37,9 +41,14 @@ def tangent_gradients(W: Floats, D: Floats, queries: Indices, atoms: Indices, V:
 
 
 def _vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None) -> Floats:
-    if W.shape[-1] > SMALL_SIZE:
+    n = W.shape[-1]
+    if n > _SMALL_SIZE:
         return _by_lapack(W, D, queries, atoms, V)
-    vectors, ratios = small_vectors(W, D, queries, atoms, V)
+    vectors, ratios = np.empty((len(queries), n * (n + 1) // 2)), np.empty(len(queries))
+    matrices = (None if Z is None else in_order(Z) for Z in (W, D, V))
+    pairs = (in_order(indices, np.int64) for indices in (queries, atoms))
+    _tangent_vectors(*matrices, n, len(queries), *pairs, ratios, vectors)
+    # A ratio that is NaN, or not far above rounding errors, tells that the vector is wrong.
     ill = np.flatnonzero(~(ratios > _ILL))
     if len(ill):
         vectors[ill] = _by_lapack(W, D, queries[ill], atoms[ill], V)

@@ -1,4 +1,4 @@
-"""Tensor sparse codes over a dictionary: the typed front of the compiled MAXDET solver."""
+"""Tensor sparse codes over a dictionary: the typed front of the MAXDET solver (native/maxdet.hpp)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from spdatoms._compiled.bounded_maxdet import code_bounded
-from spdatoms._compiled.maxdet import GAP, OBJECTIVE, RESIDUAL, ROUNDS, code_free
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
@@ -17,11 +15,14 @@ from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.half_vectors import unvech, vech
 from spdatoms.geometry.spectral import cholesky, congruence, whitened
 from spdatoms.lasso.certificate import Certificate
+from spdatoms.native import kernel
 
 #: Queries that a thread takes at a time.
 _BLOCK = 16
-#: The tolerance of codes to start from.
-_ROUGH = 1e-2
+# Columns of a report: cᵀy − logdet Σ_j y_j D_j, duality gap, relative error of the conditions, and rounds.
+_OBJECTIVE, _GAP, _RESIDUAL, _ROUNDS, _REPORT = range(5)
+
+_code_maxdet = kernel("code_maxdet", "DDDqqDDqdqDDD")
 
 
 @dataclass(frozen=True)
@@ -89,61 +90,40 @@ class MaxdetDictionary:
         queries = self.in_frame(np.ascontiguousarray(X, np.float64))
         m, n = queries.shape[:2]
         costs = row_products(vech(inverse(queries), weighted=True), self.halves.T) + alpha
-        codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, 4))
+        codes, report = np.zeros((m, len(self.atoms))), np.zeros((m, _REPORT))
         multipliers = np.zeros((m, self.halves.shape[1]))
 
         def code_queries(part: slice) -> None:
-            for i in range(part.start, part.stop):
-                self._code_one(
-                    queries[i] if bounded else None, costs[i], tol, max_rounds,
-                    codes[i], multipliers[i], report[i],
-                )  # fmt: skip
+            _code_maxdet(
+                self.atoms, self.halves, self.logdets, len(self.atoms), n, costs[part],
+                queries[part] if bounded else None, part.stop - part.start, tol, max_rounds,
+                codes[part], multipliers[part], report[part],
+            )  # fmt: skip
 
         run_blocks(code_queries, m, _BLOCK, n_jobs)
         codes /= costs
         Z = congruence(self.frame, unvech(multipliers, weighted=True))
         return TensorCodes(codes, _certify(report, codes, queries, n, tol), Z)
 
-    def _code_one(
-        self,
-        bound: Floats | None,
-        costs: Floats,
-        tol: float,
-        max_rounds: int,
-        x: Floats,
-        Z: Floats,
-        report: Floats,
-    ) -> None:
-        """Write c∘y, the half-vector of Z and the report of one query."""
-        D, halves, logdets = self.atoms, self.halves, self.logdets
-        if bound is not None:
-            # Where the bound matters, a rough solution without it is a good start.
-            code_free(D, halves, logdets, costs, _ROUGH, max_rounds, x, report)
-            if code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report):
-                return
-        code_free(D, halves, logdets, costs, tol, max_rounds, x, report)
-        if bound is not None:
-            code_bounded(D, halves, costs, bound, tol, max_rounds, x, Z, report)
-
 
 def _certify(report: Floats, codes: Floats, queries: Floats, n: int, tol: float) -> Certificate:
     """Return the certificate, with cᵀy − logdet M + logdet X − n = B(M, X) + α‖y‖₁ as objective."""
-    converged = (report[:, GAP] <= tol * n) & (report[:, RESIDUAL] <= tol)
+    converged = (report[:, _GAP] <= tol * n) & (report[:, _RESIDUAL] <= tol)
     certificate = Certificate(
-        kkt_residual=report[:, RESIDUAL].copy(),
-        duality_gap=report[:, GAP].copy(),
-        objective=report[:, OBJECTIVE] + log_determinant(queries) - n,
+        kkt_residual=report[:, _RESIDUAL].copy(),
+        duality_gap=report[:, _GAP].copy(),
+        objective=report[:, _OBJECTIVE] + log_determinant(queries) - n,
         n_nonzero=np.count_nonzero(codes, axis=1).astype(np.int64),
-        rounds=report[:, ROUNDS].astype(np.int64),
+        rounds=report[:, _ROUNDS].astype(np.int64),
         converged=converged,
     )
     # Gaps of the size of rounding errors need no warning.
-    short = np.flatnonzero(~(report[:, GAP] <= max(tol, 1e-6) * n))
+    short = np.flatnonzero(~(report[:, _GAP] <= max(tol, 1e-6) * n))
     if len(short):
-        worst = short[report[short, GAP].argmax()]
+        worst = short[report[short, _GAP].argmax()]
         warn_user(
             f"{len(short)} of {len(codes)} tensor sparse codes have a duality gap above the tolerance, "
-            f"query {worst} the largest: {report[worst, GAP]:.3g}. Their matrices may be too "
+            f"query {worst} the largest: {report[worst, _GAP]:.3g}. Their matrices may be too "
             "ill-conditioned: spdatoms.geometry.shrink or regularise helps.",
             ConvergenceWarning,
         )

@@ -112,7 +112,8 @@ def _elapsed(settings: dict[str, Any]) -> str:
 
 
 def _versions(settings: dict[str, Any]) -> str:
-    names = ("python", "numpy", "scipy", "scikit-learn", "numba")
+    # Records of earlier versions have numba instead of an instruction set.
+    names = ("python", "numpy", "scipy", "scikit-learn", "numba", "instruction set")
     software = [f"{name} {settings[name]}" for name in names if name in settings]
     machine = [settings["machine"]] if "machine" in settings else []
     return ", ".join([*machine, f"spdatoms {settings['version']}", *software]) + "."

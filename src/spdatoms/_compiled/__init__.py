@@ -1,1 +1,0 @@
-"""Numba code, and nothing else: no other module of the package is decorated with ``njit``."""

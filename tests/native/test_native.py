@@ -1,0 +1,52 @@
+"""How the library is chosen, and how its functions are called."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from spdatoms import native
+
+
+def run(isa, *command):
+    return subprocess.run(
+        [sys.executable, *command],
+        env=os.environ | {"SPDATOMS_ISA": isa},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("isa", [isa for isa in native.usable() if isa != native.ISA])
+def test_all_kernels_with_every_other_instruction_set(isa):
+    if "SPDATOMS_ISA" in os.environ:
+        pytest.skip("the tests are told which instruction set they use")
+    done = run(isa, "-m", "pytest", os.path.dirname(__file__))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_instruction_set_that_is_missing():
+    done = run("v9", "-c", "import spdatoms.native")
+    assert "no native library for the instruction set 'v9'" in done.stderr
+    assert f"{native.usable()[-1]}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros(4, np.float32), np.zeros(8)[::2], np.zeros(4, ">f8"), np.zeros(4, np.int64)]
+)
+def test_an_array_that_a_kernel_cannot_read(array):
+    with pytest.raises(TypeError, match="scaled_exp: an array must be C-contiguous"):
+        native.kernel("scaled_exp", "Dqd")(array, len(array), 1.0)
+
+
+def test_arguments_are_counted():
+    with pytest.raises(ValueError, match="zip"):
+        native.kernel("scaled_exp", "Dqd")(np.zeros(4), 4)
+
+
+def test_a_function_that_the_library_does_not_have():
+    with pytest.raises(ImportError, match="no missing_kernel: it is older than this version"):
+        native.kernel("missing_kernel", "")

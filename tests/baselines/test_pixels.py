@@ -83,6 +83,19 @@ def test_gabor_features_written_out(faces, sigma) -> None:
     np.testing.assert_allclose(model.atoms_, projected, atol=1e-10)
 
 
+def test_gabor_features_of_single_pixels(faces) -> None:
+    X, y = faces
+    model = GaborSparseClassifier(spacing=6, pooling=False).fit(X[::2], y[::2])
+    vectors = []
+    for image in X[::2]:
+        values = gabor_magnitudes(image)
+        values = (values - values.mean(axis=(0, 1))) / values.std(axis=(0, 1))
+        vectors.append(values[3::6, 3::6].ravel())
+    projected = np.array(vectors) @ model.pca_.components_.T
+    projected /= np.linalg.norm(projected, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.atoms_, projected, atol=1e-10)
+
+
 def test_gabor_does_not_see_brightness_and_sign_where_pixels_do(faces) -> None:
     X, y = faces
     for model, blind in ((GaborSparseClassifier(4), True), (PixelSparseClassifier(), False)):

@@ -91,10 +91,14 @@ def test_wavelets_of_one_size_are_the_formula() -> None:
 
 def test_wavelets_of_scikit_image() -> None:
     gabor_kernel = pytest.importorskip("skimage.filters").gabor_kernel
-    for u in range(8):
-        kernel = 2 * np.pi * gabor_kernel(0.25, np.pi * u / 8, sigma_x=2.0, sigma_y=2.0)
+    for i, wavelet in enumerate(gabor_bank()):
+        k = np.pi / 2 / np.sqrt(2) ** (i // 8)
+        kernel = gabor_kernel(
+            k / (2 * np.pi), np.pi * (i % 8) / 8, sigma_x=np.pi / k, sigma_y=np.pi / k
+        )
+        kernel *= 2 * np.pi
         kernel -= abs(kernel) * kernel.sum() / abs(kernel).sum()
-        np.testing.assert_allclose(gabor_bank()[u], kernel, atol=1e-15)
+        np.testing.assert_allclose(wavelet, kernel, atol=1e-15)
 
 
 @pytest.mark.parametrize("size", [None, 5, 6])

@@ -17,13 +17,16 @@ class GaborSparseClassifier(PixelSparseClassifier):
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
 
     As `PixelSparseClassifier`, but v holds Gabor features [1]_: the magnitudes of the 40 wavelets of
-    `gabor_bank`, averaged over squares of ``spacing`` pixels, each wavelet's with norm one. (There is no
+    `gabor_bank`, averaged over squares of ``spacing`` pixels, each wavelet's with norm one; or those of every
+    ``spacing``-th pixel, each wavelet's with mean 0 and standard deviation 1 over the image. (There is no
     dictionary for occluded parts.)
 
     Parameters
     ----------
     spacing : int, default=8
-        The side of the squares. (In [2]_ every eighth pixel is kept instead.)
+        The side of the squares, or the distance between the pixels that are kept.
+    pooling : bool, default=True
+        Average over squares; False keeps single pixels, as [2]_ does.
     n_components : int, float or None, default=None
         The number of principal components, or the share of the variance they explain, as in
         `sklearn.decomposition.PCA`; None keeps all.
@@ -68,6 +71,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
 
     _parameters = allow.declare(
         spacing=allow.integer(1),
+        pooling=allow.BOOLEAN,
         n_components=PixelSparseClassifier._parameters["n_components"],
         alpha=allow.ALPHA,
         sigma=WIDTHS,
@@ -78,6 +82,7 @@ class GaborSparseClassifier(PixelSparseClassifier):
     def __init__(
         self,
         spacing: int = 8,
+        pooling: bool = True,
         n_components: int | float | None = None,
         alpha: float | str = "auto",
         *,
@@ -87,20 +92,37 @@ class GaborSparseClassifier(PixelSparseClassifier):
     ) -> None:
         super().__init__(n_components=n_components, alpha=alpha, n_jobs=n_jobs)
         self.spacing = spacing
+        self.pooling = pooling
         self.sigma = sigma
         self.verbose = verbose
 
     def _vectors(self, images: FloatArray) -> Floats:
-        watching = watched(list(images), "Gabor features")
-        return np.stack([self._pooled(image).ravel() for image in watching])
+        features = self._pooled if self.pooling else self._sampled
+        return np.stack(
+            [features(image).ravel() for image in watched(list(images), "Gabor features")]
+        )
 
     def _pooled(self, image: FloatArray) -> Floats:
         """Return the means of Gabor magnitudes over squares, each wavelet's with norm one or 0."""
-        values = magnitudes(image, Wavelets(sigma=self.sigma)).astype(np.float64)
+        values = self._magnitudes(image)
         for axis in (0, 1):
             starts = np.arange(0, image.shape[axis], self.spacing)
             counts = np.diff(starts, append=image.shape[axis])
             shape = np.where(np.arange(3) == axis, -1, 1)
             values = np.add.reduceat(values, starts, axis=axis) / counts.reshape(shape)
-        norms = np.sqrt(np.sum(values**2, axis=(0, 1)))
-        return np.asarray(values / np.where(norms > 0.0, norms, 1.0))
+        return _divided(values, np.sqrt(np.sum(values**2, axis=(0, 1))))
+
+    def _sampled(self, image: FloatArray) -> Floats:
+        """Return the magnitudes of some pixels, each wavelet's with mean 0 and deviation 1 or 0 over the image."""
+        values = self._magnitudes(image)
+        values -= values.mean(axis=(0, 1))
+        rows, columns = (slice(min(self.spacing, n) // 2, None, self.spacing) for n in image.shape)
+        return _divided(values, values.std(axis=(0, 1)))[rows, columns]
+
+    def _magnitudes(self, image: FloatArray) -> Floats:
+        return magnitudes(image, Wavelets(sigma=self.sigma)).astype(np.float64)
+
+
+def _divided(values: Floats, sizes: Floats) -> Floats:
+    """Return values over their sizes, those of size 0 as they are."""
+    return np.asarray(values / np.where(sizes > 0.0, sizes, 1.0))

@@ -86,7 +86,7 @@ def gabor_bank(
 def _wavelet(k: float, angle: float, sigma: float, size: int | None) -> NDArray[np.complex128]:
     direction = np.array([np.cos(angle), np.sin(angle)])
     if size is None:
-        reach = int(np.ceil(max(_REACH * sigma / k * abs(direction).max(), 1)))
+        reach = int(np.ceil(max(abs(_REACH * (sigma / k) * direction).max(), 1)))
         x = np.arange(-reach, reach + 1)
     else:
         x = np.arange(size) - size // 2

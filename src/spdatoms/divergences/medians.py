@@ -110,8 +110,10 @@ def _median(
     C = centre_of(X, divergence, weights, tol, max_iter, "median", _weiszfeld)
     Z = as_double(X)
     sums = DistanceSums(over(divergence, Z), Z, weights)
-    nearest = X[np.where(weights > 0, sums.distances(as_double(C)), np.inf).argmin()]
-    at_hand = relative_change(as_double(nearest), as_double(C)) < _ROUNDING
+    distances = np.where(weights > 0, sums.distances(as_double(C)), np.inf)
+    nearest = X[distances.argmin()]
+    # Steps do not tell shorter distances apart, and some of these are roots of rounding errors.
+    at_hand = distances.min() <= _SMOOTHING * sums.at(C)
     return nearest if at_hand or sums.at(nearest) <= sums.at(C) else C
 
 

@@ -184,7 +184,9 @@ def build(work: str) -> list[Path]:
 
 def install(libraries: list[Path], folder: Path = HERE) -> None:
     """Copy libraries to a folder, each replaced whole: a process that runs keeps the one it has loaded."""
-    for old in set(folder.glob("native-*.shared")) - {folder / library.name for library in libraries}:
+    for old in set(folder.glob("native-*.shared")) - {
+        folder / library.name for library in libraries
+    }:
         old.unlink()
     for library in libraries:
         os.replace(shutil.copy(library, folder / f"{library.name}.new"), folder / library.name)

@@ -18,7 +18,7 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks
+from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._samples import SomeSamples
@@ -56,10 +56,14 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         The divergence d, which must be symmetric. For ``"stein"``, ``"jeffrey"`` and ``"logeuclid"`` an
         atom moves by a formula, for any other divergence by gradients, which takes longer.
     beta : float or "auto", default="auto"
-        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
+        The β of the kernel. ``"auto"`` is 0.2 over the median divergence between two training matrices; 0.5 or 1
+        over it where the kernel would need a ridge of more than a quarter of 1 − k̄; 1 over it where the kernel is
+        known to be positive definite for no β, as for Jeffrey's divergence.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
-        at which the code of a typical training matrix over the first atoms is zero, about 0.1.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
+        training matrices: a twentieth of their variance in the feature space. If codes over the first atoms, each
+        without the nearest, then use more than a fifth of them (and more than five), it is as much greater as
+        need be.
     init : {"kmeans", "kmeans-riemann", "random"} or array-like of shape (n_atoms, n, n), default="kmeans"
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
         taken, or 100 per atom if that is more) or with the affine-invariant distance (the paper's
@@ -99,6 +103,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         none.
     positive : bool, default=False
         Ask for codes y ≥ 0, when atoms are learned and when matrices are coded.
+    normalise : bool, default=False
+        Let `transform` divide every code by its norm; a code of zeros stays one. The angle between codes tells more
+        than their distance, so that nearest neighbours, linear classifiers and k-means want codes of norm one.
 
     Attributes
     ----------
@@ -166,6 +173,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         batch_iter=allow.integer(1),
         landmarks=LANDMARKS,
         positive=allow.BOOLEAN,
+        normalise=allow.BOOLEAN,
     )
 
     def __init__(
@@ -188,6 +196,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         batch_iter: int = 3,
         landmarks: str | int | ArrayLike | None = "auto",
         positive: bool = False,
+        normalise: bool = False,
     ) -> None:
         self.n_atoms = n_atoms
         self.metric = metric
@@ -206,6 +215,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.batch_iter = batch_iter
         self.landmarks = landmarks
         self.positive = positive
+        self.normalise = normalise
 
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
@@ -223,7 +233,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. The objective is the sum of
             w_i times the losses, with weights whose mean is 1, so an integer weight is a repetition. A
-            matrix of weight 0 has no influence. β, α and the landmarks do not depend on positive weights.
+            matrix of weight 0 has no influence. β and the landmarks do not depend on positive weights.
 
         Returns
         -------
@@ -291,6 +301,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         codes = code_matrices(
             X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
         )
+        codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,8 +26,8 @@ from spdatoms.dictionary._samples import SomeSamples
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.initial import INIT, first_atoms
-from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batch
-from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
+from spdatoms.dictionary.online import PastSums, Summary, learn
+from spdatoms.dictionary.problem import AnyProblem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
@@ -34,6 +35,9 @@ from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.preimages import preimages
+
+#: A stream that begins anew has this many times as many iterations as a batch.
+_ROUNDS_ANEW = 3
 
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
@@ -91,8 +95,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         How many atoms are updated from the same two passes over the data; None is all of them.
         The first pass finds their proposals, the second how far they may go. 1 is the paper's scheme
         of atom after atom, which is slower and no better.
-    forgetting : float, default=0.9
-        For `partial_fit`: what remains of the past after a batch, in (0, 1].
+    forgetting : float, default=1.0
+        For `partial_fit`: what remains of the past after a batch, in (0, 1]. Less than 1 follows data that
+        change with time.
     batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
     landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
@@ -192,7 +197,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         *,
         update: str = "centre",
         block_size: int | None = None,
-        forgetting: float = 0.9,
+        forgetting: float = 1.0,
         batch_iter: int = 3,
         landmarks: str | int | ArrayLike | None = "auto",
         positive: bool = False,
@@ -245,7 +250,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             state, problem = self._learn(samples, sample_weight)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: PastSums | Statistics | None = None
+        self._memory: Summary | PastSums | Statistics | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
@@ -255,9 +260,13 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
-        The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge.
-        ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch the estimator
-        stays as it was.
+        A batch is learned from together with centres that stand for all matrices before it, at most a
+        tenth as many as these (but two per atom, and no more than eight), so that batches may come in
+        any order. Unless `fit` came before, first atoms, β, α, and the landmarks or the ridge are found
+        from these, and found anew whenever the stream has grown by 5 %, up to 80 matrices per atom:
+        then they are fixed. Losses of different streams can be compared if β, α and landmarks are
+        given. ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch
+        the estimator stays as it was.
 
         Parameters
         ----------
@@ -277,8 +286,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         X = check_spd(X)
         rows, weights = relative_weights(sample_weight, len(X))
         with one_blas_thread():
-            atoms, problem, sums, loss = self._learn_batch(X[rows], weights)
-        self._memory = sums  # stored models have this name
+            atoms, problem, summary, loss = self._learn_batch(X[rows], weights)
+        self._memory = summary  # stored models have this name
         self.batch_losses_ = np.append(getattr(self, "batch_losses_", ()), loss)
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
@@ -432,34 +441,30 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _learn_batch(
         self, X: FloatArray, weights: Floats | None
-    ) -> tuple[Floats, AnyProblem, Any, float]:
-        """Return atoms, problem and memory after a batch, and its mean loss before."""
-        memory = None
-        if hasattr(self, "atoms_"):
-            self._check_same_problem()
-            check_size(X, self.n_features_in_)
-            if is_complex(X) and not is_complex(self.atoms_):
-                raise ValueError(
-                    "X is complex, but the batches before it were real: begin anew with complex matrices, "
-                    "or pass X.real if the imaginary part is rounding."
-                )
-            atoms, problem = as_double(self.atoms_).copy(), self._problem
-            memory = self._memory
-        else:
+    ) -> tuple[Floats, AnyProblem, Summary, float]:
+        """Return atoms, problem and summary after a batch, and its mean loss before."""
+        first, rounds = not hasattr(self, "atoms_"), self.batch_iter
+        if first:
             self._check_first_batch(len(X))
-            atoms, problem = self._first_atoms(X, weights)
-        data, rule = self._passes(problem, X, weights)
-        learn: Any = learn_feature_batch if isinstance(problem, LandmarkProblem) else learn_batch
-        learned, memory, loss = learn(
-            data,
-            problem,
-            rule,
-            atoms,
-            memory,
-            self.forgetting,
-            self.batch_iter,
-        )
-        return learned, problem, memory, loss
+            past = replace(Summary.empty(X), started=len(X))
+        else:
+            self._check_next_batch(X)
+            # Files of earlier versions hold sums in the place of a summary: learning goes on without them.
+            memory = self._memory
+            past = memory if isinstance(memory, Summary) else Summary.empty(self.atoms_)
+        summary = past.with_batch(X, weights, self.forgetting)
+        matrices, own = summary.centres, summary.weights / summary.weights.mean()
+        if first or (isinstance(self.init, str) and summary.begins_anew(self.n_atoms)):
+            atoms, problem = self._first_atoms(matrices, own)
+            summary, rounds = replace(summary, started=summary.count), _ROUNDS_ANEW * rounds
+        else:
+            atoms, problem = as_double(self.atoms_), self._problem
+        data, rule = self._passes(problem, matrices, own)
+        state = learn(problem, data, rule, atoms, rounds)
+        loss = state.objective[0] / len(matrices) if first else -self.score(X, None, weights)
+        seed = int(generator(self.random_state).integers(2**31))
+        summary = summary.merged(self.n_atoms, problem.divergence, seed, self.n_jobs)
+        return state.atoms, problem, summary, loss
 
     def _keep(self, atoms: Floats, problem: AnyProblem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""
@@ -476,6 +481,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             raise ValueError(
                 f"The first batch holds {count} matrices, fewer than n_atoms={self.n_atoms}, too few to find "
                 "the first atoms, beta and alpha from: give them all, or a larger first batch."
+            )
+
+    def _check_next_batch(self, X: FloatArray) -> None:
+        """Refuse a batch, or parameters, that do not belong to those before."""
+        self._check_same_problem()
+        check_size(X, self.n_features_in_)
+        if is_complex(X) and not is_complex(self.atoms_):
+            raise ValueError(
+                "X is complex, but the batches before it were real: begin anew with complex matrices, "
+                "or pass X.real if the imaginary part is rounding."
             )
 
     def _check_same_problem(self) -> None:

@@ -227,7 +227,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     ----------
     dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms. With them `transform` needs no
-        `fit`.
+        `fit`; an automatic α is then that of the atoms, each coded over the others.
     metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"

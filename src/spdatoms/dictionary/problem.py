@@ -248,8 +248,9 @@ def fix_problem(
     expected &= least >= -_ALLOWANCE * spread
     automatic = isinstance(landmarks, str)
     never_sound = not divergence.kernel_is_guaranteed(np.inf, n)
+    wanted = never_sound if automatic else landmarks is not None
     problem: AnyProblem
-    if never_sound if automatic else landmarks is not None:
+    if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
         problem, remedy = LandmarkProblem(space, 0.0, positive), _in_the_span(space)
     else:

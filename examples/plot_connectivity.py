@@ -18,6 +18,7 @@ from sklearn.covariance import LedoitWolf
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier
 from spdatoms.plotting import AtomsDisplay, CodesDisplay
@@ -45,13 +46,13 @@ print(X.shape)
 # Three ways to classify: a linear model on the codes over a dictionary of six atoms, sparse
 # representation over the training subjects, and for comparison nilearn's tangent space.
 
-learner = SPDDictionaryLearning(n_atoms=6, alpha=0.1, random_state=0)
+learner = SPDDictionaryLearning(n_atoms=6, alpha=0.1, random_state=0, normalise=True)
 tangent = ConnectivityMeasure(
     cov_estimator=LedoitWolf(), kind="tangent", vectorize=True, standardize=False
 )
 scores = {
     "codes of 6 atoms + logistic regression": cross_val_score(
-        make_pipeline(learner, LogisticRegression(C=100)), X, y, cv=5
+        make_pipeline(learner, StandardScaler(), LogisticRegression()), X, y, cv=5
     ),
     "sparse representation": cross_val_score(SPDSparseClassifier("stein"), X, y, cv=5),
     "tangent space + logistic regression": cross_val_score(

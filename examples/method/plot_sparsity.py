@@ -3,8 +3,7 @@ How sparse codes can be
 =======================
 
 The penalty α decides how many atoms a code uses. From λ_max on, twice the greatest kernel value with an atom,
-a code is zero. So α is best seen as a share of λ_max: the automatic α of :class:`~spdatoms.SPDSparseCoder` and
-:class:`~spdatoms.SPDDictionaryLearning` is 5 % of its median.
+a code is zero. Here α is a share of the median of λ_max, at the β of a classifier.
 """
 
 # %%
@@ -30,10 +29,11 @@ shares = np.array([0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5])
 curves = {}
 for metric in ("stein", "jeffrey"):
     atoms = SPDKMeans(64, metric, n_init=1, random_state=0).fit(X[train]).cluster_centers_
-    nearest = DivergenceKernel(metric).fit(atoms).cross(X[train]).max(axis=1)
+    kernel = DivergenceKernel(metric).fit(atoms)
+    nearest = kernel.cross(X[train]).max(axis=1)
     rows = []
     for alpha in 2 * np.median(nearest) * shares:
-        coder = SPDSparseCoder(atoms, metric, alpha=alpha).fit(X[train])
+        coder = SPDSparseCoder(atoms, metric, kernel.beta_, alpha).fit(X[train])
         codes, queries = coder.transform(X[train]), coder.transform(X[~train])
         rows.append(
             [

@@ -19,13 +19,15 @@ from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
+from spdatoms.kernels.bandwidth import automatic_beta, coding_beta, subsample_divergences
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
-from spdatoms.lasso.alpha import sparse_alpha
+from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
 from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
@@ -36,8 +38,8 @@ __all__ = ["SPDSparseCoder"]
 _BLOCK_BYTES = 8 << 20
 #: Work in a block that is worth a thread's while, a millisecond, where that on a query is n³ + this per atom.
 _LEAST_BLOCK_WORK, _ATOM_WORK = 1e8, 4500
-#: The automatic α is found from this many matrices at most.
-_SUBSAMPLE = 500
+#: The automatic α is found from the kernel between this many atoms, and the codes of this many matrices, at most.
+_SUBSAMPLE, _CODED = 500, 200
 
 
 @dataclass(frozen=True)
@@ -207,12 +209,10 @@ def code_matrices(
     return codes
 
 
-def alpha_of_atoms(gram: FloatArray) -> float:
-    """Return the automatic α of atoms that are coded over the other atoms."""
-    some = evenly_spaced(len(gram), _SUBSAMPLE)
-    others = gram[some].copy()
-    np.fill_diagonal(others[:, some], 0.0)
-    return sparse_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))
+def of_norm_one(codes: FloatArray) -> FloatArray:
+    """Return every code divided by its norm; zeros stay zeros."""
+    norms = np.linalg.norm(codes, axis=1, keepdims=True)
+    return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
 class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
@@ -231,10 +231,13 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     metric : str or Divergence, default="stein"
         The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
-        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two atoms.
+        The β of the kernel. ``"auto"`` is 0.2 over the median divergence between two atoms; 0.5 or 1 over it where the
+        Gram matrix of the atoms would be indefinite; 1 over it where the kernel is known to be positive definite for
+        no β, as for Jeffrey's divergence.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
-        at which the code of a typical matrix given to `fit` is zero, about 0.1.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
+        atoms: a twentieth of the variance of the atoms in the feature space. If the codes of the matrices given to
+        `fit` then use more than a fifth of the atoms (and more than five), it is as much greater as need be.
     ridge : float, default=0.0
         The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
         With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which
@@ -243,6 +246,9 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         Ask for y ≥ 0.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `DivergenceKernel`.
+    normalise : bool, default=False
+        Divide every code by its norm; a code of zeros stays one. The angle between codes tells more than their
+        distance, so that nearest neighbours, linear classifiers and k-means want codes of norm one.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
     verbose : int, default=0
@@ -281,6 +287,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     # For subclasses without these parameters:
     dictionary: Any = None
     ridge: float = 0.0
+    normalise: bool = False
 
     _parameters = allow.declare(
         dictionary=allow.NONE | allow.MATRICES,
@@ -290,6 +297,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         ridge=allow.real(0),
         positive=allow.BOOLEAN,
         correction=CORRECTION,
+        normalise=allow.BOOLEAN,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
@@ -304,6 +312,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         ridge: float = 0.0,
         positive: bool = False,
         correction: str = "clip",
+        normalise: bool = False,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -314,6 +323,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         self.ridge = ridge
         self.positive = positive
         self.correction = correction
+        self.normalise = normalise
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -338,19 +348,36 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         else:
             atoms = check_spd(self.dictionary, name="dictionary")
             self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
-        self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = self._sparse_alpha(X) if isinstance(self.alpha, str) else float(self.alpha)
+        self._use_atoms(X)
         return self
 
-    def _sparse_alpha(self, X: FloatArray) -> float:
+    def _use_atoms(self, X: FloatArray) -> None:
+        """Set the kernel of the atoms, and α, for matrices X like those to be coded."""
+        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        self.alpha_ = self._coding_alpha(X) if isinstance(self.alpha, str) else float(self.alpha)
+
+    def _coding_alpha(self, X: FloatArray) -> float:
         """Return the automatic α, of atoms as codes over the other atoms if X are the atoms."""
-        if self.dictionary is None:
-            return alpha_of_atoms(self.kernel_.gram_)
-        some = evenly_spaced(len(X), _SUBSAMPLE)
-        return sparse_alpha(self.kernel_.cross_checked(X[some]).max(axis=1))
+        gram = self.kernel_.gram_
+        atoms, some = evenly_spaced(len(gram), _SUBSAMPLE), evenly_spaced(len(X), _CODED)
+        own = X is self.atoms_
+        return coding_alpha(
+            kernel_spread(gram[atoms, atoms]),
+            gram,
+            gram[some] if own else self.kernel_.cross_checked(X[some]),
+            ridge=self.ridge,
+            positive=self.positive,
+            exclude=np.arange(len(gram))[some] if own else None,
+        )
 
     def _kernel(self) -> Kernel:
-        return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+        """Return the kernel for the atoms."""
+        beta = self.beta
+        if isinstance(beta, str):
+            divergence = over(symmetric_divergence(self.metric), self.atoms_)
+            among = subsample_divergences(self.atoms_, divergence)
+            beta = coding_beta(automatic_beta(among), among, divergence, self.n_features_in_)
+        return DivergenceKernel(self.metric, beta, self.correction, self.n_jobs)
 
     @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -378,6 +405,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             positive=self.positive,
             n_jobs=self.n_jobs,
         )
+        codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
     def __sklearn_is_fitted__(self) -> bool:

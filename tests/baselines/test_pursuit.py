@@ -28,7 +28,8 @@ def test_least_squares_on_its_support_is_what_the_lasso_tends_to() -> None:
     """With all atoms allowed the pursuit solves Ky = k, as the Lasso does without a penalty."""
     X = random_spd(16, 3, seed=1)
     greedy = KernelPursuitCoder(X[:8], n_nonzero=8).fit(X).transform(X[8:])
-    exact = SPDSparseCoder(X[:8], alpha=0.0).fit(X).transform(X[8:])
+    beta = DivergenceKernel().fit(X[:8]).beta_
+    exact = SPDSparseCoder(X[:8], beta=beta, alpha=0.0).fit(X).transform(X[8:])
     np.testing.assert_allclose(greedy, exact, atol=1e-6)
 
 

@@ -8,7 +8,6 @@ import pytest
 from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, class_dictionary
 from spdatoms.dictionary import features
-from spdatoms.dictionary._coded_data import Lasso
 from spdatoms.scale import block_budget
 from spdatoms.scale._mapped import ThreadedPasses
 
@@ -101,24 +100,6 @@ def test_what_dies_with_a_worker_is_computed_again(X, small_parts, monkeypatch) 
     with pytest.warns(match="tasks of half the size"):
         found = learner(X).fit(da.from_array(X, chunks=(100, 5, 5)))
     np.testing.assert_array_equal(found.atoms_, expected)
-
-
-def test_batches_add_up_to_exact_statistics(X) -> None:
-    """With all batches coded over the same atoms, A and B are those of all samples at once."""
-    space = learner(X).fit(X)._problem.space
-    P = space.features(X[:10])
-
-    def statistics(samples: np.ndarray) -> features.Statistics:
-        data = features.FeatureData(samples, space, 10, None)
-        data.code(P, Lasso(0.05))
-        return data.statistics
-
-    whole, joined = statistics(X), statistics(X[:200]).joined(statistics(X[200:]), 1.0)
-    np.testing.assert_allclose(joined.code_gram, whole.code_gram, rtol=1e-12)
-    np.testing.assert_allclose(joined.products, whole.products, rtol=1e-12, atol=1e-12)
-    halved = statistics(X[:200]).joined(statistics(X[200:]), 0.5)
-    expected = 0.5 * statistics(X[:200]).products + statistics(X[200:]).products
-    np.testing.assert_allclose(halved.products, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_partial_fit_lowers_the_held_out_loss(X) -> None:

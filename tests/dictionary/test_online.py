@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from _matrices import wishart_classes
-from spdatoms import SPDDictionaryLearning, sparse_code
+from spdatoms import DivergenceKernel, SPDDictionaryLearning, load, save, sparse_code
 from spdatoms.divergences import PowerEuclidean
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -41,8 +41,68 @@ def test_online_learning_comes_close_to_batch_learning(metric, init) -> None:
         )
         return certificate.objective.mean()
 
-    assert loss(online.atoms_) <= 1.05 * loss(learner.atoms_)
+    # Jeffrey's kernel falls faster with the divergence: the centres of the past stand for less of it.
+    assert loss(online.atoms_) <= (1.10 if metric == "jeffrey" else 1.07) * loss(learner.atoms_)
     assert online.batch_losses_.shape == (len(edges) - 1,)
+
+
+@pytest.mark.parametrize("metric", ["stein", "logeuclid"])
+def test_the_order_of_the_stream_hardly_matters(metric) -> None:
+    """At the β and α of `benchmarks/streams.py`: with smaller ones losses are smaller and differ more."""
+    X, y = wishart_classes(10, 60)
+    beta = DivergenceKernel(metric).fit(X).beta_
+    by_class = np.argsort(y, kind="stable")
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    batch = SPDDictionaryLearning(12, metric, beta, 0.1, random_state=0).fit(X)
+    kernel = batch._problem.kernel(metric, None)
+
+    def loss(atoms: np.ndarray) -> float:
+        fitted = kernel.fit(atoms)
+        cross, norms = fitted.cross_and_norms(X)
+        options = {"query_norm": norms, "return_certificate": True}
+        return sparse_code(fitted.gram_, cross, 0.1, **options)[1].objective.mean()
+
+    least = loss(batch.atoms_)
+    for order in (shuffled, by_class, by_class[::-1]):
+        learner = SPDDictionaryLearning(12, metric, beta, 0.1, random_state=0)
+        for _ in range(2):
+            for start in range(0, len(X), 60):
+                learner.partial_fit(X[order[start : start + 60]])
+            assert loss(learner.atoms_) <= 1.07 * least
+
+
+def test_the_summary_is_small_and_stands_for_all_matrices() -> None:
+    X, _ = wishart_classes(10, 60)
+    learner = SPDDictionaryLearning(4, "logeuclid", random_state=0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 100)
+    for k in range(6):
+        learner.partial_fit(X[100 * k : 100 * (k + 1)], sample_weight=weights)
+        summary = learner._memory
+        assert len(summary.centres) <= max(2 * 4, min(summary.count // 10, 8 * 4))
+        assert summary.count == 100 * (k + 1)
+        np.testing.assert_allclose(summary.weights.sum(), summary.count)
+    assert summary.started < 320 <= 600  # from 80 matrices per atom on nothing begins anew
+    forgetful = SPDDictionaryLearning(4, "logeuclid", random_state=0, forgetting=0.5)
+    for k in range(3):
+        forgetful.partial_fit(X[100 * k : 100 * (k + 1)])
+    np.testing.assert_allclose(forgetful._memory.weights.sum(), 100 * (1 + 0.5 + 0.25))
+
+
+def test_equal_matrices_are_merged_first() -> None:
+    X, _ = wishart_classes(3, 10)
+    learner = SPDDictionaryLearning(4, random_state=0)
+    for _ in range(3):
+        learner.partial_fit(np.concatenate([X[:6], X[:6]]))
+    np.testing.assert_array_equal(learner._memory.centres, X[:6])
+    np.testing.assert_array_equal(learner._memory.weights, np.full(6, 6.0))
+
+
+def test_a_stream_goes_on_from_a_file(tmp_path) -> None:
+    X, _ = wishart_classes(6, 40)
+    whole = SPDDictionaryLearning(8, random_state=0).partial_fit(X[:100]).partial_fit(X[100:150])
+    save(whole, tmp_path / "model")
+    resumed = load(tmp_path / "model").partial_fit(X[150:])
+    np.testing.assert_array_equal(resumed.atoms_, whole.partial_fit(X[150:]).atoms_)
 
 
 def test_partial_fit_goes_on_from_fit_and_survives_bad_batches() -> None:

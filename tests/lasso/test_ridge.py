@@ -155,8 +155,8 @@ def test_path_ends_with_collaborative_representation():
 
 def test_ridge_of_the_coder_survives_a_file(tmp_path):
     D, X = random_spd(12, 3, seed=1), random_spd(20, 3, seed=2)
-    coder = SPDSparseCoder(D, alpha=0.01, ridge=0.1).fit(X)
     kernel = DivergenceKernel().fit(D)
+    coder = SPDSparseCoder(D, beta=kernel.beta_, alpha=0.01, ridge=0.1).fit(X)
     expected = sparse_code(kernel.gram_, kernel.cross(X), 0.01, ridge=0.1)
     np.testing.assert_array_equal(coder.transform(X), expected)
     save(coder, tmp_path / "model")

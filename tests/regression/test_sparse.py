@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from _hermitian import random_hpd
 from _matrices import random_spd
 from spdatoms import (
+    DivergenceKernel,
     SPDEnsembleRegressor,
     SPDKNeighborsRegressor,
     SPDSparseCoder,
@@ -62,11 +63,19 @@ def test_predictions_follow_shifted_and_scaled_targets(seed, shift, factor) -> N
     np.testing.assert_allclose(second, factor * first + shift, rtol=0, atol=1e-9 * size)
 
 
-def test_codes_and_automatic_parameters_are_those_of_the_coder() -> None:
+def test_automatic_alpha_is_a_twentieth_of_where_codes_become_zero() -> None:
+    X, t, _, _ = problem()
+    model = SPDSparseRegressor().fit(X, t)
+    kernel = DivergenceKernel().fit(X)
+    others = kernel.gram_ - np.diag(np.full(len(X), np.inf))
+    assert model.kernel_.beta_ == kernel.beta_
+    assert model.alpha_ == pytest.approx(0.1 * np.median(others.max(axis=1)))
+
+
+def test_codes_are_those_of_the_coder() -> None:
     X, t, _, queries = problem()
     model = SPDSparseRegressor(ridge=0.05).fit(X, t)
-    coder = SPDSparseCoder(ridge=0.05).fit(X)
-    assert (model.alpha_, model.kernel_.beta_) == (coder.alpha_, coder.kernel_.beta_)
+    coder = SPDSparseCoder(None, "stein", model.kernel_.beta_, model.alpha_, ridge=0.05).fit(X)
     expected = t.mean() + coder.transform(queries) @ (t - t.mean())
     np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-12)
 

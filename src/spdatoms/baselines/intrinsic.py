@@ -22,7 +22,6 @@ from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.correction import CORRECTION
-from spdatoms.lasso.alpha import choose_alpha
 
 
 class KMeansSparseCoder(SPDSparseCoder):
@@ -141,8 +140,7 @@ class KMeansSparseCoder(SPDSparseCoder):
         )
         self.atoms_ = kmeans.fit(X).cluster_centers_
         self.n_iter_ = kmeans.n_iter_
-        self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
+        self._use_atoms(X)
         return self
 
 

@@ -58,13 +58,6 @@ class Statistics:
     code_gram: Floats
     products: Floats
 
-    def joined(self, batch: Statistics, forgetting: float) -> Statistics:
-        """Return ρ·past + batch."""
-        return Statistics(
-            forgetting * self.code_gram + batch.code_gram,
-            forgetting * self.products + batch.products,
-        )
-
 
 @dataclass(frozen=True)
 class FeaturePart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +19,15 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, relative_weights
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks
+from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._samples import SomeSamples
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.initial import INIT, first_atoms
-from spdatoms.dictionary.online import PastSums, learn_batch, learn_feature_batch
-from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, fix_problem
+from spdatoms.dictionary.online import PastSums, Summary, learn
+from spdatoms.dictionary.problem import AnyProblem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
@@ -34,6 +35,9 @@ from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.preimages import preimages
+
+#: A stream that begins anew has this many times as many iterations as a batch.
+_ROUNDS_ANEW = 3
 
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
@@ -56,10 +60,14 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         The divergence d, which must be symmetric. For ``"stein"``, ``"jeffrey"`` and ``"logeuclid"`` an
         atom moves by a formula, for any other divergence by gradients, which takes longer.
     beta : float or "auto", default="auto"
-        The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
+        The β of the kernel. ``"auto"`` is 0.2 over the median divergence between two training matrices; 0.5 or 1
+        over it where the kernel would need a ridge of more than a quarter of 1 − k̄; 1 over it where the kernel is
+        known to be positive definite for no β, as for Jeffrey's divergence.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` makes codes sparse: it is 5 % of the least α
-        at which the code of a typical training matrix over the first atoms is zero, about 0.1.
+        The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
+        training matrices: a twentieth of their variance in the feature space. If codes over the first atoms, each
+        without the nearest, then use more than a fifth of them (and more than five), it is as much greater as
+        need be.
     landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
         Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
         definite whatever the divergence is. A number takes that many training matrices, evenly; None
@@ -83,10 +91,14 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         How many atoms are updated from the same two passes over the data; None is all of them.
         The first pass finds their proposals, the second how far they may go. 1 is the paper's scheme
         of atom after atom, which is slower and no better.
-    forgetting : float, default=0.9
-        For `partial_fit`: what remains of the past after a batch, in (0, 1].
+    forgetting : float, default=1.0
+        For `partial_fit`: what remains of the past after a batch, in (0, 1]. Less than 1 follows data that
+        change with time.
     batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
+    normalise : bool, default=False
+        Let `transform` divide every code by its norm; a code of zeros stays one. The angle between codes tells more
+        than their distance, so that nearest neighbours, linear classifiers and k-means want codes of norm one.
     checkpoint : path-like, default=None
         A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
         moment and fitted again with the same data, parameters and integer ``random_state``, it ends
@@ -162,6 +174,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         block_size=allow.NONE | allow.integer(1),
         forgetting=allow.real(above=0, most=1),
         batch_iter=allow.integer(1),
+        normalise=allow.BOOLEAN,
         checkpoint=allow.NONE | allow.PATH,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
@@ -182,8 +195,9 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         tol: float = 1e-4,
         update: str = "centre",
         block_size: int | None = None,
-        forgetting: float = 0.9,
+        forgetting: float = 1.0,
         batch_iter: int = 3,
+        normalise: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -202,6 +216,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self.block_size = block_size
         self.forgetting = forgetting
         self.batch_iter = batch_iter
+        self.normalise = normalise
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -223,7 +238,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. The objective is the sum of
             w_i times the losses, with weights whose mean is 1, so an integer weight is a repetition. A
-            matrix of weight 0 has no influence. β, α and the landmarks do not depend on positive weights.
+            matrix of weight 0 has no influence. β and the landmarks do not depend on positive weights.
 
         Returns
         -------
@@ -235,7 +250,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             state, problem = self._learn(samples, sample_weight)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: PastSums | Statistics | None = None
+        self._memory: Summary | PastSums | Statistics | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
@@ -245,9 +260,13 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
-        The first batch, unless `fit` came before, fixes the first atoms, β, α, and the landmarks or the ridge.
-        ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch the estimator
-        stays as it was.
+        A batch is learned from together with centres that stand for all matrices before it, at most a
+        tenth as many as these (but two per atom, and no more than eight), so that batches may come in
+        any order. Unless `fit` came before, first atoms, β, α, and the landmarks or the ridge are found
+        from these, and found anew whenever the stream has grown by 5 %, up to 80 matrices per atom:
+        then they are fixed. Losses of different streams can be compared if β, α and landmarks are
+        given. ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch
+        the estimator stays as it was.
 
         Parameters
         ----------
@@ -267,8 +286,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         X = check_spd(X)
         rows, weights = relative_weights(sample_weight, len(X))
         with one_blas_thread():
-            atoms, problem, sums, loss = self._learn_batch(X[rows], weights)
-        self._memory = sums  # stored models have this name
+            atoms, problem, summary, loss = self._learn_batch(X[rows], weights)
+        self._memory = summary  # stored models have this name
         self.batch_losses_ = np.append(getattr(self, "batch_losses_", ()), loss)
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
@@ -291,6 +310,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         codes = code_matrices(
             X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
         )
+        codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
@@ -421,34 +441,30 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
     def _learn_batch(
         self, X: FloatArray, weights: Floats | None
-    ) -> tuple[Floats, AnyProblem, Any, float]:
-        """Return atoms, problem and memory after a batch, and its mean loss before."""
-        memory = None
-        if hasattr(self, "atoms_"):
-            self._check_same_problem()
-            check_size(X, self.n_features_in_)
-            if is_complex(X) and not is_complex(self.atoms_):
-                raise ValueError(
-                    "X is complex, but the batches before it were real: begin anew with complex matrices, "
-                    "or pass X.real if the imaginary part is rounding."
-                )
-            atoms, problem = as_double(self.atoms_).copy(), self._problem
-            memory = self._memory
-        else:
+    ) -> tuple[Floats, AnyProblem, Summary, float]:
+        """Return atoms, problem and summary after a batch, and its mean loss before."""
+        first, rounds = not hasattr(self, "atoms_"), self.batch_iter
+        if first:
             self._check_first_batch(len(X))
-            atoms, problem = self._first_atoms(X, weights)
-        data, rule = self._passes(problem, X, weights)
-        learn: Any = learn_feature_batch if isinstance(problem, LandmarkProblem) else learn_batch
-        learned, memory, loss = learn(
-            data,
-            problem,
-            rule,
-            atoms,
-            memory,
-            self.forgetting,
-            self.batch_iter,
-        )
-        return learned, problem, memory, loss
+            past = replace(Summary.empty(X), started=len(X))
+        else:
+            self._check_next_batch(X)
+            # Files of earlier versions hold sums in the place of a summary: learning goes on without them.
+            memory = self._memory
+            past = memory if isinstance(memory, Summary) else Summary.empty(self.atoms_)
+        summary = past.with_batch(X, weights, self.forgetting)
+        matrices, own = summary.centres, summary.weights / summary.weights.mean()
+        if first or (isinstance(self.init, str) and summary.begins_anew(self.n_atoms)):
+            atoms, problem = self._first_atoms(matrices, own)
+            summary, rounds = replace(summary, started=summary.count), _ROUNDS_ANEW * rounds
+        else:
+            atoms, problem = as_double(self.atoms_), self._problem
+        data, rule = self._passes(problem, matrices, own)
+        state = learn(problem, data, rule, atoms, rounds)
+        loss = state.objective[0] / len(matrices) if first else -self.score(X, None, weights)
+        seed = int(generator(self.random_state).integers(2**31))
+        summary = summary.merged(self.n_atoms, problem.divergence, seed, self.n_jobs)
+        return state.atoms, problem, summary, loss
 
     def _keep(self, atoms: Floats, problem: AnyProblem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""
@@ -465,6 +481,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             raise ValueError(
                 f"The first batch holds {count} matrices, fewer than n_atoms={self.n_atoms}, too few to find "
                 "the first atoms, beta and alpha from: give them all, or a larger first batch."
+            )
+
+    def _check_next_batch(self, X: FloatArray) -> None:
+        """Refuse a batch, or parameters, that do not belong to those before."""
+        self._check_same_problem()
+        check_size(X, self.n_features_in_)
+        if is_complex(X) and not is_complex(self.atoms_):
+            raise ValueError(
+                "X is complex, but the batches before it were real: begin anew with complex matrices, "
+                "or pass X.real if the imaginary part is rounding."
             )
 
     def _check_same_problem(self) -> None:

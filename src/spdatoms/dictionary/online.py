@@ -1,35 +1,43 @@
-"""Learning from one batch after another: past samples are replaced by sums, which are slowly forgotten.
+"""Learning from one batch after another: past matrices are replaced by a few centres that stand for all of them.
 
-After a batch the sums of an atom, and A = YᵀY, are ρ times what they were plus those of the batch. The
-sums are not sufficient: weights and (Z + D_r)⁻¹ are those of the atom as it was then. So F is estimated:
-the batch stands for past samples. The atoms move as in batch learning, each only where the
-estimate of F falls.
+The centres have weights, the numbers of matrices that they stand for, and are at most a tenth as many as the
+matrices of the stream. A batch and the centres together are learned from as any weighted matrices are, so that the
+order of the stream hardly matters. After that the nearest of them are merged, by k-means.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from spdatoms._utils.typing import Floats, Indices
-from spdatoms.dictionary._coded_data import CodedData
-from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
-from spdatoms.dictionary._update import AtomUpdate, UpdateRule
-from spdatoms.dictionary.features import FeatureData, Statistics
-from spdatoms.dictionary.problem import LandmarkProblem, Problem
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.clustering.kmeans import SPDKMeans
+from spdatoms.dictionary._state import State
+from spdatoms.dictionary.problem import AnyProblem
+from spdatoms.divergences import Divergence
+
+#: Matrices of the stream per centre; the least and the greatest number of centres per atom.
+_MATRICES_PER_CENTRE, _LEAST_PER_ATOM, _MOST_PER_ATOM = 10, 2, 8
+#: A young stream begins anew when it has grown by this factor: less than a class that comes last would.
+_GROWTH = 1.05
+#: Iterations of k-means when centres are merged.
+_MERGE_ITERATIONS = 5
 
 
 @dataclass(frozen=True)
 class PastSums:
-    """Sums over the samples of all batches so far.
+    """Sums over past matrices, as model files of earlier versions hold them; learning goes on without them.
 
     Attributes
     ----------
     sums : ndarray of shape (N, q)
         The sums of every atom.
     products : ndarray of shape (N, N)
-        A = YᵀY. (Stored models have this name.)
+        A = YᵀY.
     weight : float
         The number of samples, the past ones discounted.
     """
@@ -38,114 +46,97 @@ class PastSums:
     products: Floats
     weight: float
 
-    def joined(self, batch: PastSums, forgetting: float) -> PastSums:
-        """Return ρ·past + batch."""
-        return PastSums(
-            forgetting * self.sums + batch.sums,
-            forgetting * self.products + batch.products,
-            forgetting * self.weight + batch.weight,
+
+@dataclass(frozen=True)
+class Summary:
+    """Centres with weights that stand for all matrices of a stream so far.
+
+    Attributes
+    ----------
+    centres : ndarray of shape (c, n, n)
+        SPD matrices.
+    weights : ndarray of shape (c,)
+        The number of matrices that each stands for, discounted by what was forgotten.
+    count : int
+        The number of matrices so far.
+    started : int
+        The number of them when first atoms, β, α and landmarks were found last; 0 if `fit` has found them.
+    """
+
+    centres: FloatArray
+    weights: Floats
+    count: int
+    started: int
+
+    @classmethod
+    def empty(cls, X: FloatArray) -> Summary:
+        """Return the summary of no matrices, of the kind of X."""
+        return cls(X[:0], np.zeros(0), 0, 0)
+
+    def with_batch(self, X: FloatArray, weights: Floats | None, forgetting: float) -> Summary:
+        """Return centres and batch together; ρ of the weight of the past remains."""
+        own = np.ones(len(X)) if weights is None else weights
+        return Summary(
+            np.concatenate([self.centres, X.astype(self.centres.dtype)]),
+            np.concatenate([forgetting * self.weights, own]),
+            self.count + len(X),
+            self.started,
         )
 
+    def begins_anew(self, n_atoms: int) -> bool:
+        """Return whether first atoms, β, α and landmarks are to be found again: the stream is young and has grown."""
+        young = self.count < _MATRICES_PER_CENTRE * _MOST_PER_ATOM * n_atoms
+        return self.started > 0 and young and self.count >= _GROWTH * self.started
 
-def past_sums(data: CodedData, atoms: Floats) -> PastSums:
-    """Return the sums over samples that have just been coded."""
-    every_atom = np.arange(len(atoms))
-    return PastSums(data.weighted_sums(every_atom, atoms), data.code_gram(), float(len(data)))
-
-
-class OnlinePasses:
-    """The passes over a batch, with the sums over past samples included."""
-
-    def __init__(self, data: CodedData, past: PastSums) -> None:
-        self.data, self.past = data, past
-        self.scale = past.weight / len(data)
-
-    def code_gram(self) -> Floats:
-        """Return A over past and batch."""
-        return self.past.products
-
-    def correlations(self) -> Floats:
-        """Estimate Σ_i Y_ir k(X_i, D_r) over past and batch."""
-        return self.scale * self.data.correlations()
-
-    def weighted_sums(self, block: Indices, D: Floats) -> Floats:
-        """Return the sums of some atoms over past and batch."""
-        return self.past.sums[block]
-
-    def correlations_of(self, block: Indices, candidates: list[Floats]) -> Floats:
-        """Estimate Σ_i Y_ir k(X_i, C_r) over past and batch."""
-        return self.scale * self.data.correlations_of(block, candidates)
-
-    def worst_represented(self, count: int) -> Indices:
-        """Return the samples of the batch with the greatest losses."""
-        return self.data.worst_represented(count)
-
-    def samples(self, chosen: Indices) -> Floats:
-        """Return samples of the batch."""
-        return self.data.samples(chosen)
+    def merged(
+        self, n_atoms: int, divergence: Divergence, seed: int, n_jobs: int | None
+    ) -> Summary:
+        """Return fewer centres, of those that are near each other."""
+        most = min(_MOST_PER_ATOM * n_atoms, self.count // _MATRICES_PER_CENTRE)
+        size = max(_LEAST_PER_ATOM * n_atoms, most)
+        centres, weights = _distinct(self.centres, self.weights)
+        if len(centres) > size:
+            kmeans: Any = SPDKMeans(
+                size, divergence, n_init=1, max_iter=_MERGE_ITERATIONS, tol=0.0, random_state=seed, n_jobs=n_jobs
+            )  # fmt: skip
+            with warnings.catch_warnings():  # they need not be the best centres
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                kmeans.fit(centres, sample_weight=weights)
+            weights = np.bincount(kmeans.labels_, weights, minlength=size).astype(np.float64)
+            used = weights > 0
+            centres, weights = kmeans.cluster_centers_[used], weights[used]
+        return Summary(centres, weights, self.count, self.started)
 
 
-def learn_batch(
-    data: CodedData,
-    problem: Problem,
-    rule: UpdateRule,
-    atoms: Floats,
-    past: PastSums | None,
-    forgetting: float,
-    rounds: int,
-) -> tuple[Floats, PastSums, float]:
-    """Code the batch and move the atoms, ``rounds`` times.
+def _distinct(X: FloatArray, weights: Floats) -> tuple[FloatArray, Floats]:
+    """Return the different matrices, in their order, with the sums of their weights."""
+    _, first, of = np.unique(X.reshape(len(X), -1), axis=0, return_index=True, return_inverse=True)
+    totals = np.bincount(of.ravel(), weights).astype(np.float64)
+    order = np.argsort(first)
+    return X[first[order]], totals[order]
+
+
+def learn(problem: AnyProblem, data: Any, rule: Any, atoms: Floats, rounds: int) -> State:
+    """Code weighted matrices and move the atoms, ``rounds`` times.
+
+    Parameters
+    ----------
+    problem : Problem or LandmarkProblem
+        The kernel and the objective.
+    data, rule : object
+        The matrices, and how atoms move, as ``problem.passes`` returns them.
+    atoms : ndarray of shape (N, n, n)
+        The dictionary to begin with.
+    rounds : int
+        The number of iterations.
 
     Returns
     -------
-    atoms : ndarray of shape (N, n, n)
-        The dictionary.
-    sums : PastSums
-        The sums over past and batch. They contain the batch once, as it was coded last.
-    loss : float
-        The mean loss of the batch before it was learned from.
+    State
+        The dictionary, with the objective after every half-step.
     """
-    gram = problem.images(atoms)
-    losses = []
+    state = State.first(atoms, problem.images(atoms), len(data))
+    data.start_from(state.codes)
     for _ in range(rounds):
-        losses.append(data.code(problem.ridged(gram), atoms, problem.lasso))
-        batch = past_sums(data, atoms)
-        sums = batch if past is None else past.joined(batch, forgetting)
-        update = AtomUpdate(rule, OnlinePasses(data, sums), atoms, gram)
-        update.run()
-        atoms, gram = update.atoms, update.gram
-    return atoms, sums, losses[0] / len(data)
-
-
-def learn_feature_batch(
-    data: FeatureData,
-    problem: LandmarkProblem,
-    rule: LandmarkRule,
-    atoms: Floats,
-    past: Statistics | None,
-    forgetting: float,
-    rounds: int,
-) -> tuple[Floats, Statistics, float]:
-    """Code the batch and move the atoms, ``rounds`` times, in the span of landmarks.
-
-    Here the statistics of the past are exact: A and B are all that F depends on.
-
-    Returns
-    -------
-    atoms : ndarray of shape (N, n, n)
-        The dictionary.
-    statistics : Statistics
-        Those of past and batch. They contain the batch once, as it was coded last.
-    loss : float
-        The mean loss of the batch before it was learned from.
-    """
-    features = problem.images(atoms)
-    losses = []
-    for _ in range(rounds):
-        losses.append(data.code(features, problem.lasso))
-        batch = data.statistics
-        statistics = batch if past is None else past.joined(batch, forgetting)
-        update = LandmarkUpdate(rule, statistics, atoms, features)
-        update.run(data)
-        atoms, features = update.atoms, update.features
-    return atoms, statistics, losses[0] / len(data)
+        state = problem.iterated(data, rule, state)
+    return state

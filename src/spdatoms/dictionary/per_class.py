@@ -23,6 +23,9 @@ from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 
+#: The automatic α: the few atoms of a class should each stand for many of its matrices.
+_ALPHA = 0.1
+
 
 @same_kind
 @allow.checks(
@@ -74,7 +77,7 @@ def class_dictionary(
         The β of the kernel, one for all classes; ``"auto"`` is the reciprocal of the median
         divergence between two matrices of X.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁, as in `SPDDictionaryLearning`.
+        The penalty of ‖y‖₁; ``"auto"`` is 0.1.
     init : {"kmeans", "kmeans-riemann", "random"}, default="kmeans"
         The first atoms, as in `SPDDictionaryLearning`.
     max_iter : int, default=50
@@ -119,7 +122,7 @@ def class_dictionary(
         n_atoms_per_class,
         metric,
         beta=subsample_beta(X, over(symmetric_divergence(metric), X), beta),
-        alpha=alpha,
+        alpha=_ALPHA if isinstance(alpha, str) else alpha,
         init=init,
         max_iter=max_iter,
         tol=tol,

@@ -24,16 +24,18 @@ from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
 from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, coding_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.values import kernel_values
-from spdatoms.lasso.alpha import sparse_alpha
+from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 
-#: β and the ridge are found from this many samples at most.
-_SUBSAMPLE = 500
+#: β and the ridge are found from this many samples at most, α from the codes of this many.
+_SUBSAMPLE, _CODED = 500, 200
+#: With an automatic β no eigenvalue is below minus this share of the spread of φ(X), if that can be had.
+_ALLOWANCE = 0.25
 #: K + μI has no eigenvalue below this on the subsample and the first atoms.
 _MARGIN = 1e-3
 #: The least Schur complement of an atom in K + (μ − ν)I: what rounding cannot reach.
@@ -227,37 +229,53 @@ def fix_problem(
     atoms, unless it is guaranteed to be positive definite. On them f(y) ≥ −μ then holds for every y.
     Learning would seek out other matrices where it does not, so the least eigenvalue of K + μI may
     fall to ν, half of what it is for the first atoms, or half of μ if that is less: with N atoms
-    f(y) ≥ 1 − N/ν, whatever they are.
+    f(y) ≥ 1 − N/ν, whatever they are. An automatic β is as small as a small ridge allows.
     """
     samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
     both = divergence.prepare(np.concatenate([samples, atoms]))
     divergences = divergence.pairwise(both, n_jobs=n_jobs)
-    beta = choose_beta(beta, divergences[: len(samples), : len(samples)])
+    m, n = len(samples), int(X.shape[-1])
+    expected = isinstance(beta, str)
+    beta = choose_beta(beta, divergences[:m, :m])
+    if expected:
+        beta = coding_beta(beta, divergences, divergence, n, _ALLOWANCE)
     gram = kernel_values(divergences, beta)
-    guaranteed = divergence.kernel_is_guaranteed(beta, X.shape[-1])
+    spread = kernel_spread(gram[:m, :m])
+    guaranteed = divergence.kernel_is_guaranteed(beta, n)
     eigenvalues = np.ones(2) if guaranteed else np.linalg.eigvalsh(gram)
-    indefinite = bool(eigenvalues[0] < -eigenvalue_tolerance(gram) * eigenvalues[-1])
-    nearest = gram[: len(samples), len(samples) :].max(axis=1)
-    chosen = sparse_alpha(nearest) if isinstance(alpha, str) else float(alpha)
+    least = float(eigenvalues[0])
+    indefinite = least < -eigenvalue_tolerance(gram) * eigenvalues[-1]
+    expected &= least >= -_ALLOWANCE * spread
     automatic = isinstance(landmarks, str)
-    never_sound = not divergence.kernel_is_guaranteed(np.inf, X.shape[-1])
+    never_sound = not divergence.kernel_is_guaranteed(np.inf, n)
     wanted = never_sound if automatic else landmarks is not None
+    problem: AnyProblem
     if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
-        if indefinite:
-            _warn(divergence, beta, eigenvalues, _in_the_span(space))
-        return LandmarkProblem(space, chosen, positive)
-    if guaranteed:
-        return Problem(divergence, beta, chosen, 0.0, None, positive)
-    ridge = max(0.0, _MARGIN - float(eigenvalues[0]))
-    least = float(np.linalg.eigvalsh(gram[len(samples) :, len(samples) :])[0])
-    margin = 0.5 * min(max(ridge, _MARGIN), least + ridge)
-    if indefinite:
-        told = (
+        problem, remedy = LandmarkProblem(space, 0.0, positive), _in_the_span(space)
+    else:
+        ridge, margin = (0.0, None) if guaranteed else _ridge_and_margin(least, gram[m:, m:])
+        problem = Problem(divergence, beta, 0.0, ridge, margin, positive)
+        remedy = (
             f"a ridge of {ridge:.3g} times the squared norm of the codes is added to the objective"
         )
-        _warn(divergence, beta, eigenvalues, told)
-    return Problem(divergence, beta, chosen, ridge, margin, positive)
+    if indefinite and not expected:
+        _warn(divergence, beta, eigenvalues, remedy)
+    if isinstance(alpha, str):
+        kernel = problem.kernel(divergence, n_jobs).fit_checked(atoms)
+        cross = kernel.cross_checked(samples[evenly_spaced(m, _CODED)])
+        # The nearest atom is often the sample itself, or nearly: without it codes are those of new matrices.
+        alpha = coding_alpha(
+            spread, kernel.gram_, cross, positive=positive, exclude=cross.argmax(axis=1)
+        )
+    return replace(problem, alpha=float(alpha))
+
+
+def _ridge_and_margin(least: float, gram: Floats) -> tuple[float, float]:
+    """Return μ and ν for the least eigenvalue of samples and atoms, and the Gram matrix of the atoms."""
+    ridge = max(0.0, _MARGIN - least)
+    own = float(np.linalg.eigvalsh(gram)[0])
+    return ridge, 0.5 * min(max(ridge, _MARGIN), own + ridge)
 
 
 def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> LandmarkSpace:
@@ -266,7 +284,7 @@ def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> Landm
         Z = as_double(X[evenly_spaced(len(X), int(landmarks))])
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
-    return LandmarkSpace.of(divergence, Z, beta, SHARE).condensed()
+    return LandmarkSpace.of(divergence, Z, beta, SHARE, centred=True).condensed()
 
 
 def _in_the_span(space: LandmarkSpace) -> str:

@@ -7,15 +7,70 @@ import numpy as np
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences import Divergence
+from spdatoms.geometry.hermitian import as_double
+from spdatoms.kernels.correction import eigenvalue_tolerance
+from spdatoms.kernels.values import kernel_values
 
 #: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.
 _SUBSAMPLE = 500
+#: The β of coders and dictionaries that are tried, as multiples of 1 / median, before it is 1 / median itself.
+_CODING_FACTORS = (0.2, 0.5)
+
+
+def subsample_divergences(X: FloatArray, divergence: Divergence) -> FloatArray:
+    """Return the divergences between the matrices that an automatic β is found from."""
+    samples = as_double(X[evenly_spaced(len(X), _SUBSAMPLE)])
+    return divergence.pairwise(divergence.prepare(samples))
 
 
 def subsample_beta(X: FloatArray, divergence: Divergence, beta: float | str) -> float:
     """Return the β that was given, or the automatic one for these matrices."""
-    samples = X[evenly_spaced(len(X), _SUBSAMPLE)]
-    return choose_beta(beta, divergence.pairwise(divergence.prepare(samples)))
+    return choose_beta(beta, subsample_divergences(X, divergence))
+
+
+def coding_beta(
+    median_beta: float,
+    divergences: FloatArray,
+    divergence: Divergence,
+    n: int,
+    allowance: float = 0.0,
+) -> float:
+    """Return the automatic β of coders and dictionaries: 0.2 / median, if the kernel is sound there.
+
+    With a small β many atoms resemble a matrix, and codes tell more of it. But the smaller β is, the further from
+    positive definite a kernel may be. So it is 0.5 or 1 / median if the Gram matrix has an eigenvalue below
+    −allowance·(1 − k̄), where k̄ is the mean of the kernel, and 1 / median for a divergence whose kernel is known to be
+    positive definite for no β, such as Jeffrey's.
+
+    Parameters
+    ----------
+    median_beta : float
+        1 / median, the `automatic_beta`.
+    divergences : ndarray of shape (m, m)
+        The divergences between some matrices.
+    divergence : Divergence
+        The divergence.
+    n : int
+        The size of the matrices.
+    allowance : float, default=0.0
+        What a ridge makes up for.
+
+    Returns
+    -------
+    float
+    """
+    if not divergence.kernel_is_guaranteed(np.inf, n):
+        return median_beta
+    for factor in _CODING_FACTORS:
+        beta = factor * median_beta
+        if divergence.kernel_is_guaranteed(beta, n):
+            return beta
+        gram = kernel_values(divergences, beta)
+        eigenvalues = np.linalg.eigvalsh(gram)
+        rounding = eigenvalue_tolerance(gram) * eigenvalues[-1]
+        if eigenvalues[0] >= -max(rounding, allowance * (1.0 - float(gram.mean()))):
+            return beta
+    return median_beta
 
 
 def automatic_beta(divergences: FloatArray) -> float:

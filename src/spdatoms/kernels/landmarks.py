@@ -91,16 +91,24 @@ class LandmarkSpace:
         beta: float | str,
         tol: float,
         whitening: Whitening | None = None,
+        centred: bool = False,
     ) -> LandmarkSpace:
-        """Keep the directions whose eigenvalues exceed ``tol`` times the greatest."""
+        """Keep the directions whose eigenvalues exceed ``tol`` times the greatest, or that of the centred Gram matrix.
+
+        The greatest eigenvalue is that of the nearly constant direction, which all matrices share: the smaller β is,
+        the less is left beside it, and the more of that ``tol`` would leave out. The centred Gram matrix is without it.
+        """
         if whitening is None:
             divergences = divergence.pairwise(divergence.prepare(landmarks))
         else:
             divergences = whitening.among_references()
         beta = choose_beta(beta, divergences)
-        eigenvalues, U = np.linalg.eigh(kernel_values(divergences, beta))
+        gram = kernel_values(divergences, beta)
+        eigenvalues, U = np.linalg.eigh(gram)
         eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
-        kept = eigenvalues > tol * eigenvalues[0]
+        rounding = eigenvalue_tolerance(gram) * eigenvalues[0]
+        scale = np.linalg.eigvalsh(_centred(gram))[-1] if centred else eigenvalues[0]
+        kept = eigenvalues > max(tol * scale, rounding if centred else 0.0)
         roots = np.ascontiguousarray(U[:, kept] / np.sqrt(eigenvalues[kept]))
         spectrum = eigenvalues[kept], eigenvalues[~kept]
         return cls(divergence, beta, landmarks, roots, *spectrum, whitening)
@@ -149,6 +157,12 @@ class LandmarkSpace:
     def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
         """Return φ(X_i) for matrices X (m, n, n), shape (m, r)."""
         return np.asarray(row_products(self.kernel(X, n_jobs), self.roots))
+
+
+def _centred(gram: Floats) -> Floats:
+    """Return HKH, with H = I − 11ᵀ/L."""
+    means = gram.mean(axis=0)
+    return np.asarray(gram - means - means[:, None] + means.mean())
 
 
 class LandmarkKernel(Kernel):

@@ -1,14 +1,19 @@
-"""The automatic penalty α of the codes: one that classifies well, and one that makes codes sparse."""
+"""The automatic penalty α of the codes, one rule per purpose: classifiers, coders and dictionaries, regressors."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Indices
+from spdatoms.lasso.solve import sparse_code
 
 #: α where the Gram matrix is positive definite, and where it had to be corrected.
 _ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
-#: The α of sparse codes, as a share of the least α at which the code of a typical matrix is zero.
+#: The α of coders and dictionaries, as a share of the spread of φ(X). Less than the other share of a norm is rounding.
+_SPREAD_SHARE, _LEAST_SPREAD = 0.05, 1e-12
+#: It grows by this factor until codes use no more than this share of the atoms, or this many.
+_ALPHA_STEP, _MOST_ATOMS, _LEAST_ATOMS = 1.2, 0.2, 5
+#: The α of regressors, as a share of the least α at which the code of a typical matrix is zero.
 _SPARSE_SHARE = 0.05
 
 
@@ -28,8 +33,67 @@ def choose_alpha(alpha: float | str, corrected: bool) -> float:
     return automatic_alpha(corrected) if isinstance(alpha, str) else float(alpha)
 
 
-def sparse_alpha(nearest: FloatArray) -> float:
-    """Return the α of coders and dictionaries, whose codes are to be looked at: 0.05·λ_max.
+def coding_alpha(
+    spread: float,
+    gram: FloatArray,
+    cross: FloatArray,
+    *,
+    ridge: float = 0.0,
+    positive: bool = False,
+    exclude: Indices | None = None,
+) -> float:
+    """Return the α of coders and dictionaries: the least of 0.05·s·1.2^k with codes that are sparse enough.
+
+    s is the spread of matrices in the feature space, the trace of the *centred* kernel. What all matrices share makes
+    kernel values and λ_max large, but tells nothing apart, so it must not set the scale. Codes are sparse enough if
+    they use at most a fifth of the atoms, or five of them if that is more, in the mean over some matrices.
+
+    Parameters
+    ----------
+    spread : float
+        s, see `kernel_spread`.
+    gram : ndarray of shape (N, N)
+        The kernel values between atoms.
+    cross : ndarray of shape (m, N)
+        Those between some matrices and the atoms.
+    ridge : float, default=0.0
+        The penalty of ‖y‖².
+    positive : bool, default=False
+        Whether codes are not negative.
+    exclude : ndarray of int of shape (m,), default=None
+        The atom that a matrix is, and that its code must not use.
+
+    Returns
+    -------
+    float
+    """
+    alpha, most = _SPREAD_SHARE * spread, max(_LEAST_ATOMS, _MOST_ATOMS * len(gram)) * len(cross)
+
+    def nonzeros() -> int:
+        codes = sparse_code(
+            gram, cross, alpha, ridge=ridge, positive=positive, exclude=exclude, check_gram=False
+        )
+        return int(np.count_nonzero(codes))
+
+    while nonzeros() > most:
+        alpha *= _ALPHA_STEP
+    return alpha
+
+
+def kernel_spread(gram: FloatArray) -> float:
+    """Return mean_i k(X_i, X_i) − mean_{i≠j} k(X_i, X_j), the variance of φ(X); k(X, X) if there is none.
+
+    For exp(−β·d) it is 1 − k̄, with the mean k̄ of the kernel between two matrices.
+    """
+    m = len(gram)
+    diagonal = float(gram.diagonal().mean())
+    pairs = (float(gram.sum()) - m * diagonal) / max(1, m * (m - 1))
+    spread = diagonal - pairs
+    return spread if spread > _LEAST_SPREAD * diagonal else diagonal
+
+
+def regression_alpha(nearest: FloatArray) -> float:
+    """Return the α of regressors: 0.05·λ_max, where codes over the other training matrices are sparse.
 
     Here λ_max is the median of 2·max_j k(X_i, D_j), from which on a code is zero.
 

@@ -6,6 +6,7 @@ comes with ``pip install 'spdatoms[plot]'``. All pictures can be read in grey.
 """
 
 from spdatoms.plotting._atoms import AtomsDisplay
+from spdatoms.plotting._bandwidth import BandwidthPenaltyDisplay
 from spdatoms.plotting._codes import CodesDisplay
 from spdatoms.plotting._comparison import ComparisonDisplay
 from spdatoms.plotting._curves import AccuracyBySizeDisplay, CMCDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "AccuracyBySizeDisplay",
     "AtomUsageDisplay",
     "AtomsDisplay",
+    "BandwidthPenaltyDisplay",
     "CMCDisplay",
     "CodesDisplay",
     "ComparisonDisplay",

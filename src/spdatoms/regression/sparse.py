@@ -10,22 +10,27 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
+from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import SPDEstimator, check_targets, per_matrix
 from spdatoms.classification.explanation import check_explained
-from spdatoms.coding import CodedBlock, alpha_of_atoms, for_coded_blocks
+from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.kernels import DivergenceKernel
 from spdatoms.kernels.correction import CORRECTION
+from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
     explained_codes,
 )
+
+#: The automatic α is found from this many matrices at most.
+_SUBSAMPLE = 500
 
 
 class SPDSparseRegressor(ManyTargets, SPDEstimator):
@@ -140,7 +145,7 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(self.atoms_)
         automatic = isinstance(self.alpha, str)
-        self.alpha_ = alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
+        self.alpha_ = _alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
         return self
 
     @per_matrix
@@ -221,3 +226,11 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
             "for them.",
             ZeroCodeWarning,
         )
+
+
+def _alpha_of_atoms(gram: FloatArray) -> float:
+    """Return the automatic α of atoms that are coded over the other atoms."""
+    some = evenly_spaced(len(gram), _SUBSAMPLE)
+    others = gram[some].copy()
+    np.fill_diagonal(others[:, some], 0.0)
+    return regression_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))

@@ -15,7 +15,7 @@ from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
 from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums
+from spdatoms.dictionary.online import PastSums, Summary
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, Hermitian, get_divergence
 from spdatoms.divergences.hermitian import over
@@ -41,6 +41,7 @@ _PARTS: dict[str, type] = {
     "LandmarkSpace": LandmarkSpace,
     "LogCosineKernel": LogCosineKernel,
     "Memory": PastSums,
+    "Summary": Summary,
     "LandmarkProblem": LandmarkProblem,
     "Problem": Problem,
     "Statistics": Statistics,

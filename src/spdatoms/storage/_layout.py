@@ -18,7 +18,7 @@ from spdatoms.classification.references import References
 from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.dictionary import SPDDictionaryLearning
 from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums
+from spdatoms.dictionary.online import PastSums, Summary
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC
@@ -139,7 +139,7 @@ _COMMON: dict[str, Held] = {
     "_space": Part(LandmarkSpace),
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
-    "_memory": Maybe(Part(PastSums, Statistics)),
+    "_memory": Maybe(Part(Summary, PastSums, Statistics)),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -173,7 +173,11 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     "FrobeniusSparseCoder": _LOG_VECTORS,
     "FrobeniusDictionaryLearning": _LOG_VECTORS | _RANK_ONE,
     "TensorDictionaryLearning": _RANK_ONE,
-    "KMeansSparseCoder": {"ridge": _PENALTY, "dictionary": Value(allow.NONE)},
+    "KMeansSparseCoder": {
+        "ridge": _PENALTY,
+        "dictionary": Value(allow.NONE),
+        "normalise": _BOOLEAN,
+    },
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
     "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
@@ -259,6 +263,12 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
         "positive": _BOOLEAN,
     },
     "PastSums": {"sums": Numbers("N sums"), "products": Numbers("N N"), "weight": _POSITIVE},
+    "Summary": {
+        "centres": Matrices("c"),
+        "weights": Numbers("c", least=_TINY),
+        "count": _COUNT,
+        "started": _COUNT,
+    },
     "Statistics": {"code_gram": Numbers("N N"), "products": Numbers("N r")},
     "Hermitian": {"divergence": Part(Divergence)},
 }

@@ -112,7 +112,7 @@ class LogEuclideanSparseCoder(_WithLogCosineKernel, SPDSparseCoder):
     dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms.
     alpha : float or "auto", default="auto"
-        The penalty of ‖y‖₁. ``"auto"`` is 0.01.
+        The penalty of ‖y‖₁, as in `SPDSparseCoder`, with d_iᵀd_j for the kernel.
     rescale : bool, default=True
         Divide by c, which makes codes independent of the unit of X. The published method [1]_ has
         c = 1, that is ``rescale=False``.

@@ -15,7 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
-from spdatoms.coding import code_matrices
+from spdatoms.coding import code_matrices, of_norm_one
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences.registry import symmetric_divergence
@@ -329,12 +329,6 @@ class PeerCodes(ChosenCodes):
         return [
             kind(self.n_atoms, **choice, **common, n_jobs=self.n_jobs).fit(X) for choice in choices
         ]
-
-
-def of_norm_one(codes: Codes) -> Codes:
-    """Return every code divided by its norm; zeros stay zeros."""
-    norms = np.linalg.norm(codes, axis=1, keepdims=True)
-    return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
 def matches(codes: Codes, y: Array) -> float:

@@ -16,7 +16,7 @@ from spdatoms.classification.scores import class_scores
 def test_class_scores_follow_their_formulas(labelled, rule) -> None:
     X, y = labelled
     model = SPDSparseClassifier("stein", rule=rule).fit(X[::2], y[::2])
-    codes = SPDSparseCoder(X[::2], alpha=model.alpha_).fit(X).transform(X)
+    codes = SPDSparseCoder(X[::2], beta=model.kernel_.beta_, alpha=model.alpha_).fit(X).transform(X)
     K, k = model.kernel_.gram_, model.kernel_.cross(X)
     expected = np.empty((len(X), 3))
     for i in range(len(X)):

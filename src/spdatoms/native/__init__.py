@@ -39,7 +39,9 @@ _ARRAYS = {
 
 def _built() -> dict[str, Path]:
     """Return the libraries that were built, by instruction set, the best last."""
-    return {path.stem.removeprefix("native-"): path for path in sorted(_FOLDER.glob("native-*.shared"))}
+    return {
+        path.stem.removeprefix("native-"): path for path in sorted(_FOLDER.glob("native-*.shared"))
+    }
 
 
 def _open(path: Path) -> ctypes.CDLL:

@@ -34,7 +34,7 @@ _add_weighted_inverses = kernel("add_weighted_inverses", "qqDDDIIIIDD")
 #: of the second-level cache.
 _CHUNK_BYTES = 128 << 10
 #: The same for tiny matrices: a part of the first-level cache.
-_FIRST_LEVEL_BYTES = 20 << 10
+_FIRST_LEVEL_BYTES = 36 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9

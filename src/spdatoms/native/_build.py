@@ -88,34 +88,26 @@ class Compiler(NamedTuple):
             (isa for isa, names in _MACROS.items() if all(name in macros for name in names)), "v2"
         )
 
+    def march(self, isa: str) -> list[str]:
+        """Return the flags of an instruction set."""
+        if not _X86:
+            return []
+        # Every processor takes prefetchw, if only as nothing to do.
+        return [f"-march={self.prefix}{isa}", "-mprefer-vector-width=512", "-mprfchw"]
+
     def build(self, sources: list[Path], isas: tuple[str, ...], work: str) -> list[Path]:
         """Return the libraries, made in a folder for work. Objects there that are newer than all sources stay."""
         extra = shlex.split(os.environ.get("CXXFLAGS", ""))
         headers = [path.stat().st_mtime for path in HERE.glob("*.hpp")]
 
-        def make_object(isa: str, source: Path) -> str:
+        def make_object(isa: str, source: Path) -> None:
             target = Path(work, f"{isa}-{source.stem}.o")
-            if not target.exists() or target.stat().st_mtime < max(
-                source.stat().st_mtime, *headers
-            ):
-                # isa.cpp tells what a processor can do, so it must run on every one.
-                march = (
-                    [f"-march={self.prefix}{isa}", "-mprefer-vector-width=512"]
-                    if _X86 and source.stem != "isa"
-                    else []
-                )
-                self.run(
-                    *self.compile,
-                    *FLAGS,
-                    *march,
-                    *extra,
-                    "-c",
-                    str(source),
-                    "-o",
-                    str(target),
-                    work=work,
-                )
-            return str(target)
+            if target.exists() and target.stat().st_mtime > max(source.stat().st_mtime, *headers):
+                return
+            # isa.cpp tells what a processor can do, so it must run on every one.
+            march = self.march(isa) if source.stem != "isa" else []
+            flags = [*FLAGS, *march, *extra, "-c", str(source), "-o", str(target)]
+            self.run(*self.compile, *flags, work=work)
 
         def make_library(isa: str) -> Path:
             # Not .so, which Python would take for a module.

@@ -16,6 +16,7 @@ using namespace spdatoms;
 namespace {
 
 constexpr int TINY = 8;    // up to this size a factorisation is kept in registers
+constexpr int KEPT = 6;    // up to this size the entries of X stay in registers, too
 constexpr int KNOWN = 16;  // up to this size the program has a size that is known when it is compiled
 
 // How many pivots are multiplied before the exponent of their product is taken off.
@@ -50,34 +51,39 @@ template <class T> struct Determinant {
 //
 // The second column is reduced by the first, as ever. With the inverse of the 2×2 block in its place the error would
 // grow with the block's condition.
-template <class T, int N> INLINE void factorise_in_registers(Vector<T> (&A)[N][N], Determinant<T> &det) {
+//
+// entry(r, c) is read where it is first needed: there are not registers for all.
+template <class T, int N, class F> INLINE Determinant<T> factorise_in_registers(F entry) {
     using V = Vector<T>;
+    V A[N][N];
+    Determinant<T> det;
     if constexpr (N % 2) {
-        det.include(A[0][0], 1);
-        const V inverse = reciprocal(A[0][0]);
+        const V a = entry(0, 0), inverse = reciprocal(a);
+        det.include(a, 1);
+        UNROLL for (int q = 1; q < N; ++q) A[q][0] = entry(q, 0);
         UNROLL for (int q = 1; q < N; ++q) {
             const V factor = A[q][0] * inverse;
-            UNROLL for (int r = q; r < N; ++r) A[r][q] -= A[r][0] * factor;
+            UNROLL for (int r = q; r < N; ++r) A[r][q] = entry(r, q) - A[r][0] * factor;
         }
     }
     UNROLL for (int c = N % 2; c < N; c += 2) {
-        const V a = A[c][c], b = A[c + 1][c], d = A[c + 1][c + 1];
-        const V minor = a * d - b * b;
+        const auto at = [&](int r, int q) { return c == 0 ? entry(r, q) : A[r][q]; };
+        const V a = at(c, c), b = at(c + 1, c), d = at(c + 1, c + 1), minor = a * d - b * b;
         det.witness(a);
         det.include(minor, 2);
         const V inverse = reciprocal(a * minor), first = minor * inverse, second = a * a * inverse;
         V factors[N][2];
         UNROLL for (int q = c + 2; q < N; ++q) {
+            A[q][c] = at(q, c);
             factors[q][0] = A[q][c] * first;
-            A[q][c + 1] -= b * factors[q][0];
+            A[q][c + 1] = at(q, c + 1) - b * factors[q][0];
             factors[q][1] = A[q][c + 1] * second;
         }
         UNROLL for (int q = c + 2; q < N; ++q)
-            UNROLL for (int r = q; r < N; ++r) {
-                A[r][q] -= A[r][c] * factors[q][0];
-                A[r][q] -= A[r][c + 1] * factors[q][1];
-            }
+            UNROLL for (int r = q; r < N; ++r)
+                A[r][q] = at(r, q) - A[r][c] * factors[q][0] - A[r][c + 1] * factors[q][1];
     }
+    return det;
 }
 
 // The slot of entry (r, c) in tile order.
@@ -86,15 +92,6 @@ template <int N> constexpr int slot_of(int r, int c) {
     if (r < ODD) return c * ODD + r;
     const int block = (r - ODD) / TILE;
     return int(row_block_start(block, ODD)) + c * TILE + (r - ODD) % TILE;
-}
-
-template <class T, int N> INLINE Determinant<T> tiny(const Vector<T> (&x)[N][N], const T *y) {
-    Vector<T> A[N][N];
-    UNROLL for (int r = 0; r < N; ++r)
-        UNROLL for (int c = 0; c <= r; ++c) A[r][c] = load(y + slot_of<N>(r, c) * LANES<T>) + x[r][c];
-    Determinant<T> det;
-    factorise_in_registers<T, N>(A, det);
-    return det;
 }
 
 // ---- Tiles.
@@ -145,12 +142,19 @@ INLINE void eliminate(V (&A)[SIZE][SIZE], V (&L)[SIZE][SIZE], V (&inverses)[SIZE
 // everything "in registers", that is, spill all the time.
 INLINE void forget() { asm volatile("" ::: "memory"); }
 
-template <class T> struct Factorisation {
+template <class T, int ODD> struct Factorisation {
     using V = Vector<T>;
     static constexpr Int L = LANES<T>;
     const T *x, *y;             // in tile order
     T *inverses, *lower;        // 1/D, and L in tile order
     Determinant<T> det;
+
+    // Do a step for all columns left of a tile: as many as the odd block has, and then whole tiles, unrolled.
+    template <class F> static INLINE void for_columns(Int columns, F step) {
+        if (columns == 0) return;
+        UNROLL for (int k = 0; k < ODD; ++k) step(k);
+        for (Int first = ODD; first < columns; first += TILE) UNROLL for (int k = 0; k < TILE; ++k) step(first + k);
+    }
 
     template <int H> static INLINE V sum(const T *x, const T *y, int r, int c) {
         return load(y + (c * H + r) * L) + x[c * H + r];
@@ -163,7 +167,7 @@ template <class T> struct Factorisation {
         const T *here = x + start + columns * H, *there = y + (start + columns * H) * L;
         UNROLL for (int c = 0; c < H; ++c) UNROLL for (int r = c; r < H; ++r) A[r][c] = sum<H>(here, there, r, c);
         T *rows = lower + start * L;
-        for (Int k = 0; k < columns; ++k) {
+        for_columns(columns, [&](Int k) __attribute__((always_inline)) {
             const V inverse = load(inverses + k * L);
             V u[H], l[H];
             UNROLL for (int r = 0; r < H; ++r) u[r] = load(upper + (k * H + r) * L);
@@ -172,7 +176,7 @@ template <class T> struct Factorisation {
                 store(rows + (k * H + c) * L, l[c]);
                 UNROLL for (int r = c; r < H; ++r) A[r][c] -= u[r] * l[c];
             }
-        }
+        });
         V factors[H][H], pivots[H];
         eliminate(A, factors, pivots, det);
         UNROLL for (int c = 0; c < H; ++c) {
@@ -190,14 +194,14 @@ template <class T> struct Factorisation {
         const T *here = x + start + columns * H, *there = y + (start + columns * H) * L;
         UNROLL for (int c = 0; c < W; ++c) UNROLL for (int r = 0; r < H; ++r) A[r][c] = sum<H>(here, there, r, c);
         const T *rows = lower + column_start * L;
-        for (Int k = 0; k < columns; ++k) {
+        for_columns(columns, [&](Int k) __attribute__((always_inline)) {
             V l[W];
             UNROLL for (int c = 0; c < W; ++c) l[c] = load(rows + (k * W + c) * L);
             UNROLL for (int r = 0; r < H; ++r) {
                 const V u = load(upper + (k * H + r) * L);
                 UNROLL for (int c = 0; c < W; ++c) A[r][c] -= u * l[c];
             }
-        }
+        });
         UNROLL for (int c = 0; c < W; ++c) {
             UNROLL for (int q = 0; q < c; ++q) {
                 const V factor = load(rows + ((columns + q) * W + c) * L);
@@ -208,7 +212,7 @@ template <class T> struct Factorisation {
     }
 
     // Factor COUNT tile rows from number `block` on, side by side.
-    template <int COUNT, int ODD> INLINE void rows(Int block, T *upper, Int stride) {
+    template <int COUNT> INLINE void rows(Int block, T *upper, Int stride) {
         Int starts[COUNT];
         UNROLL for (int i = 0; i < COUNT; ++i) starts[i] = row_block_start(block + i, ODD);
         if constexpr (ODD > 0) UNROLL for (int i = 0; i < COUNT; ++i) below<ODD>(starts[i], 0, 0, upper + i * stride);
@@ -228,10 +232,10 @@ template <class T> constexpr Int scratch_size(Int n) { return (slot_count(n) + (
 template <class T, int ODD, int SINGLE> INLINE Determinant<T> tiles(Int n, const T *x, const T *y, T *scratch) {
     T *upper = scratch + n * LANES<T>, *lower = upper + 2 * TILE * n * LANES<T>;
     const Int stride = TILE * n * LANES<T>, blocks = n / TILE;
-    Factorisation<T> work{x, y, scratch, lower, {}};
+    Factorisation<T, ODD> work{x, y, scratch, lower, {}};
     if constexpr (ODD > 0) work.template diagonal<ODD>(0, 0, upper);
-    if constexpr (SINGLE > 0) work.template rows<1, ODD>(0, upper, stride);
-    for (Int block = SINGLE; block < blocks; block += 2) work.template rows<2, ODD>(block, upper, stride);
+    if constexpr (SINGLE > 0) work.template rows<1>(0, upper, stride);
+    for (Int block = SINGLE; block < blocks; block += 2) work.template rows<2>(block, upper, stride);
     return work.det;
 }
 
@@ -254,11 +258,16 @@ template <class T, int N, int REST> NOINLINE void determinants(const Run<T> run)
         if (HAS_EXPONENT<T>(n)) store(run.results + (2 * b + 1) * LANES<T>, det.exponent);
     };
     if constexpr (N > 0 && N <= TINY) {
-        Vector<T> x[N][N];  // what fits in registers is loaded once for all batches
-        UNROLL for (int r = 0; r < N; ++r) UNROLL for (int c = 0; c <= r; ++c) x[r][c] = fill(run.x[slot_of<N>(r, c)]);
+        Vector<T> kept[N <= KEPT ? slot_count(N) : 1];
+        if constexpr (N <= KEPT)
+            for (int s = 0; s < slot_count(N); ++s) kept[s] = fill(run.x[s]);
         for (Int b = 0; b < run.count; ++b) {
+            const T *y = run.y + b * batch;
             __builtin_prefetch(run.out + b * LANES<T>, 1, 3);
-            write(b, tiny<T, N>(x, run.y + b * batch));
+            write(b, factorise_in_registers<T, N>([&](int r, int c) {
+                      const int slot = slot_of<N>(r, c);
+                      return load(y + slot * LANES<T>) + (N <= KEPT ? kept[slot] : fill(run.x[slot]));
+                  }));
         }
     } else
         for (Int b = 0; b < run.count; ++b) {

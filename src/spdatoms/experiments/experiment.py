@@ -411,7 +411,7 @@ def predict_in_time(
     if setting.time_limit is None or len(X) <= _TIMED:
         return np.asarray(model.predict(X)), everything
     order = np.random.default_rng(setting.seed).permutation(len(X))
-    model.predict(X[order[:1]])  # what is compiled or prepared once does not count
+    model.predict(X[order[:1]])  # what is loaded or prepared once does not count
     first, seconds = timed(model.predict, X[order[:_TIMED]])
     first, each = np.asarray(first), seconds / _TIMED
     limit = share * setting.time_limit

@@ -1,4 +1,4 @@
-"""Codes of the queries of a problem: block by block, in units in which nothing overflows, by the compiled solver."""
+"""Codes of the queries of a problem: block by block, in units in which nothing overflows, by the native solver."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class QueryCoding:
         scales, order = problem.scales, _alike_together(cross)
         warm = self._init is not None or self._direct is not None
         while True:
-            # The compiled code works with h, half the gradient.
+            # The kernel works with h, half the gradient.
             failed = code_block(
                 problem.gram, cross, self._penalties[part] / 2, self._wanted[part] / 2, problem.positive,
                 problem.max_rounds, scales, self._excluded[part], warm, codes, self._report[part], order,

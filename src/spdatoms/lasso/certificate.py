@@ -72,7 +72,7 @@ def certify(
     Parameters
     ----------
     report : (m, REPORT)
-        What the compiled solver says of each query.
+        What the solver says of each query.
     alpha, query_norm, allowed : (m,)
         α, ‖x‖² and the violation that is allowed in the scale of each atom.
     ridge, n_atoms : float, int

@@ -83,7 +83,7 @@ inline void diagonalise(Int n, const Tridiagonal T) {
     if (n < 2) return;
     Int budget = n * SWEEPS;
     for (Int first = 0; first < n - 2; ++first)
-        while (unfinished(first, T) && budget-- > 0) sweep(n, first, T);
+        for (; unfinished(first, T) && budget > 0; --budget) sweep(n, first, T);
     last_two(n, T);
     UNROLL for (int g = 0; g < GROUP; ++g) {
         V residue = {};

@@ -30,7 +30,7 @@ class Span:
         return slice(self.parts[0].start, self.parts[-1].stop)
 
     def split(self, X: FloatArray) -> list[FloatArray]:
-        """Return the matrices of each part, in the form that compiled kernels need."""
+        """Return the matrices of each part, in the form that kernels need."""
         start = self.rows.start
         return [
             np.require(as_double(X[part.start - start : part.stop - start]), None, ["C", "A"])

@@ -85,13 +85,15 @@ def test_atoms_keep_the_settings_of_the_model(files):
         assert "note:" not in run(*learn, files / name)
     said = run(*learn, files / "a.npy")
     model = load(files / "m.spdatoms")
-    assert f"Give --beta {model.beta_!r} --alpha {model.alpha_!r} --metric stein" in said
+    settings = {"--beta": model.beta_, "--alpha": model.alpha_, "--ridge": model.ridge_}
+    given = [str(word) for pair in settings.items() for word in pair]
+    assert model.ridge_ > 0.0
+    assert f"Give {' '.join(given)} --metric stein" in said
     codes = model.transform(two_classes(seed=1)[0])
     begin = ("code", files / "Z.npy", "--dictionary")
     for name in ("a.npz", "a.mat"):
         run(*begin, files / name, "--out", files / "c.npy", "--force")
         np.testing.assert_allclose(np.load(files / "c.npy"), codes, atol=1e-9)
-    given = ("--beta", model.beta_, "--alpha", model.alpha_)
     run("code", files / "Z.npy", "--atoms", files / "a.npy", *given, "--out", files / "d.npy")
     np.testing.assert_allclose(np.load(files / "d.npy"), codes, atol=1e-9)
     run(*begin, files / "a.npz", "--alpha", 0.5, "--out", files / "e.npy")

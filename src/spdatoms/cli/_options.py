@@ -149,7 +149,7 @@ BetaOption = Annotated[
         "--beta",
         parser=number_or_auto,
         metavar="NUMBER|auto",
-        help="β of the kernel exp(−β·d); 'auto' is 1 / median divergence.",
+        help="β of the kernel exp(−β·d); 'auto' follows the median divergence of the matrices.",
         rich_help_panel=_METHOD,
     ),
 ]

@@ -69,6 +69,15 @@ def code(
     metric: MetricOption = Metric.stein,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
+    ridge: Annotated[
+        float,
+        typer.Option(
+            "--ridge",
+            min=0.0,
+            help="The penalty of a code's squared norm.",
+            rich_help_panel="The method",
+        ),
+    ] = 0.0,
     positive: Annotated[
         bool, typer.Option("--positive", help="Ask for y ≥ 0.", rich_help_panel="The method")
     ] = False,
@@ -100,7 +109,9 @@ def code(
     if (model is None) == (dictionary is None):
         raise typer.BadParameter("give either --model or --dictionary")
     if model is not None:
-        refuse_beside_model(context, "dictionary_key", "metric", "beta", "alpha", "positive")
+        refuse_beside_model(
+            context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
+        )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.matrices import Source, read_checked
@@ -110,7 +121,7 @@ def code(
     if model is not None:
         coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)
     elif dictionary is not None:
-        given = {"metric": metric.value, "beta": beta, "alpha": alpha}
+        given = {"metric": metric.value, "beta": beta, "alpha": alpha, "ridge": ridge}
         kept = _kept_with_atoms(dictionary)
         settings = {
             name: kept.get(name, value) if not is_given(context, name) else value
@@ -147,7 +158,7 @@ def _usage(codes: FloatArray) -> dict[str, FloatArray]:
 
 
 def _kept_with_atoms(path: Path) -> dict[str, Any]:
-    """Return the metric, β and α that 'learn' has written beside the atoms, if it has."""
+    """Return the metric, β, α and ridge that 'learn' has written beside the atoms, if it has."""
     from spdatoms.cli.formats.matrices import read_arrays
 
     if not path.is_file() or path.suffix.lower() not in (".npz", ".mat"):
@@ -155,5 +166,6 @@ def _kept_with_atoms(path: Path) -> dict[str, Any]:
     arrays = read_arrays(path)
     if not {"atoms", "beta", "alpha", "metric"} <= set(arrays):
         return {}
-    numbers = {name: float(arrays[name].item()) for name in ("beta", "alpha")}
+    names = ("beta", "alpha", "ridge")  # earlier versions wrote no ridge
+    numbers = {name: float(arrays[name].item()) for name in names if name in arrays}
     return {**numbers, "metric": str(arrays["metric"].item())}

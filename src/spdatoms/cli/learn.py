@@ -158,13 +158,15 @@ def _write_atoms(learner: Any, out: Path) -> None:
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.kernels.landmarks import LandmarkKernel
 
-    settings = {"beta": learner.beta_, "alpha": learner.alpha_, "metric": learner.metric}
+    numbers = {"beta": learner.beta_, "alpha": learner.alpha_, "ridge": learner.ridge_}
+    settings = numbers | {"metric": learner.metric}
     arrays = {"atoms": learner.atoms_, "objective": learner.objective_}
     write_arrays(out, arrays | {name: np.asarray(value) for name, value in settings.items()})
     if out.suffix.lower() == ".npy":
         say(
-            f"note: {out} has the atoms only. Give --beta {learner.beta_!r} --alpha {learner.alpha_!r} "
-            f"--metric {learner.metric} to 'code', or write .npz, which keeps them."
+            f"note: {out} has the atoms only. Give "
+            + "".join(f"--{name} {value!r} " for name, value in numbers.items())
+            + f"--metric {learner.metric} to 'code', or write .npz, which keeps them."
         )
     if isinstance(learner.kernel_, LandmarkKernel):
         say(

@@ -146,7 +146,10 @@ def pairs(
             units = 10.0 ** rng.uniform(-condition, condition, n)
             A[i], B[i] = A[i] * units[:, None] * units, B[i] * units[:, None] * units
         elif way == 3:  # close to each other
-            B[i] = A[i] + 10.0 ** rng.uniform(-condition, -1.0) * tangents(rng, A[i][None])[0] / n
+            L = np.linalg.cholesky(A[i])
+            T = tangents(rng, np.eye(n, dtype=A.dtype)[None])[0]
+            size = 10.0 ** rng.uniform(-condition, -1.0) / np.linalg.norm(T)
+            B[i] = L @ (np.eye(n) + size * T) @ L.conj().T
         elif way == 4:  # diagonal, and far apart
             A[i], B[i] = (np.diag(10.0 ** rng.uniform(-condition, condition, n)) for _ in range(2))
         elif way == 5:  # at the ends of the range

@@ -6,6 +6,8 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+from joblib.externals.loky import get_reusable_executor
+
 from fuzz import (
     centres,
     cluster,
@@ -82,4 +84,8 @@ def run_part(name: str, first: int, step: int, most: int | None, seconds: float)
     """Run the seeds first, first + step, … of a campaign; return outcomes and findings."""
     last = None if most is None else first + step * most
     seeds = itertools.count(first, step) if last is None else range(first, last, step)
-    return run_campaign(name, CAMPAIGNS[name].case, seeds, seconds)
+    try:
+        return run_campaign(name, CAMPAIGNS[name].case, seeds, seconds)
+    finally:
+        # A process waits at its end for those of joblib, which stay for minutes in case there is more to do.
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)

@@ -154,7 +154,8 @@ class Checkpoint:
             ) from error
         try:
             for name in arrays.keys() & {"atoms", "landmarks"}:
-                _require(arrays[name].dtype.kind == self.kind)
+                kind, char = arrays[name].dtype.kind, arrays[name].dtype.char
+                _require(kind == self.kind and char in "dD")
             return _state(arrays, self.shape), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
             raise ValueError(
@@ -201,7 +202,7 @@ def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Diverge
         return problem
     landmarks, roots, eigenvalues, discarded = (arrays[name] for name in _SPACE)
     check_size(check_spd(landmarks), arrays["atoms"].shape[-1])
-    _require(landmarks.dtype.char in "dD" and roots.shape == (len(landmarks), len(eigenvalues)))
+    _require(roots.shape == (len(landmarks), len(eigenvalues)))
     _require(all(np.isfinite(part).all() for part in (roots, eigenvalues, discarded)))
     space = LandmarkSpace(divergence, beta, landmarks, roots, eigenvalues, discarded)
     return LandmarkProblem(space, alpha, positive)

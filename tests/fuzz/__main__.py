@@ -24,8 +24,8 @@ def run_all(names: list[str], first: int, options: argparse.Namespace) -> dict[s
     processes: int = options.processes
     end, left = time.monotonic() + 60.0 * options.minutes, sum(CAMPAIGNS[n].share for n in names)
     most = None if options.cases is None else -(-options.cases // processes)
-    # One pool for all: in a new process the first case waits for imports and compiled kernels.
-    # Not forked: campaigns fork and kill processes of their own, which would hold the pipes of the pool.
+    # One pool for all: in a new process the first case waits for imports.
+    # Spawned, so that no process begins with threads and open pipes of another.
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
         for name in names:
             share = CAMPAIGNS[name].share

@@ -20,7 +20,7 @@ from conformance.estimators import every_estimator, targets
 PUBLIC_MODULES = [
     "spdatoms",
     "spdatoms.base",
-    "spdatoms.baselines",
+    "spdatoms.paper.baselines",
     "spdatoms.classification",
     "spdatoms.clustering",
     "spdatoms.coding",
@@ -29,7 +29,7 @@ PUBLIC_MODULES = [
     "spdatoms.dictionary",
     "spdatoms.divergences",
     "spdatoms.exceptions",
-    "spdatoms.experiments",
+    "spdatoms.paper.experiments",
     "spdatoms.geometry",
     "spdatoms.interop",
     "spdatoms.kernels",

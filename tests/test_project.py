@@ -53,7 +53,7 @@ def test_public_modules_are_imported_when_they_are_used():
     code = (
         "import sys, spdatoms; assert 'geometry' in dir(spdatoms); "
         "assert spdatoms.geometry.vech and spdatoms.descriptors.TextureCovariance; "
-        "assert 'spdatoms.baselines' not in sys.modules; assert spdatoms.baselines.LogEuclideanKSVD"
+        "assert 'spdatoms.paper.baselines' not in sys.modules; assert spdatoms.paper.baselines.LogEuclideanKSVD"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -19,17 +19,16 @@ from _matrices import random_spd
 from _toy_experiment import Toy
 from spdatoms import (
     base,
-    baselines,
     datasets,
     descriptors,
     divergences,
-    experiments,
     geometry,
     kernels,
     plotting,
     scale,
     storage,
 )
+from spdatoms.paper import baselines, experiments
 
 X = random_spd(6, 3, seed=0)
 V = 0.5 * (X[:2] - X[2:4])

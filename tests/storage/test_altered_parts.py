@@ -22,7 +22,7 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
 )
-from spdatoms.baselines import (
+from spdatoms.paper.baselines import (
     FrobeniusSparseCoder,
     KMeansSparseCoder,
     LogEuclideanKSVD,

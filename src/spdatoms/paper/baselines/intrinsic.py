@@ -1,4 +1,4 @@
-"""Baselines made of the library's own parts: k-means dictionaries, nearest neighbour, nearest mean."""
+"""Baselines made of the library's own parts: k-means dictionaries, nearest neighbour."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _discriminant(pooled: bool) -> Make:
 
 
 def _machine(name: str, metric: str, note: str, kind: Any = "usual") -> Method:
-    make = made("experiments.methods.kernel_machines", "KernelSVM", metric=metric)
+    make = made("paper.experiments.methods.kernel_machines", "KernelSVM", metric=metric)
     note = f"SVM with the kernel exp(−β·d), {note}; C and β chosen by cross-validation"
     return Method(f"kernel SVM {name}", make, note=note, kind=kind)
 
@@ -76,7 +76,7 @@ _COMPARED = (
     _PAPER["MDM"],
     Method(
         "FgMDM",
-        made("experiments.methods.tangent_vectors", "FilteredMeans"),
+        made("paper.experiments.methods.tangent_vectors", "FilteredMeans"),
         note="nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
         kind="external",
     ),
@@ -114,7 +114,7 @@ _COMPARED = (
     ),
     Method(
         "DivergenceKernel + SVC",
-        made("experiments.methods.kernel_machines", "PrecomputedSVM"),
+        made("paper.experiments.methods.kernel_machines", "PrecomputedSVM"),
         note=f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {C_CHOSEN}",
     ),
 )

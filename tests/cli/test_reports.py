@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from _commands import run, two_classes
+from spdatoms.cli._predictions import Predictions
 from spdatoms.cli._report import write_classification_report
 
 pytest.importorskip("jinja2", reason="needs the extra cli")
@@ -71,9 +72,8 @@ def test_report_of_a_thousand_classes_is_short(tmp_path):
     probabilities[np.arange(3000), truth] = 0.5
     confused = np.flatnonzero(np.isin(truth, (77, 900)))
     probabilities[confused, 123] = 0.6
-    predicted = names[probabilities.argmax(axis=1)]
     path = tmp_path / "r.html"
-    write_classification_report(path, names[truth], predicted, probabilities, names, [])
+    write_classification_report(path, names[truth], Predictions(probabilities, names), [])
     page = Page(path)
     assert path.stat().st_size < 500_000
     assert page.tags["td"] <= 3 * 50 + 3 * 12 + 4 * 12
@@ -90,7 +90,8 @@ def test_report_of_a_thousand_classes_is_short(tmp_path):
 def test_text_in_reports_is_no_command(tmp_path):
     names = np.array(["a\x1b[31m", "b\u202e$x$y"])
     path = tmp_path / "r.html"
-    write_classification_report(path, names, names, np.eye(2), names, [("predicted", "X\x07.npy")])
+    predictions = Predictions(np.eye(2), names)
+    write_classification_report(path, names, predictions, [("predicted", "X\x07.npy")])
     page = Page(path)
     assert {"a\\x1b[31m", "b\\u202e$x$y", "X\\x07.npy"} <= set(page.cells)
     text = path.read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ from spdatoms._utils.text import drawable
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
+from spdatoms.cli._predictions import Predictions
 from spdatoms.cli.page import render_page
 
 #: The greatest numbers of matrices that are coded, of atoms that are drawn, and of mistakes that are listed.
@@ -63,11 +64,12 @@ def write_learning_report(path: Path, learner: Any, X: Array, summary: Rows) -> 
 
 
 def write_classification_report(
-    path: Path, truth: Array, predicted: Array, probabilities: Array, classes: Array, summary: Rows
+    path: Path, truth: Array, predictions: Predictions, summary: Rows
 ) -> None:
     """Write the accuracy, confusions, how far probabilities can be trusted, and the surest mistakes."""
-    truth, predicted, names = truth.astype(str), predicted.astype(str), classes.astype(str)
-    right, sure = truth == predicted, probabilities.max(axis=1)
+    truth, predicted = truth.astype(str), predictions.labels.astype(str)
+    names, sure = predictions.classes.astype(str), predictions.probabilities.max(axis=1)
+    right = truth == predicted
     confusions = Counter(zip(truth.tolist(), predicted.tolist(), strict=True))
     shown = _most_confused(confusions, names.tolist())
     those = f" The {len(shown)} of {len(names)} classes with the most mistakes."

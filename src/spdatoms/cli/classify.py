@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
-from spdatoms._utils.typing import Array
-from spdatoms.cli._cross_validation import HeldOut, cross_validate
+from spdatoms.cli._predictions import (
+    Labelled,
+    Predictions,
+    cross_validate,
+    show_accuracy,
+    write_predictions,
+)
+from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.volumes import VOLUME_FILES, Components
 from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
@@ -19,32 +27,28 @@ from spdatoms.cli.options import (
     ClassifierMetricOption,
     ComponentsOption,
     CovarianceOption,
+    ForceOption,
     JobsOption,
     KeyOption,
     LearningMetric,
     ReportOption,
     SeedOption,
     VerboseOption,
+    file_option,
     is_given,
+    method_option,
     output,
     refuse_beside_model,
+    refuse_if,
 )
-from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
-
-if TYPE_CHECKING:
-    from spdatoms.cli.formats.matrices import Matrices
-    from spdatoms.cli.formats.volumes import Volume
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
 #: Options of one sparse classifier, which ask for it.
 _SPARSE = ("beta", "alpha", "rule", "atoms_per_class")
 _SPARSE_WORDS = "--beta, --alpha, --rule and --atoms-per-class"
-#: The greatest number of classes whose accuracies are listed.
-_LISTED = 30
-#: The greatest number of classes whose confusions are shown.
-_CONFUSED = 12
 
 
 class Method(StrEnum):
@@ -62,8 +66,24 @@ class Rule(StrEnum):
     max = "max"
 
 
-def _file(help_text: str) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="Files", show_default=False)
+class _Files(NamedTuple):
+    """Files of matrices, of their labels, and of the voxels of a volume to use."""
+
+    matrices: Path | None
+    labels: Path | None
+    mask: Path | None
+
+
+class _Results(NamedTuple):
+    """Files to write, each if it is asked for."""
+
+    out: Path | None
+    save_model: Path | None
+    report: Path | None
+    suspects: Path | None
+
+
+_file = partial(file_option, show_default=False)
 
 
 def classify(
@@ -117,10 +137,9 @@ def classify(
     ] = None,
     method: Annotated[
         Method,
-        typer.Option(
-            help="An average of sparse codes and class means under several kernels, or one sparse code, the "
-            f"paper's method. --metric, {_SPARSE_WORDS} ask for the second.",
-            rich_help_panel="The method",
+        method_option(
+            "An average of sparse codes and class means under several kernels, or one sparse code, the "
+            f"paper's method. --metric, {_SPARSE_WORDS} ask for the second."
         ),
     ] = Method.ensemble,
     metric: ClassifierMetricOption = ClassifierMetric.auto,
@@ -128,34 +147,27 @@ def classify(
     alpha: AlphaOption = "auto",
     rule: Annotated[
         Rule,
-        typer.Option(
-            help="Judge a class by the residual of its part of the code, or its sum or maximum.",
-            rich_help_panel="The method",
+        method_option(
+            "Judge a class by the residual of its part of the code, or its sum or maximum."
         ),
     ] = Rule.residual,
     atoms_per_class: Annotated[
         int | None,
-        typer.Option(
-            help="The number of atoms to learn per class, instead of all training matrices.",
-            rich_help_panel="The method",
-        ),
+        method_option("The number of atoms to learn per class, instead of all training matrices."),
     ] = None,
     choose: Annotated[
         bool,
-        typer.Option(
-            "--choose",
-            help="Cross-validate on the training matrices: weight the kernels of the ensemble, or choose "
+        method_option(
+            "Cross-validate on the training matrices: weight the kernels of the ensemble, or choose "
             "kernel and penalties of the sparse code.",
-            rich_help_panel="The method",
+            "--choose",
         ),
     ] = False,
     cv: Annotated[
         int | None,
-        typer.Option(
-            "--cv",
-            help="The number of folds: each part of the training matrices is predicted by the others.",
+        method_option(
+            "The number of folds: each part of the training matrices is predicted by the others.",
             min=2,
-            rich_help_panel="The method",
         ),
     ] = None,
     report: ReportOption = None,
@@ -180,128 +192,160 @@ def classify(
       spdatoms classify --train X.npy --train-labels y.csv --suspects doubtful.csv
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
-    if train is not None and train_labels is None and train.suffix.lower() == ".fif":
-        train_labels = train
-    made = [save_model, cv, suspects]
-    _check_usage(train, train_labels, test, test_labels, model, out, cv, made)
+    training = _with_own_labels(_Files(train, train_labels, mask))
+    queries = _Files(test, test_labels, test_mask)
+    results = _Results(out, save_model, report, suspects)
+    _check_files(training, queries, results, model, cv)
     if model is not None:
         refuse_beside_model(context, "train_labels", "suspects", *_METHOD)
-    asked = [name for name in ("metric", *_SPARSE) if is_given(context, name)]
-    if not is_given(context, "method"):
-        method = Method.sparse if asked else Method.ensemble
-    elif method is Method.ensemble and asked not in ([], ["metric"]):
-        raise typer.BadParameter(f"{_SPARSE_WORDS} are options of --method sparse")
-    if method is Method.sparse and suspects is not None:
-        raise typer.BadParameter("--suspects needs --method ensemble")
-    _check_method(metric, atoms_per_class, choose)
-    if report is not None and test_labels is None and (cv is None or test is not None):
-        raise typer.BadParameter(
-            "--report needs labels: give --test-labels, or --cv without --test"
-        )
-    reads = [train, train_labels, test, test_labels, model, mask, test_mask]
-    check_outputs(reads, [out, save_model, report, suspects], force=force)
+    method = _asked_for(context, method)
+    settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
+    _check_settings(settings, results)
+    check_outputs([*training, *queries, model], results, force=force)
     from spdatoms.cli._models import load_model
-    from spdatoms.cli.formats.labels import read_labels
-    from spdatoms.cli.formats.matrices import Source, read_checked
-    from spdatoms.cli.formats.volumes import VOLUME_FILES
 
-    def read(path: Path, other: Path | None, voxels: Path | None) -> Matrices:
-        of_volume = path.name.lower().endswith(VOLUME_FILES)
-        order = components if of_volume else None  # the other file may be no volume
-        return read_checked(Source(path, _key(key, path, other), voxels, order, covariance))
-
-    shown = wants_progress(verbose)
-    queries, truth = None, None
-    if test is not None:
-        queries = read(test, train, test_mask)
-    if test_labels is not None and queries is not None:
-        at = _key(label_key, test_labels, train_labels)
-        truth = read_labels(test_labels, at, len(queries.X), queries.volume)
+    read, shown = _Reader(key, label_key, components, covariance), wants_progress(verbose)
+    asked, labelled = read(queries, training), read(training, queries)
     if model is not None:
         classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
-    elif train is not None and train_labels is not None:
-        if mask is None and train_labels.name.lower().endswith(VOLUME_FILES):
-            mask = train_labels
-        labelled = read(train, test, mask)
-        X, at = labelled.X, _key(label_key, train_labels, test_labels)
-        y = read_labels(train_labels, at, len(X), labelled.volume)
-        classifier = _classifier(
-            method,
-            metric,
-            choose,
-            {"beta": beta, "alpha": alpha, "rule": rule.value},
-            {"n_atoms_per_class": atoms_per_class, "random_state": seed},
-            jobs,
-        )
-        if cv is not None:
-            held_out = cross_validate(classifier, X, y, cv, seed, shown=shown)
-            _show_cross_validation(held_out, y)
-            if queries is None and out is not None:
-                results = held_out.predicted, held_out.probabilities, held_out.classes
-                _write(out, *results, y, labelled.volume)
-                show_lines(f"Predictions: {out}")
-            if queries is None and report is not None:
-                how = ("predicted", f"{cv}-fold cross-validation of {train}")
-                _report(report, y, held_out.probabilities, held_out.classes, how)
-            if queries is None and save_model is None and suspects is None:
-                return
-        with showing_progress("training", shown):
-            classifier.fit(X, y)
-        _show_training(classifier, len(X))
-        if suspects is not None:
-            _write_suspects(suspects, classifier, X, y)
+    else:
+        classifier = _new_classifier(settings)
+    if labelled is not None and cv is not None:
+        held_out = cross_validate(classifier, labelled, cv, seed, shown=shown)
+        if asked is None:
+            origin = f"{cv}-fold cross-validation of {train}"
+            _write(held_out, labelled, results, origin)
+    if labelled is not None and any((asked, save_model, suspects)):
+        _train(classifier, labelled, suspects, shown=shown)
     if save_model is not None:
         from spdatoms.storage import save
 
         save(classifier, save_model)
         say(f"Model: {save_model}")
-    if queries is None:
-        return
-    with showing_progress("classifying", shown):
-        probabilities = classifier.predict_proba(queries.X)
-    predicted = classifier.classes_[probabilities.argmax(axis=1)]
-    if out is not None:
-        _write(out, predicted, probabilities, classifier.classes_, truth, queries.volume)
-        show_lines(f"Predictions: {out}")
-    if truth is not None and report is not None:
-        _report(report, truth, probabilities, classifier.classes_, ("predicted", str(test)))
-    if truth is not None:
-        _show_accuracy(truth, predicted)
-    elif out is None:
-        show_lines(*predicted)
+    if asked is not None:
+        with showing_progress("classifying", shown):
+            predictions = Predictions(classifier.predict_proba(asked.X), classifier.classes_)
+        _write(predictions, asked, results, str(test))
+        _show(predictions, asked, results)
 
 
-def _check_usage(
-    train: Path | None,
-    train_labels: Path | None,
-    test: Path | None,
-    test_labels: Path | None,
-    model: Path | None,
-    out: Path | None,
-    cv: int | None,
-    made: list[Any],
+def _with_own_labels(files: _Files) -> _Files:
+    """Return the files with the labels that epochs have themselves, and the voxels that a map labels."""
+    matrices, labels, mask = files
+    if matrices is not None and labels is None and matrices.suffix.lower() == ".fif":
+        labels = matrices
+    if mask is None and labels is not None and labels.name.lower().endswith(VOLUME_FILES):
+        mask = labels
+    return _Files(matrices, labels, mask)
+
+
+def _check_files(
+    training: _Files, queries: _Files, results: _Results, model: Path | None, cv: int | None
 ) -> None:
-    """Check which files there are; ``made`` is what can be asked for without matrices to classify."""
-    if (train is None) == (model is None):
-        raise typer.BadParameter("give either --train or --model")
-    if train is not None and train_labels is None:
-        raise typer.BadParameter("--train needs --train-labels")
-    if test is None and all(one is None for one in made):
-        raise typer.BadParameter(
-            "give --test, --cv for cross-validation, or --save-model or --suspects to train only"
+    train, test = training.matrices, queries.matrices
+    refuse_if((train is None) == (model is None), "give either --train or --model")
+    refuse_if(train is not None and training.labels is None, "--train needs --train-labels")
+    refuse_if(
+        test is None and cv is None and results.save_model is results.suspects is None,
+        "give --test, --cv for cross-validation, or --save-model or --suspects to train only",
+    )
+    to_test = queries.labels is not None or (results.out is not None and cv is None)
+    refuse_if(test is None and to_test, "--test-labels and --out need --test")
+    labelled = queries.labels is not None or (cv is not None and test is None)
+    refuse_if(
+        results.report is not None and not labelled,
+        "--report needs labels: give --test-labels, or --cv without --test",
+    )
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The classifier that is asked for, by the options of these names."""
+
+    method: Method
+    metric: ClassifierMetric
+    beta: Any
+    alpha: Any
+    rule: Rule
+    atoms_per_class: int | None
+    choose: bool
+    seed: int
+    jobs: int | None
+
+
+def _asked_for(context: typer.Context, method: Method) -> Method:
+    """Return the method on the command line, or else the one that its other options ask for."""
+    asked = [name for name in ("metric", *_SPARSE) if is_given(context, name)]
+    if not is_given(context, "method"):
+        return Method.sparse if asked else Method.ensemble
+    foreign = method is Method.ensemble and asked not in ([], ["metric"])
+    refuse_if(foreign, f"{_SPARSE_WORDS} are options of --method sparse")
+    return method
+
+
+def _check_settings(settings: _Settings, results: _Results) -> None:
+    audits, learns = results.suspects is not None, settings.atoms_per_class is not None
+    sparse, metrics = settings.method is Method.sparse, ", ".join(LearningMetric)
+    refuse_if(sparse and audits, "--suspects needs --method ensemble")
+    refuse_if(learns and settings.choose, "--choose does not go with --atoms-per-class")
+    refuse_if(
+        learns and settings.metric.value not in ("auto", *LearningMetric),
+        f"--atoms-per-class needs one of the metrics {metrics}",
+    )
+
+
+def _new_classifier(settings: _Settings) -> Any:
+    from spdatoms import classification
+
+    auto = settings.metric is ClassifierMetric.auto
+    metrics: dict[str, Any] = {} if auto else {"metrics": settings.metric.value}
+    if settings.method is Method.ensemble:
+        weights = "cv" if settings.choose else "uniform"
+        return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=settings.jobs)
+    if settings.choose:
+        return classification.SPDSparseClassifierCV(
+            betas=None if settings.beta == "auto" else [settings.beta],
+            alphas=None if settings.alpha == "auto" else [settings.alpha],
+            rules=settings.rule.value,
+            **metrics,
+            n_jobs=settings.jobs,
         )
-    if test is None and (test_labels is not None or (out is not None and cv is None)):
-        raise typer.BadParameter("--test-labels and --out need --test")
+    return classification.SPDSparseClassifier(
+        "stein" if auto else settings.metric.value,
+        settings.beta,
+        settings.alpha,
+        rule=settings.rule.value,
+        n_atoms_per_class=settings.atoms_per_class,
+        random_state=settings.seed,
+        n_jobs=settings.jobs,
+    )
 
 
-def _check_method(metric: ClassifierMetric, atoms_per_class: int | None, choose: bool) -> None:
-    if atoms_per_class is None:
-        return
-    if choose:
-        raise typer.BadParameter("--choose does not go with --atoms-per-class")
-    if metric.value not in ("auto", *LearningMetric):
-        names = ", ".join(LearningMetric)
-        raise typer.BadParameter(f"--atoms-per-class needs one of the metrics {names}")
+@dataclass(frozen=True)
+class _Reader:
+    """How files of matrices and labels are read, by the options of these names."""
+
+    key: str | None
+    label_key: str | None
+    components: Components | None
+    covariance: Covariance | None
+
+    def __call__(self, files: _Files, others: _Files) -> Labelled | None:
+        """Return the matrices and, if there are, their labels; None if there is no file of matrices."""
+        from spdatoms.cli.formats.labels import read_labels
+        from spdatoms.cli.formats.matrices import Source, read_checked
+
+        path, labels, mask = files
+        if path is None:
+            return None
+        of_volume = path.name.lower().endswith(VOLUME_FILES)
+        order = self.components if of_volume else None  # the other file may be no volume
+        key = _key(self.key, path, others.matrices)
+        found = read_checked(Source(path, key, mask, order, self.covariance))
+        if labels is None:
+            return Labelled(found.X, None, found.volume)
+        key = _key(self.label_key, labels, others.labels)
+        return Labelled(found.X, read_labels(labels, key, len(found.X), found.volume), found.volume)
 
 
 def _key(key: str | None, path: Path, other: Path | None) -> str | None:
@@ -310,30 +354,32 @@ def _key(key: str | None, path: Path, other: Path | None) -> str | None:
     return None if single and other is not None and other.suffix.lower() != ".npy" else key
 
 
-def _classifier(
-    method: Method,
-    metric: ClassifierMetric,
-    choose: bool,
-    coding: dict[str, Any],
-    atoms: dict[str, Any],
-    jobs: int | None,
-) -> Any:
-    """Return the classifier, not fitted; ``coding`` are β, α and the rule of one sparse code."""
-    from spdatoms import classification
+def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown: bool) -> None:
+    with showing_progress("training", shown):
+        classifier.fit(labelled.X, labelled.y)
+    _show_training(classifier, len(labelled.X))
+    if suspects is not None:
+        _write_suspects(suspects, classifier, labelled)
 
-    metrics: dict[str, Any] = {} if metric == "auto" else {"metrics": metric.value}
-    if method is Method.ensemble:
-        weights = "cv" if choose else "uniform"
-        return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=jobs)
-    if choose:
-        betas, alphas = (
-            None if coding[name] == "auto" else [coding[name]] for name in ("beta", "alpha")
-        )
-        return classification.SPDSparseClassifierCV(
-            betas=betas, alphas=alphas, rules=coding["rule"], **metrics, n_jobs=jobs
-        )
-    one = "stein" if metric == "auto" else metric.value
-    return classification.SPDSparseClassifier(one, **coding, **atoms, n_jobs=jobs)
+
+def _write(predictions: Predictions, of: Labelled, results: _Results, origin: str) -> None:
+    """Write predictions and a report on them, as far as they are asked for."""
+    if results.out is not None:
+        write_predictions(results.out, predictions, of)
+        show_lines(f"Predictions: {results.out}")
+    if results.report is not None:
+        from spdatoms.cli._report import write_classification_report
+
+        write_classification_report(results.report, of.y, predictions, [("predicted", origin)])
+        show_lines(f"Report: {results.report}")
+
+
+def _show(predictions: Predictions, of: Labelled, results: _Results) -> None:
+    """Print the accuracy, or the predictions themselves if they are not written."""
+    if of.y is not None:
+        show_accuracy(of.y, predictions.labels)
+    elif results.out is None:
+        show_lines(*predictions.labels)
 
 
 def _show_training(classifier: Any, count: int) -> None:
@@ -359,41 +405,12 @@ def _brief(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _write(
-    out: Path,
-    predicted: Array,
-    probabilities: Array,
-    classes: Array,
-    truth: Array | None,
-    volume: Volume | None,
-) -> None:
-    from spdatoms.cli.formats.volumes import VOLUME_FILES
-    from spdatoms.cli.formats.writing import write_arrays, write_table
-
-    if out.name.lower().endswith(VOLUME_FILES):
-        if classes.dtype.kind not in "iu":
-            numbers = ", ".join(f"{number} {label}" for number, label in enumerate(classes, 1))
-            say(f"note: the classes in {out} are {numbers}")
-            predicted = classes.searchsorted(predicted) + 1
-        write_arrays(out, {"predicted": predicted}, volume)
-        return
-    if out.suffix.lower() != ".csv":
-        arrays = {"predicted": predicted, "probabilities": probabilities, "classes": classes}
-        write_arrays(out, arrays)
-        return
-    columns = {"predicted": predicted.tolist()}
-    if truth is not None:
-        columns["label"] = truth.tolist()
-    columns |= {f"p({c})": p.tolist() for c, p in zip(classes, probabilities.T, strict=True)}
-    write_table(out, columns)
-
-
-def _write_suspects(path: Path, classifier: Any, X: Array, y: Array) -> None:
+def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:
     """Write all training labels to a table, the most doubtful first, and say how many are suspected."""
     from spdatoms.classification.audit import suspects_of
     from spdatoms.cli.formats.writing import write_table
 
-    found = suspects_of(classifier, X, y)
+    found = suspects_of(classifier, labelled.X, labelled.y)
     columns = {
         "row": found.indices,
         "label": found.labels,
@@ -403,44 +420,3 @@ def _write_suspects(path: Path, classifier: Any, X: Array, y: Array) -> None:
     write_table(path, {name: column.tolist() for name, column in columns.items()})
     count = counted(len(found.above(0.5)), "label is", "labels are")
     say(f"Suspects: {path}: {count} more probably wrong than right")
-
-
-def _report(
-    path: Path, truth: Array, probabilities: Array, classes: Array, how: tuple[str, str]
-) -> None:
-    from spdatoms.cli._report import write_classification_report
-
-    predicted = classes[probabilities.argmax(axis=1)]
-    write_classification_report(path, truth, predicted, probabilities, classes, [how])
-    show_lines(f"Report: {path}")
-
-
-def _show_cross_validation(held_out: HeldOut, y: Array) -> None:
-    """Print the accuracy in every fold, and which classes are taken for which."""
-    right = held_out.predicted == y
-    by_fold = np.array([right[held_out.folds == k].mean() for k in np.unique(held_out.folds)])
-    shown = " ".join(f"{share:.1%}" for share in by_fold)
-    rows = [
-        ("accuracy", f"{by_fold.mean():.2%} ± {by_fold.std(ddof=1):.2%}, {len(by_fold)} folds"),
-        ("folds", shown),
-        ("most frequent class alone", f"{np.unique(y, return_counts=True)[1].max() / len(y):.2%}"),
-    ]
-    show_table(rows, title="Cross-validation")
-    _show_accuracy(y, held_out.predicted)
-    classes = held_out.classes
-    if len(classes) <= _CONFUSED:
-        table = [
-            (label, *(int((held_out.predicted[y == label] == other).sum()) for other in classes))
-            for label in classes
-        ]
-        show_table(table, header=("class", *(f"as {other}" for other in classes)))
-
-
-def _show_accuracy(truth: Array, predicted: Array) -> None:
-    truth, predicted = truth.astype(str), predicted.astype(str)
-    right = truth == predicted
-    rows = [("all", len(right), f"{right.mean():.2%}")]
-    classes = np.unique(truth)
-    if len(classes) <= _LISTED:
-        rows += [(c, int((truth == c).sum()), f"{right[truth == c].mean():.2%}") for c in classes]
-    show_table(rows, header=("class", "matrices", "accuracy"))

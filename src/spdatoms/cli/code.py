@@ -15,6 +15,7 @@ from spdatoms.cli.options import (
     BetaOption,
     ComponentsOption,
     CovarianceOption,
+    ForceOption,
     JobsOption,
     KeyOption,
     MaskOption,
@@ -22,11 +23,14 @@ from spdatoms.cli.options import (
     Metric,
     MetricOption,
     VerboseOption,
+    file_option,
     is_given,
+    method_option,
     output,
     refuse_beside_model,
+    refuse_if,
 )
-from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, show_table, wants_progress
 
 
@@ -40,28 +44,18 @@ def code(
             *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
         ),
     ],
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A dictionary made by 'learn'.", rich_help_panel="Files"),
-    ] = None,
+    model: Annotated[Path | None, file_option("A dictionary made by 'learn'.")] = None,
     dictionary: Annotated[
         Path | None,
-        typer.Option(
-            "--dictionary",
-            help="Or a file of atoms, (N, n, n). One made by 'learn' also has β, α and the metric.",
-            rich_help_panel="Files",
+        file_option(
+            "Or a file of atoms, (N, n, n). One made by 'learn' also has β, α and the metric."
         ),
     ] = None,
     atoms: Annotated[Path | None, typer.Option("--atoms", hidden=True)] = None,
     key: KeyOption = None,
     dictionary_key: Annotated[
         str | None,
-        typer.Option(
-            "--dictionary-key",
-            "--atoms-key",
-            help="Which array of the file of atoms.",
-            rich_help_panel="Files",
-        ),
+        file_option("Which array of the file of atoms.", "--dictionary-key", "--atoms-key"),
     ] = None,
     mask: MaskOption = None,
     components: ComponentsOption = None,
@@ -69,18 +63,8 @@ def code(
     metric: MetricOption = Metric.stein,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
-    ridge: Annotated[
-        float,
-        typer.Option(
-            "--ridge",
-            min=0.0,
-            help="The penalty of a code's squared norm.",
-            rich_help_panel="The method",
-        ),
-    ] = 0.0,
-    positive: Annotated[
-        bool, typer.Option("--positive", help="Ask for y ≥ 0.", rich_help_panel="The method")
-    ] = False,
+    ridge: Annotated[float, method_option("The penalty of a code's squared norm.", min=0.0)] = 0.0,
+    positive: Annotated[bool, method_option("Ask for y ≥ 0.", "--positive")] = False,
     usage: Annotated[
         Path | None,
         output(
@@ -106,8 +90,7 @@ def code(
           --usage usage.nii.gz
     """
     dictionary = dictionary or atoms
-    if (model is None) == (dictionary is None):
-        raise typer.BadParameter("give either --model or --dictionary")
+    refuse_if((model is None) == (dictionary is None), "give either --model or --dictionary")
     if model is not None:
         refuse_beside_model(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"

@@ -13,12 +13,15 @@ from spdatoms._utils.typing import Array
 from spdatoms.cli.options import (
     ComponentsOption,
     CovarianceOption,
+    ForceOption,
     KeyOption,
     MaskOption,
     MatricesArgument,
+    file_option,
     output,
+    refuse_if,
 )
-from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import show_lines, show_table
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
@@ -56,11 +59,10 @@ def inspect(
     ] = None,
     drop_bad: Annotated[
         bool,
-        typer.Option(
-            "--drop-bad",
-            help="Leave out of --repaired what cannot be repaired: matrices that are zero or not finite. "
+        file_option(
+            "Leave out of --repaired what cannot be repaired: matrices that are zero or not finite. "
             "An .npz or .mat file also gets the indices of those that were kept.",
-            rich_help_panel="Files",
+            "--drop-bad",
         ),
     ] = False,
     force: ForceOption = False,
@@ -76,8 +78,8 @@ def inspect(
       spdatoms inspect X.npy --repaired X_spd.npy --drop-bad
       spdatoms inspect dti.nii.gz --mask mask.nii.gz --components fsl
     """
-    if drop_bad and repaired is None:
-        raise typer.BadParameter("--drop-bad needs --repaired, the file for what is kept")
+    lonely = drop_bad and repaired is None
+    refuse_if(lonely, "--drop-bad needs --repaired, the file for what is kept")
     check_outputs([matrices, mask], [repaired], force=force)
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays

@@ -19,6 +19,7 @@ from spdatoms.cli.options import (
     BetaOption,
     ComponentsOption,
     CovarianceOption,
+    ForceOption,
     JobsOption,
     KeyOption,
     LearningMetric,
@@ -28,9 +29,11 @@ from spdatoms.cli.options import (
     ReportOption,
     SeedOption,
     VerboseOption,
+    method_option,
     output,
+    run_option,
 )
-from spdatoms.cli.outputs import ForceOption, check_outputs
+from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, say, show_table, wants_progress
 
 
@@ -59,33 +62,20 @@ def learn(
     mask: MaskOption = None,
     components: ComponentsOption = None,
     covariance: CovarianceOption = None,
-    atoms: Annotated[
-        int,
-        typer.Option("--atoms", "-n", help="The number of atoms.", rich_help_panel="The method"),
-    ] = 64,
+    atoms: Annotated[int, method_option("The number of atoms.", "--atoms", "-n")] = 64,
     metric: LearningMetricOption = LearningMetric.stein,
     beta: BetaOption = "auto",
     alpha: AlphaOption = "auto",
-    init: Annotated[
-        Init, typer.Option(help="The first atoms.", rich_help_panel="The method")
-    ] = Init.kmeans,
-    iterations: Annotated[
-        int, typer.Option(help="The greatest number of iterations.", rich_help_panel="The run")
-    ] = 50,
+    init: Annotated[Init, method_option("The first atoms.")] = Init.kmeans,
+    iterations: Annotated[int, run_option("The greatest number of iterations.")] = 50,
     tol: Annotated[
-        float,
-        typer.Option(
-            help="Stop when the objective falls by less than this share.", rich_help_panel="The run"
-        ),
+        float, run_option("Stop when the objective falls by less than this share.")
     ] = 1e-4,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="A file written after every iteration; the same command goes on from it.",
-            rich_help_panel="The run",
-        ),
+        run_option("A file written after every iteration; the same command goes on from it."),
     ] = None,
     report: ReportOption = None,
     force: ForceOption = False,

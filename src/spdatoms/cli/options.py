@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +12,6 @@ import typer
 
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.volumes import Components
-
-_METHOD = "The method"
-_FILES = "Files"
-_RUN = "The run"
 
 
 class Metric(StrEnum):
@@ -67,11 +64,25 @@ def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
     return check
 
 
+def _option(panel: str, help_text: str, *names: str, **limits: Any) -> Any:
+    return typer.Option(*names, help=help_text, rich_help_panel=panel, **limits)
+
+
+#: Options by what they are about: the help that they show, their names if not those of the argument, and limits.
+file_option = partial(_option, "Files")
+method_option = partial(_option, "The method")
+run_option = partial(_option, "The run")
+
+
 def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-o")) -> Any:
     """Return the option of a file to write."""
-    return typer.Option(
-        *names, help=help_text, callback=ending_in(*suffixes), rich_help_panel=_FILES
-    )
+    return file_option(help_text, *names, callback=ending_in(*suffixes))
+
+
+def refuse_if(wrong: bool, message: str) -> None:
+    """Refuse a command line whose options do not go together."""
+    if wrong:
+        raise typer.BadParameter(message)
 
 
 def is_given(context: typer.Context, name: str) -> bool:
@@ -98,69 +109,56 @@ MatricesArgument = Annotated[
         show_default=False,
     ),
 ]
-KeyOption = Annotated[
-    str | None,
-    typer.Option("--key", help="Which array of a file that holds several.", rich_help_panel=_FILES),
-]
+KeyOption = Annotated[str | None, file_option("Which array of a file that holds several.", "--key")]
 MaskOption = Annotated[
     Path | None,
-    typer.Option(
-        "--mask",
-        help="The voxels of a tensor volume to use (NIfTI); without it, all that are not zero.",
-        rich_help_panel=_FILES,
+    file_option(
+        "The voxels of a tensor volume to use (NIfTI); without it, all that are not zero.", "--mask"
     ),
 ]
 ComponentsOption = Annotated[
     Components | None,
-    typer.Option(
-        "--components",
-        help="The order of the six components of tensors: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) "
+    file_option(
+        "The order of the six components of tensors: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) "
         "or dipy (xx xy yy xz yz zz).",
-        rich_help_panel=_FILES,
+        "--components",
     ),
 ]
 CovarianceOption = Annotated[
     Covariance | None,
-    typer.Option(
-        "--covariance",
-        help="The matrices are covariances of signals (trials, channels, times): shrunk by the rule of Chen (oas) "
+    file_option(
+        "The matrices are covariances of signals (trials, channels, times): shrunk by the rule of Chen (oas) "
         "or of Ledoit and Wolf (lwf), or not (scm). Epochs in .fif use oas.",
-        rich_help_panel=_FILES,
+        "--covariance",
     ),
 ]
-MetricOption = Annotated[
-    Metric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
-]
+ForceOption = Annotated[bool, file_option("Replace files that exist already.", "--force")]
+_METRIC = method_option("The divergence.", "--metric")
+MetricOption = Annotated[Metric, _METRIC]
+LearningMetricOption = Annotated[LearningMetric, _METRIC]
 ClassifierMetricOption = Annotated[
     ClassifierMetric,
-    typer.Option(
-        "--metric",
-        help="The divergence of one sparse code; stein is the paper's RSR-S. 'auto' is stein, and stein and "
+    method_option(
+        "The divergence of one sparse code; stein is the paper's RSR-S. 'auto' is stein, and stein and "
         "logeuclid for the ensemble.",
-        rich_help_panel=_METHOD,
+        "--metric",
     ),
 ]
-LearningMetricOption = Annotated[
-    LearningMetric, typer.Option("--metric", help="The divergence.", rich_help_panel=_METHOD)
-]
+_NUMBER: dict[str, Any] = {"parser": number_or_auto, "metavar": "NUMBER|auto"}
 BetaOption = Annotated[
     Any,
-    typer.Option(
+    method_option(
+        "β of the kernel exp(−β·d); 'auto' follows the median divergence of the matrices.",
         "--beta",
-        parser=number_or_auto,
-        metavar="NUMBER|auto",
-        help="β of the kernel exp(−β·d); 'auto' follows the median divergence of the matrices.",
-        rich_help_panel=_METHOD,
+        **_NUMBER,
     ),
 ]
 AlphaOption = Annotated[
     Any,
-    typer.Option(
+    method_option(
+        "The penalty of a code's 1-norm (the paper's λ); a larger one makes codes sparser.",
         "--alpha",
-        parser=number_or_auto,
-        metavar="NUMBER|auto",
-        help="The penalty of a code's 1-norm (the paper's λ); a larger one makes codes sparser.",
-        rich_help_panel=_METHOD,
+        **_NUMBER,
     ),
 ]
 ReportOption = Annotated[
@@ -168,20 +166,9 @@ ReportOption = Annotated[
     output("A page with pictures of the result.", ".html", names=("--report",)),
 ]
 JobsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", "-j", "--n-jobs", help="Threads; -1 is all processors.", rich_help_panel=_RUN
-    ),
+    int | None, run_option("Threads; -1 is all processors.", "--jobs", "-j", "--n-jobs")
 ]
-SeedOption = Annotated[
-    int, typer.Option("--seed", help="The seed of all randomness.", rich_help_panel=_RUN)
-]
+SeedOption = Annotated[int, run_option("The seed of all randomness.", "--seed")]
 VerboseOption = Annotated[
-    bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Show progress bars also where there is no terminal.",
-        rich_help_panel=_RUN,
-    ),
+    bool, run_option("Show progress bars also where there is no terminal.", "--verbose", "-v")
 ]

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from spdatoms._utils.writing import check_target, errors_about, try_place
-
-ForceOption = Annotated[
-    bool,
-    typer.Option("--force", help="Replace files that exist already.", rich_help_panel="Files"),
-]
 
 
 def check_outputs(

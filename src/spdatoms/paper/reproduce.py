@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +14,16 @@ import typer
 
 from spdatoms._utils.text import visible
 from spdatoms.cli.errors import INTERRUPTED
-from spdatoms.cli.options import JobsOption, SeedOption, output
-from spdatoms.cli.outputs import ForceOption, check_folder, check_outputs
+from spdatoms.cli.options import (
+    ForceOption,
+    JobsOption,
+    SeedOption,
+    file_option,
+    output,
+    refuse_if,
+    run_option,
+)
+from spdatoms.cli.outputs import check_folder, check_outputs
 from spdatoms.cli.show import say, show_lines
 
 if TYPE_CHECKING:
@@ -27,12 +39,7 @@ class OnError(StrEnum):
     warn = "warn"
 
 
-def _folder(help_text: str) -> Any:
-    return typer.Option(help=help_text, file_okay=False, rich_help_panel="Files")
-
-
-def _run(help_text: str, **limits: Any) -> Any:
-    return typer.Option(help=help_text, rich_help_panel="The run", **limits)
+_folder = partial(file_option, file_okay=False)
 
 
 def reproduce(
@@ -51,18 +58,18 @@ def reproduce(
         str | None, typer.Option(help="Mosaics, sequences or sizes, with commas between them.")
     ] = None,
     repeats: Annotated[
-        int | None, _run("The number of repeats; the default is the protocol's.", min=1)
+        int | None, run_option("The number of repeats; the default is the protocol's.", min=1)
     ] = None,
     seed: SeedOption = 0,
     jobs: JobsOption = None,
     processes: Annotated[
-        int, _run("Methods and repeats that are computed at the same time.", min=1, max=1024)
+        int, run_option("Methods and repeats that are computed at the same time.", min=1, max=1024)
     ] = 1,
     time_limit: Annotated[
-        float | None, _run("Seconds of processor time for a method in a part.", min=0)
+        float | None, run_option("Seconds of processor time for a method in a part.", min=0)
     ] = None,
     on_error: Annotated[
-        OnError, _run("Unreadable files: 'raise' stops, 'warn' goes on without them.")
+        OnError, run_option("Unreadable files: 'raise' stops, 'warn' goes on without them.")
     ] = OnError.stop,
     out: Annotated[
         Path | None,
@@ -90,15 +97,13 @@ def reproduce(
     ] = False,
 ) -> None:
     """Run an experiment of the paper and print its table with the published figures."""
-    from spdatoms.paper.experiments import EXPERIMENTS, RESULTS_FILE, NoDataError, get_experiment
-    from spdatoms.paper.experiments.experiment import UnknownNameError
-    from spdatoms.paper.experiments.reporting import write_folder, write_record
+    from spdatoms.paper.experiments import EXPERIMENTS
 
     if list_all or experiment is None:
         _list_experiments()
         return
     check_outputs([], [markdown], force=force)
-    options: dict[str, Any] = {
+    options = {
         "methods": _names(methods),
         "parts": _names(parts),
         "repeats": repeats,
@@ -109,61 +114,73 @@ def reproduce(
         "on_error": on_error.value,
         "fresh": fresh,
     }
-    everything = experiment == ALL
-    entries = []
-    for name in EXPERIMENTS if everything else (experiment,):
-        folder = out / name if out is not None and everything else out
-        if folder is not None:
-            check_folder(folder, data, RESULTS_FILE, force=force)
-        try:
-            chosen = get_experiment(name)
-            there = _data_of(chosen, data) if everything and data is not None else data
-            results = _results(chosen, there, folder, report_only, options)
-        except KeyboardInterrupt as interruption:
-            goes_on = (
-                f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
-            )
-            say(f"interrupted: the same command {goes_on}")
-            raise typer.Exit(INTERRUPTED) from interruption
-        except (NoDataError, FileNotFoundError, UnknownNameError) as error:
-            if not everything and isinstance(error, UnknownNameError):
-                raise typer.BadParameter(str(error)) from error
-            if not everything:
-                raise
-            say(f"{name}: left out. {error}")
-            continue
-        entries.append((chosen, results))
-        _print(chosen, results)
-        if folder is not None:
-            write_folder(chosen, results, folder)
-            show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
-        if markdown is not None:
-            write_record(markdown, entries[-1:], [get_experiment(name) for name in EXPERIMENTS])
-    if not entries:
+    several = experiment == ALL
+    asked = _Request(several, data, out, markdown, force, report_only, options)
+    shown = [_reproduce_one(name, asked) for name in (EXPERIMENTS if several else [experiment])]
+    if not any(shown):
         raise ValueError("There is nothing to show: no experiment could run on these data.")
 
 
-def _data_of(experiment: Experiment, data: Path) -> Path | None:
-    """Return a folder of data sets if it has that of the experiment, or None if drawn data stand in for it."""
-    if (data / experiment.subfolder).is_dir():
-        return data
-    if experiment.drawn:
-        return None
-    raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
+@dataclass(frozen=True)
+class _Request:
+    """What is asked for, by the options of these names, and those of `run`.
+
+    Attributes
+    ----------
+    several : bool
+        Whether all experiments are to run: each has a folder of its own, and those without data are left out.
+    """
+
+    several: bool
+    data: Path | None
+    out: Path | None
+    markdown: Path | None
+    force: bool
+    report_only: bool
+    options: dict[str, Any]
 
 
-def _results(
-    experiment: Experiment,
-    data: Path | None,
-    folder: Path | None,
-    report_only: bool,
-    options: dict[str, Any],
-) -> Results:
+def _reproduce_one(name: str, asked: _Request) -> bool:
+    """Run an experiment, show and write its results; return whether it could run."""
+    from spdatoms.paper.experiments import RESULTS_FILE, NoDataError, get_experiment
+    from spdatoms.paper.experiments.experiment import UnknownNameError
+
+    folder = asked.out / name if asked.out is not None and asked.several else asked.out
+    if folder is not None:
+        check_folder(folder, asked.data, RESULTS_FILE, force=asked.force)
+    try:
+        with _resumed_later(asked.out):
+            experiment = get_experiment(name)
+            results = _results(experiment, folder, asked)
+    except (NoDataError, FileNotFoundError, UnknownNameError) as error:
+        if not asked.several:
+            refuse_if(isinstance(error, UnknownNameError), str(error))
+            raise
+        say(f"{name}: left out. {error}")
+        return False
+    _print(experiment, results)
+    _write(experiment, results, folder, asked.markdown)
+    return True
+
+
+@contextmanager
+def _resumed_later(out: Path | None) -> Iterator[None]:
+    """Let Ctrl-C end the command, and say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as interruption:
+        goes_on = f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
+        say(f"interrupted: the same command {goes_on}")
+        raise typer.Exit(INTERRUPTED) from interruption
+
+
+def _results(experiment: Experiment, folder: Path | None, asked: _Request) -> Results:
     """Return the results of a run, or those of earlier runs only."""
     from spdatoms.paper.experiments import RESULTS_FILE, SettingsError, read_results, run
 
-    if not report_only:
-        return run(experiment, data, out=folder, progress=True, **options)
+    data = _data_of(experiment, asked.data) if asked.several and asked.data else asked.data
+    if not asked.report_only:
+        return run(experiment, data, out=folder, progress=True, **asked.options)
     if folder is None:
         raise ValueError("--report-only reports what is in a folder: give it by --out.")
     if not (folder / RESULTS_FILE).is_file():
@@ -175,6 +192,28 @@ def _results(
             f"{folder} holds results of the experiment '{found}', not of '{experiment.name}'."
         )
     return results
+
+
+def _data_of(experiment: Experiment, data: Path) -> Path | None:
+    """Return a folder of data sets if it has that of the experiment, or None if drawn data stand in for it."""
+    if (data / experiment.subfolder).is_dir():
+        return data
+    if experiment.drawn:
+        return None
+    raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
+
+
+def _write(
+    experiment: Experiment, results: Results, folder: Path | None, markdown: Path | None
+) -> None:
+    from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
+    from spdatoms.paper.experiments.reporting import write_folder, write_record
+
+    if folder is not None:
+        write_folder(experiment, results, folder)
+        show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
+    if markdown is not None:
+        write_record(markdown, [(experiment, results)], list(map(get_experiment, EXPERIMENTS)))
 
 
 def _names(text: str | None) -> list[str] | None:

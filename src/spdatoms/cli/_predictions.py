@@ -1,0 +1,136 @@
+"""Predicted labels: of queries, and of every labelled matrix by a classifier that was trained without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.typing import Array
+from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
+from spdatoms.cli.show import say, show_table
+
+#: The greatest number of classes whose accuracies are listed.
+_LISTED = 30
+#: The greatest number of classes whose confusions are shown.
+_CONFUSED = 12
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Matrices that were read and checked.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, n, n)
+        The matrices.
+    y : ndarray of shape (m,) or None
+        Their labels, if they are known.
+    volume : Volume or None
+        Where they lie in space, if they come from a volume.
+    """
+
+    X: Array
+    y: Any
+    volume: Volume | None
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a classifier says of matrices.
+
+    Attributes
+    ----------
+    probabilities : ndarray of shape (m, n_classes)
+        Of every matrix.
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    """
+
+    probabilities: Array
+    classes: Array
+
+    @property
+    def labels(self) -> Array:
+        """The predicted labels."""
+        return np.asarray(self.classes[self.probabilities.argmax(axis=1)])
+
+
+def cross_validate(
+    classifier: Any, labelled: Labelled, cv: int, seed: int, *, shown: bool
+) -> Predictions:
+    """Divide matrices into folds with equal shares of the classes, predict each by all others, and show it."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    X, y = labelled.X, labelled.y
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < cv:
+        raise ValueError(
+            f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
+            f"{counts.min()}."
+        )
+    held_out = Predictions(np.empty((len(X), len(classes))), classes)
+    division = StratifiedKFold(cv, shuffle=True, random_state=seed)
+    folds = list(division.split(np.zeros(len(X)), y))
+    with progress_bar(cv, "cross-validation", shown) as advance:
+        for others, fold in folds:
+            fitted = clone(classifier).fit(X[others], y[others])
+            held_out.probabilities[fold] = fitted.predict_proba(X[fold])
+            advance()
+    right = held_out.labels == y
+    by_fold = np.array([right[fold].mean() for _, fold in folds])
+    rows = [
+        ("accuracy", f"{by_fold.mean():.2%} ± {by_fold.std(ddof=1):.2%}, {cv} folds"),
+        ("folds", " ".join(f"{share:.1%}" for share in by_fold)),
+        ("most frequent class alone", f"{counts.max() / len(y):.2%}"),
+    ]
+    show_table(rows, title="Cross-validation")
+    show_accuracy(y, held_out.labels)
+    if len(classes) <= _CONFUSED:
+        _show_confusions(y, held_out)
+    return held_out
+
+
+def _show_confusions(y: Array, predictions: Predictions) -> None:
+    classes, predicted = predictions.classes, predictions.labels
+    table = [
+        (label, *(int((predicted[y == label] == other).sum()) for other in classes))
+        for label in classes
+    ]
+    show_table(table, header=("class", *(f"as {other}" for other in classes)))
+
+
+def show_accuracy(truth: Array, predicted: Array) -> None:
+    """Print the accuracy, and that of every class unless there are many."""
+    truth, predicted = truth.astype(str), predicted.astype(str)
+    right = truth == predicted
+    rows = [("all", len(right), f"{right.mean():.2%}")]
+    classes = np.unique(truth)
+    if len(classes) <= _LISTED:
+        rows += [(c, int((truth == c).sum()), f"{right[truth == c].mean():.2%}") for c in classes]
+    show_table(rows, header=("class", "matrices", "accuracy"))
+
+
+def write_predictions(out: Path, predictions: Predictions, of: Labelled) -> None:
+    """Write labels as a map, labels and probabilities as arrays, or both with the true labels as a table."""
+    from spdatoms.cli.formats.writing import write_arrays, write_table
+
+    predicted, classes = predictions.labels, predictions.classes
+    if out.name.lower().endswith(VOLUME_FILES):
+        if classes.dtype.kind not in "iu":
+            numbers = ", ".join(f"{number} {label}" for number, label in enumerate(classes, 1))
+            say(f"note: the classes in {out} are {numbers}")
+            predicted = classes.searchsorted(predicted) + 1
+        write_arrays(out, {"predicted": predicted}, of.volume)
+    elif out.suffix.lower() != ".csv":
+        write_arrays(out, {"predicted": predicted, **vars(predictions)})
+    else:
+        columns = {"predicted": predicted.tolist()}
+        if of.y is not None:
+            columns["label"] = of.y.tolist()
+        shares = zip(classes, predictions.probabilities.T, strict=True)
+        write_table(out, columns | {f"p({c})": share.tolist() for c, share in shares})

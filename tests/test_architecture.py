@@ -21,6 +21,7 @@ ROOMS = (
     "native",
     "_utils",
     "geometry",
+    "layout",
     "scale",
     "descriptors",
     "divergences",

@@ -27,6 +27,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
+from spdatoms.layout import holds
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
@@ -81,6 +82,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
     #: Whether complex Hermitian matrices are accepted, too. An estimator that computes with the entries
     #: of matrices itself would lose their imaginary part, so the default is to refuse them.
     hermitian: ClassVar[bool] = False
+    _stored = holds("n_features_in_")
 
     def check_training_matrices(self, X: ArrayLike) -> FloatArray:
         """Check the matrices given to ``fit``, and set ``n_features_in_``.

@@ -32,6 +32,7 @@ from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
 from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
+from spdatoms.layout import Part, holds
 
 __all__ = ["LogEuclideanSparseCoder", "SPDSparseCoder"]
 
@@ -290,6 +291,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
     ridge: float = 0.0
     normalise: bool = False
 
+    _stored = holds("atoms_ alpha_", kernel_=Part(Kernel))
     _parameters = allow.declare(
         dictionary=allow.NONE | allow.MATRICES,
         metric=SYMMETRIC_METRIC,

@@ -10,8 +10,9 @@ import pytest
 from _matrices import random_spd
 from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence, sparse_code
 from spdatoms.exceptions import IndefiniteKernelWarning
+from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.kernels import correct_gram
-from spdatoms.kernels.correction import is_semidefinite, semidefinite_gram
+from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.values import kernel_values
 
 

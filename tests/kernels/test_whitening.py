@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms.kernels.correction import is_semidefinite
+from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.kernels.whitening import WhitenedKernel
 
 

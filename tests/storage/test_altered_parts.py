@@ -22,6 +22,7 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
 )
+from spdatoms.layout import held_by
 from spdatoms.paper.baselines import (
     FrobeniusSparseCoder,
     KMeansSparseCoder,
@@ -31,7 +32,6 @@ from spdatoms.paper.baselines import (
 )
 from spdatoms.storage import StorageError
 from spdatoms.storage._classes import class_named
-from spdatoms.storage._layout import held_by
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -15,6 +15,7 @@ from itertools import groupby
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices, map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
@@ -23,6 +24,7 @@ from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
 from spdatoms.classification.references import References
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
+from spdatoms.layout import TINY, Classes, Each, Maybe, Numbers, Part, Value, part
 
 #: Queries that are scored at a time.
 _BLOCK = 256
@@ -56,6 +58,16 @@ class KernelAverage:
     usual: Floats
     gains: Floats
     weights: Floats | None = None
+    _stored = part(
+        divergences=Each(Numbers("N N"), "metrics"),
+        labels=Classes("N"),
+        dimension=Value(allow.integer(1)),
+        cells=Each(Part(Cell), "p"),
+        medians=Numbers("p", least=TINY),
+        usual=Numbers("p", least=0.0),
+        gains=Numbers("p"),
+        weights=Maybe(Numbers("N", least=TINY)),
+    )
 
     def __post_init__(self) -> None:
         count, cells = len(self.labels), len(self.cells)

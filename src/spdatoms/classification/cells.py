@@ -9,12 +9,20 @@ from typing import TypeAlias
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.scores import MEAN, class_contributions, class_means, class_scores
+from spdatoms.classification.scores import (
+    MEAN,
+    RULES,
+    class_contributions,
+    class_means,
+    class_scores,
+)
 from spdatoms.coding import AtomLengths
-from spdatoms.kernels.correction import semidefinite_gram
+from spdatoms.kernels.correction import CORRECTION, semidefinite_gram
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.layout import COUNT, PENALTY, POSITIVE, SHARE, Maybe, Value, part
 
 #: ρ of codes, as a share of 1 − e^(−β·median).
 RIDGE_SHARE = 0.3
@@ -50,6 +58,16 @@ class Cell:
     rule: str
     beta: float | None = None
     correction: str = "clip"
+    _stored = part(
+        metric=COUNT,
+        shrinkage=SHARE,
+        factor=POSITIVE,
+        alpha=PENALTY,
+        ridge=PENALTY,
+        rule=Value(allow.choice(*RULES, MEAN)),
+        beta=Maybe(POSITIVE),
+        correction=Value(CORRECTION),
+    )
 
     def beta_for(self, median: float) -> float:
         """Return β where the median divergence is known."""

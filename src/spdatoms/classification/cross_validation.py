@@ -34,6 +34,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
+from spdatoms.layout import Part, holds
 
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
 FACTORS, ALPHAS = (1.0, 3.0), (0.01, 0.1)
@@ -119,6 +120,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds("classes_ _usual _sharpness", best_estimator_=Part(SPDSparseClassifier))
     _parameters = allow.declare(
         metrics=SYMMETRIC_METRICS,
         betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),

@@ -31,6 +31,7 @@ from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.hermitian import dimension
+from spdatoms.layout import Part, holds
 
 #: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means.
 CELLS = {
@@ -120,6 +121,11 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds(
+        "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
+        average_=Part(KernelAverage),
+        _references=Part(References),
+    )
     _parameters = allow.declare(
         weights=allow.choice("uniform", "cv"),
         metrics=SYMMETRIC_METRICS,

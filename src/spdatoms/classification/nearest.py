@@ -11,9 +11,10 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator
-from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.geometry.hermitian import real_type
+from spdatoms.layout import PreparedFrom, holds
 
 #: What the parameter ``weights`` may be.
 VOTES = allow.choice("uniform", "distance")
@@ -31,6 +32,7 @@ class NearestMatrices(SPDEstimator):
     n_jobs: int | None
     weights: str
     _weights: Floats | None = None  # for models of earlier versions
+    _stored = holds("_matrices", _prepared=PreparedFrom("_matrices", PreparedSet))
 
     def _keep(self, X: FloatArray, weights: Floats | None) -> None:
         """Keep checked matrices, and their weights."""

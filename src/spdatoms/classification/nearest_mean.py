@@ -18,6 +18,7 @@ from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.hermitian import as_double
+from spdatoms.layout import Matrices, holds
 
 
 class MinimumDistanceToMean(ScoredClassifier):
@@ -53,6 +54,7 @@ class MinimumDistanceToMean(ScoredClassifier):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds("classes_", means_=Matrices("C"))
     _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
 
     def __init__(

@@ -17,6 +17,7 @@ from spdatoms.base import check_labels, per_matrix
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
+from spdatoms.layout import holds
 
 #: Votes that differ by less than this share of them are tied.
 _ROUNDING = 1e-12
@@ -64,6 +65,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
     array(['a', 'b'], dtype='<U1')
     """
 
+    _stored = holds("classes_ _labels")
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=METRIC,

@@ -10,9 +10,10 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.means import mean
-from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.divergences.registry import METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.spectral import inverse_lower
+from spdatoms.layout import Each, Matrices, Numbers, Value, part
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class References:
     factor: Floats
     _prepared: tuple[tuple[Divergence, PreparedSet], ...] = field(
         init=False, repr=False, compare=False
+    )
+    _stored = part(
+        metrics=Each(Value(METRIC), "metrics"),
+        matrices=Matrices("N", double=True),
+        factor=Numbers("n n", "fc"),
     )
 
     def __post_init__(self) -> None:

@@ -45,6 +45,7 @@ from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.kernels.whitening import WhitenedKernel
 from spdatoms.lasso.alpha import choose_alpha
+from spdatoms.layout import Part, holds
 
 #: More training matrices than this are not whitened without landmarks.
 MOST_WHITENED = 4000
@@ -149,6 +150,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds("classes_ atoms_ atom_labels_ _atom_classes alpha_", kernel_=Part(Kernel))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,

@@ -27,6 +27,7 @@ from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
+from spdatoms.layout import Matrices, holds
 
 _SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {
     "k-means++": plus_plus_seeds,
@@ -116,6 +117,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds(cluster_centers_=Matrices("N"))
     _parameters = allow.declare(
         n_clusters=allow.integer(1),
         metric=METRIC,

@@ -28,8 +28,8 @@ from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.parameters import divergence_parameters
 from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.correction import is_semidefinite
 from spdatoms.kernels.landmarks import LandmarkSpace
 
 _FORMAT = "spdatoms dictionary checkpoint 1"

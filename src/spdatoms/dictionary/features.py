@@ -25,6 +25,7 @@ from spdatoms.dictionary._packed import Coded
 from spdatoms.dictionary._samples import SamplesInMemory, StreamedSamples
 from spdatoms.kernels.landmarks import LandmarkSpace, landmark_gram
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.layout import Numbers, part
 from spdatoms.scale.parts import added
 from spdatoms.scale.passes import Span, StreamPasses, SumTuple
 from spdatoms.scale.stored import StoredArray
@@ -57,6 +58,7 @@ class Statistics:
 
     code_gram: Floats
     products: Floats
+    _stored = part(code_gram=Numbers("N N"), products=Numbers("N r"))
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,16 @@ from spdatoms.dictionary._state import State
 from spdatoms.dictionary.features import Statistics
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.dictionary.online import PastSums, Summary, learn
-from spdatoms.dictionary.problem import AnyProblem, fix_problem
+from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.preimages import preimages
+from spdatoms.layout import Maybe, Part, holds
 
 #: A stream that begins anew has this many times as many iterations as a batch.
 _ROUNDS_ANEW = 3
@@ -160,6 +162,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds(
+        "atoms_ alpha_ beta_ ridge_ batch_losses_",
+        kernel_=Part(Kernel),
+        _problem=Part(Problem, LandmarkProblem),
+        _memory=Maybe(Part(Summary, PastSums, Statistics)),
+    )
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         metric=SYMMETRIC_METRIC,

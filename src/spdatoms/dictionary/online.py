@@ -19,6 +19,7 @@ from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem
 from spdatoms.divergences import Divergence
+from spdatoms.layout import COUNT, POSITIVE, TINY, Matrices, Numbers, part
 
 #: Matrices of the stream per centre; the least and the greatest number of centres per atom.
 _MATRICES_PER_CENTRE, _LEAST_PER_ATOM, _MOST_PER_ATOM = 10, 2, 8
@@ -45,6 +46,9 @@ class PastSums:
     sums: Floats
     products: Floats
     weight: float
+    _stored = part(
+        called="Memory", sums=Numbers("N sums"), products=Numbers("N N"), weight=POSITIVE
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,9 @@ class Summary:
     weights: Floats
     count: int
     started: int
+    _stored = part(
+        centres=Matrices("c"), weights=Numbers("c", least=TINY), count=COUNT, started=COUNT
+    )
 
     @classmethod
     def empty(cls, X: FloatArray) -> Summary:

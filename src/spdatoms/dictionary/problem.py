@@ -24,13 +24,14 @@ from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
 from spdatoms.divergences import Divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.bandwidth import choose_beta, coding_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.values import kernel_values
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
+from spdatoms.layout import ANY, BOOLEAN, PENALTY, POSITIVE, Maybe, Part, part
 
 #: β and the ridge are found from this many samples at most, α from the codes of this many.
 _SUBSAMPLE, _CODED = 500, 200
@@ -71,6 +72,14 @@ class Problem:
     ridge: float
     margin: float | None
     positive: bool = False
+    _stored = part(
+        divergence=Part(Divergence),
+        beta=POSITIVE,
+        alpha=PENALTY,
+        ridge=PENALTY,
+        margin=Maybe(ANY),
+        positive=BOOLEAN,
+    )
 
     @property
     def lasso(self) -> Lasso:
@@ -145,6 +154,7 @@ class LandmarkProblem:
     space: LandmarkSpace
     alpha: float
     positive: bool = False
+    _stored = part(space=Part(LandmarkSpace), alpha=PENALTY, positive=BOOLEAN)
 
     @property
     def lasso(self) -> Lasso:

@@ -15,6 +15,7 @@ from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import Geodesics, HermitianGeodesics
 from spdatoms.geometry.hermitian import complex_form, is_complex, real_form, real_type
+from spdatoms.layout import Part, part
 
 
 @dataclass
@@ -41,6 +42,8 @@ class Hermitian(Divergence):
     divergence : Divergence
         The divergence between real matrices.
     """
+
+    _stored = part(divergence=Part(Divergence))
 
     @allow.checks(divergence=_DIVERGENCE)
     def __init__(self, divergence: Divergence) -> None:

@@ -8,7 +8,7 @@ from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.kernels.correction import eigenvalue_tolerance
+from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.values import kernel_values
 
 #: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.

@@ -14,6 +14,7 @@ from spdatoms._utils.fitting import CheckedFit
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_spd
+from spdatoms.layout import holds
 
 
 class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
@@ -34,6 +35,7 @@ class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
     gram_: FloatArray
     corrected_: bool
     n_features_in_: int
+    _stored = holds("n_features_in_ corrected_")
 
     def fit(self, D: ArrayLike, y: object = None) -> Self:
         """Compute the Gram matrix of a dictionary.

@@ -17,6 +17,8 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import in_order
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.geometry.semidefinite import eigenvalue_tolerance
+from spdatoms.layout import ANY, BOOLEAN, Gram, Maybe, Numbers, part
 
 Correction = Literal["clip", "flip", "shift", "none"]
 CORRECTION = allow.choice(*get_args(Correction))
@@ -55,6 +57,16 @@ class CorrectedGram:
     basis: Floats | None = None
     identity_share: float = 1.0
     basis_share: float = 0.0
+    _stored = part(
+        gram=Gram("N"),
+        min_eigenvalue=ANY,
+        max_eigenvalue=ANY,
+        indefinite=BOOLEAN,
+        projection=Maybe(Numbers("N N")),
+        basis=Maybe(Numbers("N q")),
+        identity_share=ANY,
+        basis_share=ANY,
+    )
 
     def transform(self, cross: FloatArray) -> Floats:
         """Return the cross values (m, N) that belong to the corrected Gram matrix."""
@@ -79,28 +91,6 @@ def _is_square(value: Any) -> bool:
 
 
 _SQUARE = allow.Allowed(("a square matrix of finite numbers",), _is_square)
-
-
-def eigenvalue_tolerance(gram: FloatArray) -> float:
-    """Return how negative, relative to the largest, an eigenvalue may be by rounding alone."""
-    return 8.0 * len(gram) * float(np.finfo(gram.dtype).eps)
-
-
-def is_semidefinite(gram: FloatArray) -> bool:
-    """Return whether K = Kᵀ, and K + εI has a Cholesky factor with an ε that rounding explains."""
-    scale = float(np.abs(gram).max(initial=0.0))
-    if not np.allclose(gram, gram.T, rtol=0.0, atol=eigenvalue_tolerance(gram) * scale):
-        return False
-    if not len(gram) or scale == 0.0:
-        return True
-    # In units of its greatest entry, so that nothing overflows; λ_max is at most the trace.
-    unit = np.asarray(gram, np.float64) / scale
-    unit.flat[:: len(unit) + 1] += eigenvalue_tolerance(gram) * len(unit)
-    try:
-        np.linalg.cholesky(unit)
-    except np.linalg.LinAlgError:
-        return False
-    return True
 
 
 @allow.checks(gram=_SQUARE, correction=CORRECTION)

@@ -18,6 +18,7 @@ from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
 from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.layout import Part, PreparedFrom, holds, part
 
 
 class ExponentialKernel(Kernel):
@@ -34,6 +35,7 @@ class ExponentialKernel(Kernel):
     beta_: float
     _atoms: PreparedSet
     _dictionary: FloatArray
+    _stored = holds("_dictionary beta_ gram_", _atoms=PreparedFrom("_dictionary", PreparedSet))
 
     def _divergences_within(self, D: FloatArray) -> FloatArray:
         """Keep the dictionary, and return d(D_i, D_j)."""
@@ -103,6 +105,7 @@ class DivergenceKernel(ExponentialKernel):
     array([[0.889, 0.889]])
     """
 
+    _stored = holds(_correction=Part(CorrectedGram))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC, beta=allow.BETA, correction=CORRECTION, n_jobs=allow.N_JOBS
     )
@@ -152,6 +155,7 @@ class RidgeKernel(ExponentialKernel):
         The number of threads.
     """
 
+    _stored = part()
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.real(above=0),

@@ -8,6 +8,7 @@ that to every other matrix; for a positive definite k it is the Nyström approxi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -27,12 +28,13 @@ from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
 from spdatoms.geometry.hermitian import as_double, real_type
+from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import eigenvalue_tolerance
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
+from spdatoms.layout import FEATURE, POSITIVE, Matrices, Maybe, Numbers, Part, holds, part
 
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
 #: Landmarks are drawn from this many matrices per landmark at most, evenly taken.
@@ -78,6 +80,15 @@ class LandmarkSpace:
     discarded: Floats
     whitening: Whitening | None = None
     prepared: PreparedSet = field(init=False, repr=False, compare=False)
+    _stored = part(
+        divergence=Part(Divergence),
+        beta=POSITIVE,
+        landmarks=Matrices("L", double=True),
+        roots=Numbers("L r", most=FEATURE),
+        eigenvalues=Numbers("r"),
+        discarded=Numbers("discarded"),
+        whitening=Maybe(Part(Whitening)),
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "divergence", over(self.divergence, self.landmarks))
@@ -165,6 +176,11 @@ def _centred(gram: Floats) -> Floats:
     return np.asarray(gram - means - means[:, None] + means.mean())
 
 
+def _without_gram(values: Mapping[str, Any]) -> str:
+    """Name the Gram matrix if there are too many atoms for it."""
+    return "gram_" if np.shape(values.get("features_", ()))[:1] > (LARGEST_GRAM,) else ""
+
+
 class LandmarkKernel(Kernel):
     """k̃(X, Y) = φ(X)ᵀφ(Y) over a dictionary.
 
@@ -185,6 +201,12 @@ class LandmarkKernel(Kernel):
         The β of the kernel that k̃ approximates.
     """
 
+    _stored = part(
+        "beta_ gram_",
+        spare=_without_gram,
+        space=Part(LandmarkSpace),
+        features_=Numbers("N r", most=FEATURE),
+    )
     _parameters = allow.declare(
         space=allow.Allowed(("a LandmarkSpace",), lambda value: isinstance(value, LandmarkSpace)),
         n_jobs=allow.N_JOBS,
@@ -301,6 +323,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds("eigenvalues_ _dtype", _space=Part(LandmarkSpace))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,

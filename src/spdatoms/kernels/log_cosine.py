@@ -13,6 +13,7 @@ from spdatoms.divergences import LogEuclidean
 from spdatoms.geometry.batched import log_determinant
 from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.kernels.base import Kernel
+from spdatoms.layout import Numbers, part
 
 #: A logarithm smaller than this, relative to that of the scale, is taken for rounding error.
 _ROUNDING = 1e-13
@@ -46,6 +47,7 @@ class LogCosineKernel(Kernel):
         Ignored: the kernel is one matrix product.
     """
 
+    _stored = part("_log_scale gram_", _vectors=Numbers("N h"))
     _parameters = allow.declare(rescale=allow.BOOLEAN, n_jobs=allow.N_JOBS)
 
     def __init__(self, rescale: bool = True, n_jobs: int | None = None) -> None:

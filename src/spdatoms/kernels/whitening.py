@@ -27,6 +27,7 @@ from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.kernel import ExponentialKernel
 from spdatoms.kernels.values import kernel_values
+from spdatoms.layout import COUNT, SHARE, Gram, Numbers, Part, Value, part
 
 #: Directions of less than this share of the greatest eigenvalue are rounding.
 _NEGLIGIBLE = 1e-10
@@ -52,6 +53,7 @@ class ClassicalScaling:
     coordinates: Floats = field(init=False, repr=False, compare=False)
     _axes: Floats = field(init=False, repr=False, compare=False)
     _means: Floats = field(init=False, repr=False, compare=False)
+    _stored = part(divergences=Numbers("L L"), coordinates=Numbers("L q"))
 
     def __post_init__(self) -> None:
         d = np.asarray(self.divergences, np.float64)
@@ -78,6 +80,7 @@ class Scatter:
 
     squares: Floats
     freedom: int
+    _stored = part(squares=Gram("q", of_kernel=False), freedom=COUNT)
 
     @classmethod
     def within(cls, Z: Floats, labels: Indices, weights: Floats | None = None) -> Scatter:
@@ -136,6 +139,12 @@ class Whitening:
     shrinkage: float
     references: Floats = field(init=False, repr=False, compare=False)
     _map: Floats | None = field(init=False, repr=False, compare=False)
+    _stored = part(
+        scaling=Part(ClassicalScaling),
+        scatter=Part(Scatter),
+        dimension=Value(allow.integer(1)),
+        shrinkage=SHARE,
+    )
 
     def __post_init__(self) -> None:
         factor = self.scatter.factor(self.dimension, self.shrinkage)
@@ -222,6 +231,7 @@ class WhitenedKernel(ExponentialKernel):
         The size n of the matrices.
     """
 
+    _stored = part(_whitening=Part(Whitening, L="N"))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,

@@ -8,12 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
 from spdatoms.kernels.values import kernel_values
+from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
 from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of, shares_of
 from spdatoms.regression._stacking import best_ridges, stacked_errors
 
@@ -44,6 +46,7 @@ class TargetCell:
     kind: str
     factor: float
     beta: float
+    _stored = part(metric=COUNT, kind=Value(allow.choice(*KINDS)), factor=POSITIVE, beta=POSITIVE)
 
     def values(self, divergences: Floats) -> Floats:
         """Return kernel values."""
@@ -87,6 +90,16 @@ class TargetAverage:
     duals: Floats
     offsets: Floats
     weights: Floats | None = None
+    _stored = part(
+        divergences=Each(Numbers("N N"), "metrics"),
+        targets=Numbers("N q"),
+        cells=Each(Part(TargetCell), "p"),
+        ridges=Numbers("p q", least=0.0),
+        shares=Numbers("p q", least=0.0),
+        duals=Numbers("p N q"),
+        offsets=Numbers("q"),
+        weights=Maybe(Numbers("N", least=TINY)),
+    )
 
     def __post_init__(self) -> None:
         if any(cell.metric >= len(self.divergences) for cell in self.cells):

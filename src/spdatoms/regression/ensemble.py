@@ -23,6 +23,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
 from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.layout import Part, holds
 from spdatoms.regression._ridge import shares_of
 from spdatoms.regression._stacking import half_widths
 from spdatoms.regression._targets import ManyTargets
@@ -120,6 +121,11 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds(
+        "atoms_ targets_ atom_indices_ atom_weights_ left_out_rows_ left_out_errors_",
+        average_=Part(TargetAverage, q="targets"),
+        _references=Part(References),
+    )
     _parameters = allow.declare(
         metrics=SYMMETRIC_METRICS,
         cv=allow.choice(LEAVE_ONE_OUT) | CV,

@@ -15,6 +15,7 @@ from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
+from spdatoms.layout import holds
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
@@ -58,6 +59,7 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
     array([0.5, 0.5, 3.5, 3.5])
     """
 
+    _stored = holds("targets_")
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=METRIC,

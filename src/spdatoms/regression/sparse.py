@@ -20,9 +20,10 @@ from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning
-from spdatoms.kernels import DivergenceKernel
+from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
+from spdatoms.layout import Part, holds
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
@@ -88,6 +89,7 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    _stored = holds("atoms_ alpha_ targets_ atom_weights_", kernel_=Part(Kernel))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,

@@ -13,8 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from spdatoms._utils.fitting import CheckedFit
-from spdatoms.storage._layout import held_by, missing
-from spdatoms.storage._parts import Sizes
+from spdatoms.layout import Sizes, held_by, missing
 
 #: Attributes in which a number may be missing: combinations of parameters that were not tried.
 _WITH_GAPS = ("cv_scores_", "cv_results_")

@@ -4,82 +4,25 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from spdatoms.classification.average import KernelAverage
-from spdatoms.classification.cells import Cell
-from spdatoms.classification.references import References
-from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums, Summary
-from spdatoms.dictionary.problem import LandmarkProblem, Problem
-from spdatoms.divergences import Divergence, Hermitian, get_divergence
+from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import divergence_classes
-from spdatoms.kernels.correction import CorrectedGram
-from spdatoms.kernels.kernel import RidgeKernel
-from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
-from spdatoms.kernels.log_cosine import LogCosineKernel
-from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
-from spdatoms.regression.average import TargetAverage, TargetCell
+from spdatoms.layout import PARTS, PreparedFrom, check_stack, held_by
 from spdatoms.storage._checks import check_arguments, check_estimator
-from spdatoms.storage._parts import check_stack
+from spdatoms.storage._scikit_learn import of_scikit_learn
 
 #: Every estimator in the ``__all__`` of one of these can be stored. They are imported when a file or a class asks for
 #: a name that those before lack: the library does not need ``paper``.
 _PUBLIC = ("spdatoms", "spdatoms.descriptors", "spdatoms.paper.baselines")
-#: What they are made of besides divergences, by the names that files call them.
-_PARTS: dict[str, type] = {
-    "Cell": Cell,
-    "ClassicalScaling": ClassicalScaling,
-    "CorrectedGram": CorrectedGram,
-    "KernelAverage": KernelAverage,
-    "Hermitian": Hermitian,
-    "LandmarkKernel": LandmarkKernel,
-    "LandmarkSpace": LandmarkSpace,
-    "LogCosineKernel": LogCosineKernel,
-    "Memory": PastSums,
-    "Summary": Summary,
-    "LandmarkProblem": LandmarkProblem,
-    "Problem": Problem,
-    "Statistics": Statistics,
-    "References": References,
-    "RidgeKernel": RidgeKernel,
-    "Scatter": Scatter,
-    "TargetAverage": TargetAverage,
-    "TargetCell": TargetCell,
-    "WhitenedKernel": WhitenedKernel,
-    "Whitening": Whitening,
-}
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)
-#: Of scikit-learn: what stands after features in a pipeline and consists of arrays that NumPy alone
-#: computes with, and splitters. (A support vector machine with a kernel hands its arrays to C code that
-#: trusts their lengths.)
-_SCIKIT_LEARN = {
-    "sklearn.decomposition": ("PCA",),
-    "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis",),
-    "sklearn.linear_model": ("LogisticRegression",),
-    "sklearn.model_selection": (
-        "GroupKFold",
-        "GroupShuffleSplit",
-        "KFold",
-        "LeaveOneGroupOut",
-        "LeaveOneOut",
-        "ShuffleSplit",
-        "StratifiedGroupKFold",
-        "StratifiedKFold",
-        "StratifiedShuffleSplit",
-    ),
-    "sklearn.pipeline": ("Pipeline",),
-    "sklearn.preprocessing": ("StandardScaler",),
-    "sklearn.svm": ("LinearSVC",),
-}
-#: Attributes that an estimator's divergence has prepared from another attribute.
-_PREPARED = {"_atoms": "_dictionary", "_prepared": "_matrices"}
 
 
 @dataclass(frozen=True)
@@ -119,10 +62,12 @@ class StoredClass:
         if not isinstance(value, BaseEstimator):
             return parameters, {}
         attributes = {k: v for k, v in vars(value).items() if k not in parameters}
-        for name, source in _PREPARED.items():
-            if name in attributes and source in attributes:
-                attributes[name] = Prepared(value.metric, attributes[source])
-        return parameters, attributes
+        prepared = {
+            name: Prepared(value.metric, attributes[source])
+            for name, source in _sources(self.cls).items()
+            if name in attributes and source in attributes
+        }
+        return parameters, attributes | prepared
 
     def make(self, parameters: dict[str, Any], attributes: dict[str, Any]) -> Any:
         """Return the object; ValueError if it could not have come from `state`."""
@@ -164,11 +109,16 @@ class StoredClass:
         )
 
 
+def _sources(cls: type) -> dict[str, str]:
+    """Return the attributes that a divergence prepares, and what it prepares them from."""
+    return {k: held.source for k, held in held_by(cls).items() if isinstance(held, PreparedFrom)}
+
+
 def _prepare(value: Any) -> None:
     """Put what a divergence prepares in the place of each `Prepared`."""
     for name, part in list(vars(value).items()):
         if isinstance(part, Prepared):
-            source = vars(value).get(_PREPARED.get(name, ""))
+            source = vars(value).get(_sources(type(value)).get(name, ""))
             if source is not part.matrices:
                 raise ValueError(f"{name} is not prepared from the matrices of the model")
             matrices = check_stack(name, part.matrices)
@@ -178,7 +128,7 @@ def _prepare(value: Any) -> None:
 
 def stored_class(cls: type) -> StoredClass | None:
     """Return how the objects of a class are stored, None if they are not."""
-    parts = {part: name for name, part in _PARTS.items()}
+    parts = {part: name for name, part in _parts().items()}
     name = parts.get(cls, cls.__name__)
     if cls.__module__.startswith("sklearn."):
         name = f"sklearn.{name}"
@@ -192,7 +142,7 @@ def stored_class(cls: type) -> StoredClass | None:
 def class_named(name: str) -> StoredClass:
     """Return the class that a file calls so; ValueError if it is none of those listed here."""
     divergences = {cls.__name__: cls for cls in divergence_classes()}
-    cls = _PARTS.get(name) or divergences.get(name) or _of_scikit_learn(name)
+    cls = _parts().get(name) or divergences.get(name) or of_scikit_learn(name)
     if cls is None:
         cls = _public(name, _PUBLIC)
         if not (inspect.isclass(cls) and issubclass(cls, BaseEstimator)):
@@ -203,13 +153,13 @@ def class_named(name: str) -> StoredClass:
     return StoredClass(name, cls)
 
 
-def _of_scikit_learn(name: str) -> type | None:
-    """Return the class of scikit-learn that a file calls ``sklearn.<name>``, None if it is not listed."""
-    for module, names in _SCIKIT_LEARN.items():
-        if name.startswith("sklearn.") and name.removeprefix("sklearn.") in names:
-            cls: type = getattr(import_module(module), name.removeprefix("sklearn."))
-            return cls
-    return None
+@cache
+def _parts() -> dict[str, type]:
+    """Return what estimators are made of besides divergences: known as soon as the library is imported."""
+    library = import_module(_PUBLIC[0])
+    for name in library.__all__:
+        getattr(library, name)
+    return PARTS
 
 
 def function_named(name: str) -> Any:

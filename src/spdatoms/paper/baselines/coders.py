@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.layout import holds
 from spdatoms.paper.baselines.inputs import given_dictionary
 
 
@@ -55,6 +56,7 @@ class DictionaryCoder(Coder):
     """A coder over a given dictionary, or over its training matrices."""
 
     dictionary: ArrayLike | None
+    _stored = holds("atoms_")
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Take the dictionary.
@@ -81,6 +83,7 @@ class DictionaryLearner(Coder):
 
     n_atoms: int
     max_iter: int
+    _stored = holds("atoms_")
 
     @abstractmethod
     def _learn(self, X: Floats) -> Floats:

@@ -25,6 +25,7 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
+from spdatoms.layout import Numbers, holds
 from spdatoms.paper.baselines.coders import Coder
 from spdatoms.paper.baselines.inputs import given_dictionary
 
@@ -52,6 +53,7 @@ class _FrobeniusCoder(Coder):
     alpha_: float
     scale_: float
     _atoms: Floats
+    _stored = holds("atoms_ alpha_ scale_", _atoms=Numbers("N h"))
 
     def _codes(self, X: FloatArray) -> Floats:
         return code(vectors(X, self.scale_), self._atoms, self.alpha_, self.n_jobs)
@@ -221,6 +223,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
     True
     """
 
+    _stored = holds(atoms_=Numbers("N n n"))
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         rank=allow.NONE | allow.integer(1),

@@ -14,6 +14,7 @@ from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
 from spdatoms.kernels.correction import CORRECTION
+from spdatoms.layout import BOOLEAN, PENALTY, Value, holds
 
 
 class KMeansSparseCoder(SPDSparseCoder):
@@ -69,6 +70,7 @@ class KMeansSparseCoder(SPDSparseCoder):
     (5, 2)
     """
 
+    _stored = holds(ridge=PENALTY, dictionary=Value(allow.NONE), normalise=BOOLEAN)
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         cluster_metric=METRIC,

@@ -13,8 +13,10 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.layout import Numbers, Part, holds
 
 #: Eigenvalues of the Gram matrix below this fraction of the greatest are taken for zero.
 _NEGLIGIBLE = 1e-10
@@ -91,6 +93,7 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     1.0
     """
 
+    _stored = holds("eigenvalues_", coefficients_=Numbers("N r"), kernel_=Part(Kernel))
     _parameters = allow.declare(
         n_components=allow.NONE | allow.integer(1),
         graph=allow.choice("supervised", "neighbours"),

@@ -21,6 +21,7 @@ from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.layout import COUNT, Each, Numbers, Part, holds
 
 
 class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
@@ -72,6 +73,12 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
     array(['barn', 'attic'], dtype='<U5')
     """
 
+    _stored = holds(
+        "classes_ _atom_classes alpha_ _gram",
+        image_shape_=Each(COUNT, "dimensions"),
+        pca_=Part(PCA),
+        atoms_=Numbers("N k"),
+    )
     _parameters = allow.declare(
         n_components=allow.NONE | allow.integer(1) | allow.real(above=0, below=1),
         alpha=allow.ALPHA,

@@ -20,6 +20,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.geometry.validation import check_spd
+from spdatoms.layout import Part, holds
 
 _LEARNER = allow.Allowed(
     ("an estimator with n_atoms, fit and transform",),
@@ -70,6 +71,9 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
     1.0
     """
 
+    _stored = holds(
+        "classes_", learner_=Part(SPDDictionaryLearning), classifier_=Part(BaseEstimator)
+    )
     _parameters = allow.declare(
         learner=allow.NONE | _LEARNER,
         C=allow.real(above=0),

@@ -15,8 +15,10 @@ from spdatoms.coding import AtomLengths
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
+from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.kernel import DivergenceKernel
+from spdatoms.layout import Part, holds
 from spdatoms.paper.baselines.coders import Coder
 from spdatoms.paper.baselines.inputs import given_dictionary
 from spdatoms.paper.baselines.scores import LabelledAtomsClassifier
@@ -135,6 +137,7 @@ class KernelPursuitCoder(Coder):
     [1, 1, 1, 1, 1, 1, 2, 2, 2]
     """
 
+    _stored = holds("atoms_", kernel_=Part(Kernel))
     _parameters = allow.declare(
         dictionary=allow.NONE | allow.MATRICES,
         metric=SYMMETRIC_METRIC,
@@ -234,6 +237,7 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
     1.0
     """
 
+    _stored = holds(kernel_=Part(Kernel))
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,

@@ -11,6 +11,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import labelled_weights
 from spdatoms.base import check_labels
 from spdatoms.classification.scored import ScoredClassifier
+from spdatoms.layout import holds
 
 
 def penalties(alpha: float, weights: Floats | None) -> float | Floats:
@@ -24,6 +25,7 @@ class LabelledAtomsClassifier(ScoredClassifier):
     atoms_: FloatArray
     atom_weights_: Floats | None = None  # for models of earlier versions
     _atom_classes: Indices
+    _stored = holds("atoms_ classes_ _atom_classes")
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take the training matrices as labelled atoms.

@@ -21,6 +21,7 @@ from spdatoms.base import check_labels
 from spdatoms.classification.scored import decision_values
 from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.descriptors.inputs import as_items, grey_image
+from spdatoms.layout import Numbers, holds
 
 
 class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
@@ -70,6 +71,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
     array(['dots', 'stripes', 'dots', 'stripes'], dtype='<U7')
     """
 
+    _stored = holds("classes_ _labels", textons_=Numbers("t pixels"), histograms_=Numbers("N t"))
     _parameters = allow.declare(
         patch=allow.integer(1),
         n_textons=allow.integer(1),

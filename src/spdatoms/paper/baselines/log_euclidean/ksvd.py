@@ -18,6 +18,7 @@ from spdatoms.geometry.functions import expm
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.kernels.log_cosine import mean_log_scale, rescaled_logs
 from spdatoms.lasso.solve import sparse_code
+from spdatoms.layout import Numbers, holds
 from spdatoms.paper.baselines.coders import Coder
 from spdatoms.paper.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.pursuit import pursue
@@ -96,6 +97,7 @@ class LogEuclideanKSVD(Coder):
     1.0
     """
 
+    _stored = holds("_log_scale", _atoms=Numbers("N h"), log_atoms_=Numbers("N n n"))
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         n_nonzero=allow.integer(1),

@@ -17,6 +17,7 @@ from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
+from spdatoms.layout import Numbers, holds
 from spdatoms.paper.baselines.coders import DictionaryLearner
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary
 from spdatoms.paper.baselines.tensor._updates import (
@@ -81,6 +82,7 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
     True
     """
 
+    _stored = holds(atoms_=Numbers("N n n"))
     _parameters = allow.declare(
         n_atoms=allow.integer(1),
         alpha=allow.real(0),

@@ -1,23 +1,28 @@
-"""What an attribute of a fitted object may hold: arrays whose axes have names, numbers, and other objects.
+"""What fitted objects hold: each class declares it, and model files are checked by it.
 
-An axis is a letter: N atoms, matrices of n×n, their half-vectors of length h, C classes. All that
-belongs to one object must agree about how long it is.
+    class SPDSparseCoder(SPDEstimator):
+        _stored = holds("atoms_ alpha_", kernel_=Part(Kernel))
+
+An attribute is an array whose axes have names, a number or another object. An axis is a letter: N atoms, matrices of
+n×n, their half-vectors of length h, C classes. All that belongs to one object must agree about how long it is.
+Names of attributes are part of the format of model files.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_characters
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms._utils.typing import Array
+from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.geometry.validation import find_unfit
-from spdatoms.kernels.correction import is_semidefinite
 
 _WORDS = {
     "N": "atoms",
@@ -271,3 +276,171 @@ def check_stack(name: str, matrices: Any) -> Array:
 def _agree(name: str, array: Array, axes: str, sizes: Sizes) -> None:
     for axis, length in zip(axes.split(), array.shape, strict=True):
         sizes.agree(axis, length, name)
+
+
+class Part:
+    """An object of one of some classes; ``axes`` are its letters, and those of its owner for the same."""
+
+    def __init__(self, *classes: type, **axes: str) -> None:
+        self.classes, self.axes = classes, axes
+
+    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
+        """Refuse objects of other classes, and those of other sizes."""
+        if not isinstance(value, self.classes):
+            words = " or ".join(cls.__name__ for cls in self.classes)
+            raise ValueError(f"{name} must be an object of {words}, got {shown(value)}")
+        held, inner = held_by(type(value)), sizes.of_part(self.axes)
+        for key, part in vars(value).items():
+            if key in held:
+                held[key].check(f"{name}.{key}", part, inner, False)
+
+
+class PreparedFrom(Part):
+    """What the divergence ``metric`` prepares from another attribute: computed again, and not stored."""
+
+    def __init__(self, source: str, cls: type) -> None:
+        super().__init__(cls)
+        self.source = source
+
+
+TINY = float(np.finfo(np.float64).tiny)
+#: Features φ(X) have about unit length; products of several are finite within this.
+FEATURE = 1e50
+
+
+def _number(limits: Allowed) -> Value:
+    """Return: such a number, but no integer that compiled code cannot hold."""
+
+    def test(value: Any) -> bool:
+        return limits.test(value) and (isinstance(value, float) or abs(int(value)) < 2**63)
+
+    return Value(Allowed(limits.words, test))
+
+
+ANY = _number(allow.real())
+POSITIVE = _number(allow.real(above=0))
+PENALTY = _number(allow.real(0))
+SHARE = Value(allow.real(above=0, most=1))
+BOOLEAN = Value(allow.BOOLEAN)
+COUNT = Value(allow.integer(0))
+_DTYPE = Value(Allowed(("a type",), lambda value: isinstance(value, np.dtype)))
+_DICT = Value(Allowed(("a dict",), lambda value: isinstance(value, dict)))
+
+#: Attributes of estimators that are the same wherever they occur.
+_COMMON: dict[str, Held] = {
+    "n_features_in_": Size("n"),
+    "classes_": Labels("C"),
+    "atoms_": Maybe(Matrices("N")),
+    "atom_labels_": Labels("N"),
+    "atom_weights_": Maybe(Numbers("N", least=TINY)),
+    "atom_indices_": Numbers("N", "iu", least=0),
+    "_atom_classes": Classes("N"),
+    "_labels": Classes("N"),
+    "targets_": Targets("N"),
+    "_weights": Maybe(Numbers("N", least=TINY)),
+    "_dictionary": Matrices("N"),
+    "_matrices": Matrices("N"),
+    "landmarks_": Matrices("L"),
+    "gram_": Gram("N"),
+    "_gram": Gram("N"),
+    "eigenvalues_": Numbers("r"),
+    "discarded_": Numbers("discarded"),
+    "landmark_indices_": Maybe(Indices("L")),
+    "labels_": Indices("samples", "clusters"),
+    "objective_": Numbers("iterations"),
+    "batch_losses_": Numbers("batches"),
+    "inertia_history_": Numbers("steps"),
+    "left_out_rows_": Numbers("left", "iu", least=0),
+    "left_out_errors_": Targets("left"),
+    "left_out_probabilities_": Numbers("N C", least=0.0),
+    "alpha_": PENALTY,
+    "ridge_": PENALTY,
+    "beta_": POSITIVE,
+    "scale_": POSITIVE,
+    "_sharpness": Maybe(POSITIVE),
+    "_usual": Maybe(PENALTY),
+    "_log_scale": ANY,
+    "_dtype": _DTYPE,
+    "corrected_": BOOLEAN,
+    "n_iter_": COUNT,
+    "min_eigenvalue_": ANY,
+    "max_eigenvalue_": ANY,
+    "inertia_": ANY,
+    "best_index_": COUNT,
+    "best_score_": ANY,
+    "cv_results_": _DICT,
+    "best_params_": _DICT,
+}
+
+
+#: Names the attributes that an object with these values does without, though its class needs them.
+Spare: TypeAlias = Callable[[Mapping[str, Any]], str]
+#: Classes that estimators are made of, by the names that files call them.
+PARTS: dict[str, type] = {}
+#: What estimators of scikit-learn hold, by the names of their classes.
+OF_SCIKIT_LEARN: dict[str, Stored] = {}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the objects of a class hold beyond what its base classes declare; made by `holds` and `part`.
+
+    Attributes
+    ----------
+    needed : tuple of str
+        The attributes that every fitted object has.
+    held : dict
+        What attributes hold, by name.
+    called : str or None, default=None
+        What files call a part, an empty string for the name of the class; None for a public estimator.
+    spare : callable or None, default=None
+        Which attributes an object does without.
+    """
+
+    needed: tuple[str, ...]
+    held: Mapping[str, Held]
+    called: str | None = None
+    spare: Spare | None = None
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        if self.called is not None:
+            PARTS[self.called or owner.__name__] = owner
+
+
+def holds(needed: str = "", /, **held: Held) -> Stored:
+    """Declare what a fitted estimator holds: common attributes that it needs, and attributes of its own."""
+    return Stored((*needed.split(), *held), held)
+
+
+def part(needed: str = "", /, called: str = "", spare: Spare | None = None, **held: Held) -> Stored:
+    """Declare the same of a class that estimators are made of: its objects may then be in a file."""
+    return Stored((*needed.split(), *held), held, called, spare)
+
+
+def held_by(cls: type) -> dict[str, Held]:
+    """Return what the attributes of objects of a class may hold, as far as that is known."""
+    is_own_estimator = hasattr(cls, "get_params") and not _is_of_scikit_learn(cls)
+    held = dict(_COMMON) if is_own_estimator else {}
+    for stored in _declared(cls):
+        held |= stored.held
+    return held
+
+
+def missing(cls: type, values: Mapping[str, Any]) -> list[str]:
+    """Return which attributes a fitted object of a class lacks."""
+    needed: dict[str, None] = {}
+    for stored in _declared(cls):
+        needed |= dict.fromkeys(stored.needed)
+        for name in stored.spare(values).split() if stored.spare else ():
+            needed.pop(name)
+    return [name for name in needed if name not in values]
+
+
+def _declared(cls: type) -> list[Stored]:
+    if _is_of_scikit_learn(cls):
+        return [OF_SCIKIT_LEARN[cls.__name__]] if cls.__name__ in OF_SCIKIT_LEARN else []
+    return [vars(base)["_stored"] for base in reversed(cls.__mro__) if "_stored" in vars(base)]
+
+
+def _is_of_scikit_learn(cls: type) -> bool:
+    return cls.__module__.startswith("sklearn.")

@@ -104,6 +104,13 @@ def test_parameters_of_the_kernel_of_a_model_are_checked(name, value, tmp_path):
     refused(pack(metadata, arrays), tmp_path, f"{name} must be")
 
 
+@pytest.mark.parametrize("name", ["_parameters", "_stored"])
+def test_a_file_declares_nothing(name, tmp_path):
+    metadata, arrays = unpack(saved(SPDSparseClassifier().fit(X, LABELS), tmp_path))
+    metadata["estimator"]["object"]["attributes"][name] = {"dict": []}
+    refused(pack(metadata, arrays), tmp_path, f"has no {name}")
+
+
 @pytest.mark.parametrize("number", [2**63, -(2**63), 10**30])
 @pytest.mark.parametrize("name", ["alpha_", "n_features_in_"])
 def test_integers_beyond_64_bits_are_refused(name, number, tmp_path):

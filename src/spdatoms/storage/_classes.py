@@ -21,6 +21,8 @@ from spdatoms.storage._scikit_learn import of_scikit_learn
 #: Every estimator in the ``__all__`` of one of these can be stored. They are imported when a file or a class asks for
 #: a name that those before lack: the library does not need ``paper``.
 _PUBLIC = ("spdatoms", "spdatoms.descriptors", "spdatoms.paper.baselines")
+#: What classes declare of themselves, and objects do not have of their own.
+_DECLARED = ("_parameters", "_stored")
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)
 
@@ -104,6 +106,7 @@ class StoredClass:
             estimator
             and name.isidentifier()
             and not name.startswith("__")
+            and name not in _DECLARED
             and not callable(inherited)
             and not hasattr(inherited, "__get__")
         )

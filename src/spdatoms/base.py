@@ -26,7 +26,7 @@ from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.hermitian import is_complex
-from spdatoms.geometry.validation import check_spd
+from spdatoms.geometry.validation import Unfit, check_spd, find_unfit
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
@@ -114,6 +114,36 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
+
+    def find_unfit(self, X: FloatArray) -> Unfit:
+        """Return which of the matrices X (m, n, n) cannot be queries.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            Matrices.
+
+        Returns
+        -------
+        Unfit
+            The first of them, and how many there are.
+        """
+        return find_unfit(X)
+
+    def example_query(self, dtype: Any) -> FloatArray:
+        """Return a query: what has one result per matrix has one of the same form for this one.
+
+        Parameters
+        ----------
+        dtype : dtype
+            The type of its numbers.
+
+        Returns
+        -------
+        ndarray of shape (1, n, n)
+            The identity.
+        """
+        return np.eye(self.n_features_in_, dtype=dtype)[None]
 
     def _of_its_type(self, X: FloatArray) -> FloatArray:
         """Return X, or its real part if only real matrices are taken and the imaginary part is zero."""

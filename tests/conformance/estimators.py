@@ -16,6 +16,7 @@ from spdatoms import (
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
     SPDNystroem,
+    SPDRange,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -45,6 +46,7 @@ ESTIMATORS = [
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDRange(),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
     baselines.LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
@@ -78,7 +80,11 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
     baselines.RiemannianSparseClassifier: baselines.RiemannianSparseClassifier(alpha=10.0),
 }
 
-TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
+#: Those that make matrices of matrices have no features.
+OF_MATRICES = (SPDRange,)
+TRANSFORMERS = [
+    e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
+]
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
 
 

@@ -35,7 +35,7 @@ BY_LAWS_ONLY = {
     "RiemannianDictionaryLearning",
 }
 #: Confirmed in campaigns of their own.
-ELSEWHERE = {"SPDNystroem", "FrobeniusSparseCoder", "TensorSparseCoder"}
+ELSEWHERE = {"SPDNystroem", "SPDRange", "FrobeniusSparseCoder", "TensorSparseCoder"}
 
 
 def drawn(draw, count: int = 4000) -> list:

@@ -31,7 +31,11 @@ _BLOCK_BYTES = 1 << 20
 _REPAIR = (
     "spdatoms.nearest_spd projects it, spdatoms.geometry.regularise or shrink makes it definite"
 )
-
+#: Singular matrices are most often covariances of treated signals.
+_SINGULAR = (
+    "if all have the same range (average reference, ICA, interpolation), make_pipeline(spdatoms.SPDRange(), "
+    "estimator).fit(X, y) works on it, else spdatoms.geometry.regularise or shrink makes it definite"
+)
 _LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
 
 
@@ -383,7 +387,8 @@ def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal().real))
     if A[i, i].real <= 0.0:
-        return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"
+        repair = _REPAIR if A[i, i].real else _SINGULAR
+        return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {repair}"
     if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())
         asymmetry = abs(R - R.T) / root / root[:, None]
@@ -396,7 +401,7 @@ def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
         if least < -n * eps:
             return f"is not positive definite: {reason}; {_REPAIR}"
         if least <= n * eps or findings & _NOT_POSITIVE:
-            return f"is singular to working precision: {reason}; {_REPAIR}"
+            return f"is singular to working precision: {reason}; {_SINGULAR}"
     return ""
 
 

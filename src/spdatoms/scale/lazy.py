@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import growing_blocks, progress_bar
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import as_float, check_stack, find_unfit, float_type
+from spdatoms.geometry.validation import as_float, check_stack, float_type
 from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_chunked
 
@@ -44,6 +45,7 @@ def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **
     """
     check_is_fitted(estimator)
     check_stack(X, "X")
+    check_size(X, estimator.n_features_in_)
     call = _Call(method, estimator, args, kwargs)
     example = _example(call, X)
     if is_chunked(X):
@@ -71,11 +73,11 @@ def with_progress(
 
 
 def _example(call: _Call, X: Any) -> FloatArray:
-    """Return the result for the identity matrix, which has the dtype and the length of every row."""
-    identity = np.eye(X.shape[-1], dtype=float_type(X.dtype, "X"))[None]
+    """Return the result for an example, which has the dtype and the shape of that of every matrix."""
+    query = call.estimator.example_query(float_type(X.dtype, "X"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(call(identity))
+        return np.asarray(call(query))
 
 
 def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:
@@ -113,5 +115,7 @@ def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     try:
         return call(X)
     except ValueError:
-        find_unfit(as_float(X, "X")).moved(start).raise_in_block(name, start, start + len(X))
+        call.estimator.find_unfit(as_float(X, "X")).moved(start).raise_in_block(
+            name, start, start + len(X)
+        )
         raise

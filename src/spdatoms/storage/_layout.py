@@ -180,6 +180,13 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "SPDRange": {
+        "rank_": Size("r"),
+        "basis_": Numbers("n r", "fc"),
+        "spectrum_": Numbers("n"),
+        "_null": Numbers("n v", "fc"),
+        "_outside": _PENALTY,
+    },
     "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
     "Cell": {
         "metric": _COUNT,
@@ -334,6 +341,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     ),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
+    "SPDRange": ("n_features_in_ rank_ basis_ spectrum_ _null _outside",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
     "LogEuclideanKSVD": ("n_features_in_ _log_scale _atoms log_atoms_",),
     "FrobeniusSparseCoder": (f"{_OWN_ATOMS} alpha_ scale_ _atoms",),

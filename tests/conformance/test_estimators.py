@@ -31,13 +31,9 @@ from conformance.estimators import (
     outputs,
     targets,
 )
-from spdatoms import (
-    SPDEnsembleClassifier,
-    SPDKNeighborsClassifier,
-    SPDSparseClassifierCV,
-    baselines,
-)
+from spdatoms import SPDEnsembleClassifier, SPDKNeighborsClassifier, SPDSparseClassifierCV
 from spdatoms.base import SPDEstimator
+from spdatoms.paper import baselines
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,11 +17,12 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
@@ -381,13 +383,16 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         return DivergenceKernel(self.metric, beta, self.correction, self.n_jobs)
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -395,8 +400,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             The codes, one per row.
         """
         if self.dictionary is not None and not hasattr(self, "atoms_"):
-            fitted = clone(self).set_params(dictionary=None).fit(self.dictionary)
-            return np.asarray(fitted.transform(X))
+            return np.asarray(self._over_its_dictionary().transform(X))
         X = self.check_queries(X)
         codes = code_matrices(
             X,
@@ -408,6 +412,27 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         )
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
+
+    def _cut(self, known: Mask) -> SPDSparseCoder:
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary()._cut(known)
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        model._use_atoms(model.atoms_)
+        if self.dictionary is not None:  # the matrices that its α is for are not kept
+            model.alpha_ = self.alpha_
+        return model
+
+    @property
+    def _n_channels(self) -> int:
+        return self.n_features_in_ if hasattr(self, "atoms_") else np.shape(self.dictionary)[-1]
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, self._n_features_out), np.float32)}
+
+    def _over_its_dictionary(self) -> SPDSparseCoder:
+        """Return the coder fitted to its dictionary."""
+        return clone(self).set_params(dictionary=None).fit(self.dictionary)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.dictionary is not None or hasattr(self, "atoms_")

@@ -119,7 +119,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
         self._outside = _GAP * max(level, float(noise))
         self._null = _null_vectors(M, vectors[:, rank:])
         self.basis_ = _basis(M, vectors[:, :rank] * np.sqrt(values[:rank]))
-        unfit = self.find_unfit(X)
+        unfit = self._unfit(X)
         if unfit.count:
             raise ValueError(_which_differs(X, unfit))
         return self
@@ -140,7 +140,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
         """
         check_is_fitted(self)
         X = self._of_its_type(check_size(check_semidefinite(X), self.n_features_in_))
-        self.find_unfit(X).raise_if_any("X", X.shape[:1])
+        self._unfit(X).raise_if_any("X", X.shape[:1])
         return self._on_range(X)
 
     def inverse_transform(self, Z: ArrayLike) -> FloatArray:
@@ -162,7 +162,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
             return Z
         return _congruent(adjoint(self.basis_), Z)
 
-    def find_unfit(self, X: FloatArray) -> Unfit:
+    def _unfit(self, X: FloatArray) -> Unfit:
         """Return which of the matrices X (m, n, n) are not negligible outside the range and definite on it."""
         found = Unfit()
         most = max(self._outside, _GAP * _level(X))
@@ -183,8 +183,10 @@ class SPDRange(TransformerMixin, SPDEstimator):
                 found += Unfit(on_range.first, words, on_range.count).moved(rows.start)
         return found
 
-    def example_query(self, dtype: Any) -> FloatArray:
+    def example_query(self, n: int, dtype: Any) -> FloatArray:
         """Return a matrix (1, n, n) that can be transformed."""
+        if n != self.n_features_in_:
+            return super().example_query(n, dtype)
         P = self.basis_ @ adjoint(self.basis_)
         return (P if np.dtype(dtype).kind == "c" else P.real).astype(dtype)[None]
 

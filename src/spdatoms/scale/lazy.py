@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import growing_blocks, progress_bar
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import as_float, check_stack, float_type
+from spdatoms.geometry.validation import UnfitError, check_stack, float_type
 from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_chunked
 
@@ -36,6 +35,13 @@ class _Call:
     def __call__(self, X: FloatArray) -> Any:
         return self.method(self.estimator, X, *self.args, **self.kwargs)
 
+    def of_rows(self, rows: slice) -> _Call:
+        """Return the call for some rows: a mask of channels may differ between matrices."""
+        channels = self.kwargs.get("channels")
+        if np.ndim(channels) != 2:
+            return self
+        return replace(self, kwargs=self.kwargs | {"channels": np.asarray(channels)[rows]})
+
 
 def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     """Return ``method(estimator, X, *args, **kwargs)`` where the method gives one row or number per matrix.
@@ -45,7 +51,6 @@ def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **
     """
     check_is_fitted(estimator)
     check_stack(X, "X")
-    check_size(X, estimator.n_features_in_)
     call = _Call(method, estimator, args, kwargs)
     example = _example(call, X)
     if is_chunked(X):
@@ -74,7 +79,9 @@ def with_progress(
 
 def _example(call: _Call, X: Any) -> FloatArray:
     """Return the result for an example, which has the dtype and the shape of that of every matrix."""
-    query = call.estimator.example_query(float_type(X.dtype, "X"))
+    query = call.estimator.example_query(X.shape[-1], float_type(X.dtype, "X"))
+    if np.ndim(call.kwargs.get("channels")) == 2:
+        call = replace(call, kwargs=call.kwargs | {"channels": None})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(call(query))
@@ -112,10 +119,9 @@ def _of_chunk(X: FloatArray, call: _Call, empty: FloatArray, block_info: Any = N
 
 def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     """Return the result for some rows; an error gives the index of a matrix in the whole, or in a chunk."""
+    stop = start + len(X)
     try:
-        return call(X)
-    except ValueError:
-        call.estimator.find_unfit(as_float(X, "X")).moved(start).raise_in_block(
-            name, start, start + len(X)
-        )
+        return call.of_rows(slice(start, stop))(X)
+    except UnfitError as error:
+        error.unfit.moved(start).raise_in_block(name, start, stop)
         raise

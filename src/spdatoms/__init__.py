@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.channels import BrokenChannels as BrokenChannels
     from spdatoms.channels import SPDRange as SPDRange
     from spdatoms.classification import MinimumDistanceToMean as MinimumDistanceToMean
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from spdatoms.storage import save as save
 
 _HOME = {
+    "BrokenChannels": "channels",
     "DivergenceKernel": "kernels",
     "LogEuclideanSparseCoder": "coding",
     "MinimumDistanceToMean": "classification",

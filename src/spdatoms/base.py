@@ -163,6 +163,10 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         check_is_fitted(self)
         return self.n_features_in_
 
+    def _heeded(self, X: Any) -> Any:
+        """Return queries without the channels that an estimator does not trust."""
+        return X
+
     def _answers_to_nothing(self) -> dict[str, Array]:
         """Return what methods, by name, say of one matrix without channels; others refuse it."""
         return {}
@@ -272,6 +276,8 @@ def by_channels(method: Method) -> Method:
         if not hasattr(self, "_cut"):
             return method(self, X, *args, **kwargs)
         channels = kwargs.pop("channels", None)
+        if channels is None:
+            X = self._heeded(X)
         found = _with_channels(self, X, channels)
         if found is None:
             return method(self, X, *args, **kwargs)

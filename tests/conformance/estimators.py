@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
+    BrokenChannels,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
     SPDDictionaryLearning,
@@ -33,6 +34,7 @@ ESTIMATORS = [
     SPDSparseClassifier(metric="jeffrey", rule="sum"),
     SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
     SPDSparseClassifier(landmarks=8),
+    SPDSparseClassifier(robust=True),
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
@@ -49,6 +51,7 @@ ESTIMATORS = [
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDRange(),
+    BrokenChannels(),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
     LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
@@ -83,7 +86,7 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
 }
 
 #: Those that make matrices of matrices have no features.
-OF_MATRICES = (SPDRange,)
+OF_MATRICES = (BrokenChannels, SPDRange)
 TRANSFORMERS = [
     e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
 ]

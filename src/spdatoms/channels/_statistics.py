@@ -20,6 +20,7 @@ import numpy as np
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences import pairwise_divergence
 from spdatoms.geometry.hermitian import as_double
 
 #: The nearest training matrices whose mean divergence counts, and those among which they are looked for.
@@ -103,8 +104,10 @@ class Statistics:
     ----------
     matrices : ndarray of shape (N, n, n)
         The training matrices.
-    near : ndarray of shape (N, candidates)
-        For each the nearest others.
+    log_determinants : ndarray of shape (N,)
+        Theirs.
+    log_precisions : ndarray of shape (N, n)
+        The logarithms of the diagonals of their inverses.
     regression : Regression
         That of e₁ and e₂.
     mean : ndarray of shape (n,)
@@ -115,6 +118,8 @@ class Statistics:
         The inverse of their correlation, over all channels.
     location, spread : float
         Of the Gumbel distribution of log max_k T_k for left-out training matrices.
+    robust : ndarray of shape (2, 3)
+        The `robust_size` of left-out residuals in units of their deviations.
     """
 
     matrices: Floats
@@ -126,10 +131,14 @@ class Statistics:
     precision: Floats
     location: float
     spread: float
+    robust: Floats
 
     @classmethod
-    def fit(cls, X: Floats, near: Indices) -> Statistics:
-        """Fit to training matrices, ``near`` being the candidates among them for each."""
+    def fit(cls, X: Floats, n_jobs: int | None = None) -> Statistics:
+        """Fit to training matrices."""
+        divergences = pairwise_divergence(X, metric="stein", n_jobs=n_jobs)
+        np.fill_diagonal(divergences, np.inf)
+        near = _nearest(divergences)[:, : len(X) - 1]
         regression = Regression.fit(*own_values(X))
         variances, C, _ = scaled(X)
         determinants = np.linalg.slogdet(C)[1] + variances.sum(axis=1)
@@ -148,11 +157,21 @@ class Statistics:
         spread = max(float(scores.std(ddof=1)) * 6**0.5 / np.pi, _TINY)
         location = float(scores.mean()) - np.euler_gamma * spread
         return cls(
-            X, determinants, precisions, regression, mean, deviations, precision, location, spread
+            X,
+            determinants,
+            precisions,
+            regression,
+            mean,
+            deviations,
+            precision,
+            location,
+            spread,
+            robust_size(F / left_out),
         )
 
-    def residuals(self, X: Floats, near: Indices) -> Floats:
+    def residuals(self, X: Floats, n_jobs: int | None = None) -> Floats:
         """Return (e₁, e₂, e₃) in units of their deviations, (m, n, 3)."""
+        near = _nearest(pairwise_divergence(X, self.matrices, metric="stein", n_jobs=n_jobs))
         e = self.regression.residuals(*own_values(X))
         added = _added(X, self.matrices, near, self.log_determinants, self.log_precisions)
         F: Floats = np.concatenate([e, (added - self.mean)[:, :, None]], axis=2) / self.deviations
@@ -180,7 +199,9 @@ def _score(F: Floats, deviations: Floats, precision: Floats) -> Floats:
     return np.maximum(T, _TINY)
 
 
-def _added(X: Floats, A: Floats, near: Indices, log_determinants: Floats, log_precisions: Floats) -> Floats:
+def _added(
+    X: Floats, A: Floats, near: Indices, log_determinants: Floats, log_precisions: Floats
+) -> Floats:
     """Return the log of what every channel adds to the mean divergence to the nearest of the candidates."""
     m, n, _ = X.shape
     out = np.empty((m, n))
@@ -202,7 +223,12 @@ def _added(X: Floats, A: Floats, near: Indices, log_determinants: Floats, log_pr
     return np.log(np.maximum(out, _TINY))
 
 
-def nearest(divergences: Floats) -> Indices:
+def _nearest(divergences: Floats) -> Indices:
     """Return the columns of the least divergences of each row."""
-    count = min(CANDIDATES, divergences.shape[1])
-    return np.argsort(divergences, axis=1, kind="stable")[:, :count]
+    return np.argsort(divergences, axis=1, kind="stable")[:, :CANDIDATES]
+
+
+def robust_size(Z: Floats) -> Floats:
+    """Return the median and the median absolute deviation of each statistic over all matrices and channels, (2, 3)."""
+    location = np.median(Z, axis=(0, 1))
+    return np.stack([location, np.median(abs(Z - location), axis=(0, 1))])

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
+from spdatoms.channels import BrokenChannels
 from spdatoms.classification import SPDSparseClassifier
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
@@ -141,6 +142,7 @@ _COMMON: dict[str, Held] = {
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
     "_memory": Maybe(Part(Summary, PastSums, Statistics)),
+    "detector_": Part(BrokenChannels),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -179,6 +181,7 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "BrokenChannels": {"shift_": Numbers("two three"), "threshold_": _POSITIVE},
     "SPDRange": {
         "rank_": Size("r"),
         "basis_": Numbers("n r", "fc"),
@@ -340,6 +343,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     ),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
+    "BrokenChannels": ("n_features_in_ _matrices shift_ threshold_",),
     "SPDRange": ("n_features_in_ rank_ basis_ spectrum_ _null _outside",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
     "LogEuclideanKSVD": ("n_features_in_ _log_scale _atoms log_atoms_",),

@@ -30,7 +30,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import as_float, check_stack
 
 #: Less training matrices cannot tell what is usual, nor can less queries tell what is usual among them.
-_LEAST, _LEAST_QUERIES = 5, 30
+_LEAST, _LEAST_QUERIES = 4, 30
 #: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
 MOST_USUAL = 2000
 #: Statistics for other sets of channels are kept up to some such bytes.
@@ -96,7 +96,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
 
     Notes
     -----
-    The threshold is the quantile of a Gumbel distribution that has mean and variance of log max_k T_k over up to
+    The threshold is the quantile of a Gumbel distribution that fits the upper half of log max_k T_k over up to
     300 left-out training matrices. It holds for queries like those of training. Where they come from another session or
     pose, there are more alarms: see `recalibrate`. Swapped channels, and noise no larger than the signal, are
     found less often. A channel that is missing already (a row and a column of NaN) stays missing, a flat one
@@ -117,7 +117,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
     >>> np.argwhere(detector.predict(X[50:]))
     array([[5, 2]])
     >>> detector.report(X[50:])[0].reason
-    'its variance is 14 times what the other channels predict'
+    'its variance is 16 times what the other channels predict'
     """
 
     hermitian: ClassVar[bool] = True
@@ -147,7 +147,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices, at least five. A Dask array is collected in memory.
+            SPD matrices, at least four. A Dask array is collected in memory.
         y : object, default=None
             Ignored.
 
@@ -289,7 +289,9 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         ]
         for rows, channels, Z, judged in self._search(X, known & ~flat):
             for i, k, reason, (score, p_value) in zip(rows, channels, Z, judged, strict=True):
-                found.append(BrokenChannel(int(i), int(k), _reason(reason), score, p_value))
+                found.append(
+                    BrokenChannel(int(i), int(k), _reason(reason), float(score), float(p_value))
+                )
         return sorted(found, key=lambda one: one.matrix)
 
     def _opened(self, X: ArrayLike) -> tuple[FloatArray, Mask]:

@@ -29,6 +29,7 @@ ROOMS = (
     "kernels",
     "clustering",
     "coding",
+    "channels",
     "dictionary",
     "classification",
     "regression",

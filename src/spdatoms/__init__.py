@@ -14,6 +14,7 @@ from spdatoms._utils.version import __version__ as __version__
 if TYPE_CHECKING:
     from spdatoms import base as base
     from spdatoms import baselines as baselines
+    from spdatoms import channels as channels
     from spdatoms import classification as classification
     from spdatoms import clustering as clustering
     from spdatoms import coding as coding
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.channels import SPDImputer as SPDImputer
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
@@ -61,6 +63,7 @@ _HOME = {
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
     "SPDEnsembleRegressor": "regression",
+    "SPDImputer": "channels",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
@@ -86,6 +89,7 @@ _HOME = {
 _MODULES = (
     "base",
     "baselines",
+    "channels",
     "classification",
     "clustering",
     "coding",

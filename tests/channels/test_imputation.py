@@ -43,7 +43,7 @@ def test_known_entries_stay_and_complete_matrices_come_back() -> None:
 def test_the_formula() -> None:
     """One query, one model: the mean of its nearest matrices and of all, and the regression on it."""
     X, _, _ = clusters(count=8)
-    imputer = SPDImputer(n_neighbors=4, shrinkage=0.2).fit(X)
+    imputer = SPDImputer(n_neighbors=4, global_share=0.2).fit(X)
     np.testing.assert_array_equal(imputer.donors_, X)
     query = random_spd(1, 6, seed=9)
     o, m = np.array([0, 2, 3, 5]), np.array([1, 4])
@@ -72,14 +72,14 @@ def test_local_imputation_is_nearer_to_the_truth_than_global() -> None:
     ]
     assert errors[0] < 0.7 * errors[1]
     np.testing.assert_allclose(
-        SPDImputer(shrinkage=1.0).fit_transform(queries), globally, rtol=1e-9
+        SPDImputer(global_share=1.0).fit_transform(queries), globally, rtol=1e-9
     )
 
 
 def test_a_matrix_is_not_filled_in_from_itself() -> None:
     _, queries, _ = clusters()
-    imputer = SPDImputer(n_neighbors=1, shrinkage=1e-6).fit(queries)
-    spoilt = SPDImputer(n_neighbors=1, shrinkage=1e-6).fit(queries)
+    imputer = SPDImputer(n_neighbors=1, global_share=1e-6).fit(queries)
+    spoilt = SPDImputer(n_neighbors=1, global_share=1e-6).fit(queries)
     missing = np.isnan(queries[0])
     spoilt.donors_ = imputer.donors_.copy()
     spoilt.donors_[0][missing] *= 1.0 + 1e-3

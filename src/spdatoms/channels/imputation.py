@@ -46,7 +46,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         The number k of training matrices; no more than there are.
     metric : str or Divergence, default="stein"
         The divergence d by which they are near, which must be symmetric.
-    shrinkage : float, default=0.1
+    global_share : float, default=0.1
         The share γ of the global mean. 1 is global imputation.
     n_jobs : int, default=None
         The number of threads; None is 1, -1 all processors.
@@ -95,7 +95,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     _parameters = allow.declare(
         n_neighbors=allow.integer(1),
         metric=SYMMETRIC_METRIC,
-        shrinkage=allow.real(above=0, most=1),
+        global_share=allow.real(above=0, most=1),
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
@@ -104,14 +104,14 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self,
         n_neighbors: int = 10,
         metric: str | Divergence = "stein",
-        shrinkage: float = 0.1,
+        global_share: float = 0.1,
         *,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.shrinkage = shrinkage
+        self.global_share = global_share
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -199,7 +199,9 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         d = np.take_along_axis(d, near, axis=1)
         scale = d[:, (k - 1) // 2, None]  # the median, or infinity if there is no other donor
         w = np.exp(-d / np.where((scale > 0) & (scale < np.inf), scale, 1.0))
-        w *= (1.0 - self.shrinkage) / np.maximum(w.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        w *= (1.0 - self.global_share) / np.maximum(
+            w.sum(axis=1, keepdims=True), np.finfo(float).tiny
+        )
         models = (1.0 - w.sum(axis=1))[:, None, None] * self.mean_
         for one in range(k):  # one neighbour of all at a time, so that few matrices are held
             models = models + w[:, one, None, None] * self.donors_[near[:, one]]

@@ -6,27 +6,12 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
+from _incomplete import clusters
 from _matrices import random_spd
-from spdatoms import SPDImputer, SPDSparseClassifier, divergence, pairwise_divergence
+from spdatoms import SPDImputer, SPDSparseClassifier, divergence, mean, pairwise_divergence
 from spdatoms.divergences.incomplete import completed
 from spdatoms.exceptions import NoChannelWarning
 from spdatoms.geometry.channels import known_channels
-
-
-def clusters(
-    count: int = 20, n: int = 6, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return matrices around three centres, the same of which two thirds lack channels, and their labels."""
-    rng = np.random.default_rng(seed)
-    centres = random_spd(3, n, seed=seed)
-    y = np.arange(3 * count) % 3
-    samples = np.linalg.cholesky(centres)[y] @ rng.standard_normal((3 * count, n, 40))
-    X = samples @ samples.swapaxes(1, 2) / 40
-    queries = X.copy()
-    for one in queries[: 2 * count]:
-        missing = rng.permutation(n)[:2]
-        one[missing] = one[:, missing] = np.nan
-    return X, queries, y
 
 
 def test_known_entries_stay_and_complete_matrices_come_back() -> None:
@@ -50,7 +35,8 @@ def test_the_formula() -> None:
     d = pairwise_divergence(query[:, o][:, :, o], X[:, o][:, :, o])[0]
     near = np.argsort(d)[:4]
     w = np.exp(-d[near] / np.sort(d[near])[1])
-    S = 0.8 * np.tensordot(w / w.sum(), X[near], 1) + 0.2 * imputer.mean_
+    matrices, weights = np.concatenate([X[near], imputer.mean_[None]]), [*(0.8 * w / w.sum()), 0.2]
+    S = mean(matrices, "jeffrey", weights)
     A = S[np.ix_(m, o)] @ np.linalg.inv(S[np.ix_(o, o)])
     X_oo = query[0][np.ix_(o, o)]
     found = imputer.transform(query, channels=o)[0]

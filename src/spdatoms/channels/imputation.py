@@ -25,6 +25,7 @@ from spdatoms.geometry.channels import (
     patterns,
     regressed,
 )
+from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import as_float, check_stack
 
@@ -33,7 +34,8 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """Fill in channels that matrices lack, by local regression.
 
     X_mo = A X_oo and X_mm = A X_oo Aᵀ + R: what is missing (m) follows from what is known (o) by the regression
-    A = S_mo S_oo⁻¹, R = S_mm − A S_om of a model S = (1 − γ) Σ_j w_j D_j + γM.
+    A = S_mo S_oo⁻¹, R = S_mm − A S_om of a model S. That is the mean, by Jeffrey's divergence, of training matrices D_j
+    with the weights (1 − γ)w_j, and of M with the weight γ.
 
     The D_j are the k training matrices that are nearest on the channels at hand, with weights w_j ∝ exp(−d/median).
     M is a mean of all training matrices. Training matrices may lack channels, too: they are filled in by regression
@@ -86,9 +88,9 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     >>> X = samples @ samples.swapaxes(1, 2) / 50
     >>> X[0, 2] = X[0, :, 2] = np.nan
     >>> SPDImputer().fit_transform(X)[0].round(1)
-    array([[ 0.9,  0.2,  0.2],
-           [ 0.2,  1.2,  1.2],
-           [ 0.2,  1.2,  2.2]])
+    array([[ 0.8, -0.1, -0.1],
+           [-0.1,  1. ,  1.1],
+           [-0.1,  1.1,  2.1]])
     """
 
     hermitian: ClassVar[bool] = True
@@ -202,10 +204,12 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         w *= (1.0 - self.global_share) / np.maximum(
             w.sum(axis=1, keepdims=True), np.finfo(float).tiny
         )
-        models = (1.0 - w.sum(axis=1))[:, None, None] * self.mean_
+        rest = (1.0 - w.sum(axis=1))[:, None, None]
+        P, Q = rest * np.linalg.inv(self.mean_[None]), rest * self.mean_
         for one in range(k):  # one neighbour of all at a time, so that few matrices are held
-            models = models + w[:, one, None, None] * self.donors_[near[:, one]]
-        return np.asarray(models)
+            share, its = w[:, one, None, None], self.donors_[near[:, one]]
+            P, Q = P + share * np.linalg.inv(its), Q + share * its
+        return np.asarray(geometric_mean(Q, np.linalg.inv(P)))
 
     def _same(self, X: Floats, donors: Floats, mask: Mask) -> tuple[Indices, Indices]:
         """Return pairs of a matrix and the donor that it is itself: with these channels, and the same numbers."""

@@ -19,15 +19,14 @@ from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import NoChannelWarning
 from spdatoms.geometry.channels import (
     Mask,
+    check_incomplete,
     cut,
     find_unfit_channels,
-    known_channels,
     patterns,
     regressed,
 )
 from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.geometry.validation import as_float, check_stack
 
 
 class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
@@ -133,10 +132,8 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         SPDImputer
             The estimator itself.
         """
-        X = self._of_its_type(as_float(X, "X"))
-        check_stack(X, "X")
-        known = known_channels(X)
-        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
+        X, known = check_incomplete(X)
+        X = self._of_its_type(X)
         self.n_features_in_ = X.shape[-1]
         some = known.any(axis=1)
         X, self.known_ = as_double(X[some]), known[some]

@@ -1,7 +1,7 @@
 """Channels that are missing: accuracy, completion and time, beside peers that get the best treatment known to us.
 
-    python benchmarks/missing_channels.py queries --data DATA      # training complete, queries lack 10 to 75 %
-    python benchmarks/missing_channels.py training --data DATA     # both lack 25 %
+    python benchmarks/missing_channels.py queries --data DATA      # training complete
+    python benchmarks/missing_channels.py training --data DATA     # training and queries, each its own
     python benchmarks/missing_channels.py completion --data DATA
     python benchmarks/missing_channels.py time --data DATA
 
@@ -16,6 +16,7 @@ import argparse
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -152,17 +153,17 @@ def report(table: dict[str, list[float]], unit: str = "%") -> None:
         print(f"    {name:32s} {found.mean():7.2f} ± {error:.2f} {unit}", flush=True)
 
 
-def queries(sets: dict[str, Any], seeds: int) -> None:
+def queries(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
     """Training matrices are complete, queries lack channels."""
     for name, divisions in sets.items():
-        for share in (0.1, 0.25, 0.5, 0.75):
+        for share in shares:
             table: dict[str, list[float]] = defaultdict(list)
             for seed in range(seeds):
                 right: dict[str, list[float]] = defaultdict(list)
                 for division, (X, y, Z, t) in enumerate(divisions):
                     S = mean(X, "stein")
                     masked = Z.copy()
-                    groups = list(groups_of(len(Z), X.shape[-1], share, 6, 1000 * seed + division))
+                    groups = list(groups_of(len(Z), X.shape[-1], share, 6, seed + 1000 * division))
                     for rows, mask in groups:
                         masked[rows] = without(Z[rows], mask)
                     for label, make in OURS.items():
@@ -182,14 +183,15 @@ def queries(sets: dict[str, Any], seeds: int) -> None:
             report(table)
 
 
-def training(sets: dict[str, Any], seeds: int, share: float = 0.25) -> None:
+def training(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
     """Training matrices and queries lack channels, each its own."""
-    for name, divisions in sets.items():
+    for name, share in product(sets, shares):
+        divisions = sets[name]
         table: dict[str, list[float]] = defaultdict(list)
         for seed in range(seeds):
             right: dict[str, list[float]] = defaultdict(list)
             for division, (X, y, Z, t) in enumerate(divisions):
-                rng = np.random.default_rng(1000 * seed + division)
+                rng = np.random.default_rng(seed + 1000 * division)
                 A, B = each_without(X, share, rng), each_without(Z, share, rng)
                 for kind, imputer in (
                     ("local", SPDImputer()),
@@ -210,11 +212,11 @@ def training(sets: dict[str, Any], seeds: int, share: float = 0.25) -> None:
         report(table)
 
 
-def completion(sets: dict[str, Any], seeds: int) -> None:
+def completion(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
     """The Stein divergence between a matrix and what it is completed to, training complete."""
     for name, divisions in sets.items():
         divisions = list(divisions)[::4] if name == "SSVEP" else divisions
-        for share in (0.25, 0.5, 0.75):
+        for share in shares:
             table: dict[str, list[float]] = defaultdict(list)
             for seed in range(seeds):
                 errors: dict[str, list[float]] = defaultdict(list)
@@ -222,7 +224,7 @@ def completion(sets: dict[str, Any], seeds: int) -> None:
                     Z, t = Z[:200], t[:200]
                     masked = Z.copy()
                     for rows, mask in groups_of(
-                        len(Z), X.shape[-1], share, 6, 1000 * seed + division
+                        len(Z), X.shape[-1], share, 6, seed + 1000 * division
                     ):
                         masked[rows] = without(Z[rows], mask)
                     known = known_channels(masked)
@@ -247,7 +249,7 @@ def completion(sets: dict[str, Any], seeds: int) -> None:
             report(table, "")
 
 
-def time(sets: dict[str, Any], seeds: int) -> None:
+def time(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
     """Processor time of predictions for 20 patterns, the first time and the next, relative to complete queries."""
     for name in ("vowels", "FERET"):
         if name not in sets:
@@ -255,7 +257,7 @@ def time(sets: dict[str, Any], seeds: int) -> None:
         X, y, Z, _ = sets[name][0]
         Z = np.concatenate([Z] * 4) if name == "FERET" else Z
         for label, make in OURS.items():
-            for share in (0.25, 0.5):
+            for share in shares:
                 model = make().fit(X, y)
                 masked = Z.copy()
                 for rows, mask in groups_of(len(Z), X.shape[-1], share, 20, 0):
@@ -281,6 +283,7 @@ def main() -> None:
     parser.add_argument("what", choices=["queries", "training", "completion", "time"])
     parser.add_argument("--data", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--shares", type=float, nargs="*", default=[0.25, 0.5, 0.75])
     parser.add_argument("--sets", nargs="*", help="FERET, vowels, SSVEP, connectomes")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -293,7 +296,7 @@ def main() -> None:
             "SSVEP": list(ssvep(options.data)),
         } | sets
     sets = {name: found for name, found in sets.items() if not options.sets or name in options.sets}
-    globals()[options.what](sets, options.seeds)
+    globals()[options.what](sets, options.seeds, options.shares)
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ PEERS: dict[str, Callable[[], Any]] = {
 OURS = {"RSR-S": SPDSparseClassifier, "ensemble": SPDEnsembleClassifier}
 
 
-def feret(data: Path, people: int = 200) -> Iterator[Division]:
+def feret(data: Path, people: int = 200, every: int = 4) -> Iterator[Division]:
     from scipy.io import loadmat
 
     def pose(name: str) -> np.ndarray:
@@ -84,7 +84,7 @@ def feret(data: Path, people: int = 200) -> Iterator[Division]:
         np.concatenate([pose(p) for p in poses])
         for poses in (("ba", "bj", "bk"), ("bd", "bg", "be", "bf"))
     )
-    yield train, np.tile(y, 3), test[::4], np.tile(y, 4)[::4]
+    yield train, np.tile(y, 3), test[::every], np.tile(y, 4)[::every]
 
 
 def vowels(data: Path) -> Iterator[Division]:
@@ -289,10 +289,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     sets: dict[str, Any] = {"connectomes": list(connectomes())}
     if options.data is not None:
-        people = 100 if options.what == "training" else 200
+        people, every = (100, 1) if options.what == "training" else (200, 4)
         sets = {
             "vowels": list(vowels(options.data)),
-            "FERET": list(feret(options.data, people)),
+            "FERET": list(feret(options.data, people, every)),
             "SSVEP": list(ssvep(options.data)),
         } | sets
     sets = {name: found for name, found in sets.items() if not options.sets or name in options.sets}

@@ -371,7 +371,7 @@ def _cut_model(estimator: SPDEstimator, known: Mask) -> SPDEstimator:
         or any(models.state[name] is not value for name, value in state.items())
     ):
         models = _CUT_MODELS[estimator] = _CutModels(dict(state))
-    return models.of(known, estimator._cut)  # type: ignore[attr-defined]
+    return models.of(known, estimator._cut)
 
 
 def _bytes_of(values: Iterable[Any]) -> int:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from spdatoms import scale as scale
     from spdatoms import storage as storage
     from spdatoms.channels import BrokenChannels as BrokenChannels
+    from spdatoms.channels import SPDImputer as SPDImputer
     from spdatoms.channels import SPDRange as SPDRange
     from spdatoms.classification import MinimumDistanceToMean as MinimumDistanceToMean
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
@@ -68,6 +69,7 @@ _HOME = {
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
     "SPDEnsembleRegressor": "regression",
+    "SPDImputer": "channels",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",

@@ -167,6 +167,33 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         """Return queries without the channels that an estimator does not trust."""
         return X
 
+    def _with_channels(self, X: Any, channels: ArrayLike | None) -> tuple[FloatArray, Mask] | None:
+        """Return matrices with the mask (m, n) of their channels; None if they have all channels, or X is no stack."""
+        try:
+            X = as_float(X, "X")
+        except (TypeError, ValueError):
+            return None  # the method will say what is wrong with it
+        if X.ndim != 3 or X.shape[1] != X.shape[2] or not X.size:
+            return None
+        if channels is None:
+            if not np.isnan(X.diagonal(axis1=1, axis2=2)).any():
+                return None
+            return check_size(X, self._n_channels), known_channels(X)
+        m, n = len(X), self._n_channels
+        mask = given_channels(channels, m, n)
+        if (
+            mask.ndim == 1 and X.shape[-1] == mask.sum() < n
+        ):  # X holds these channels only, in the order of the indices
+            at = (
+                np.flatnonzero(mask)
+                if np.asarray(channels).dtype == np.bool_
+                else np.asarray(channels)
+            )
+            own, X = X, np.full((m, n, n), np.nan, X.dtype)
+            X[:, at[:, None], at] = own
+        known = known_channels(check_size(X, n)) & mask
+        return None if known.all() else (X, known)
+
     def _answers_to_nothing(self) -> dict[str, Array]:
         """Return what methods, by name, say of one matrix without channels; others refuse it."""
         return {}
@@ -278,7 +305,7 @@ def by_channels(method: Method) -> Method:
         channels = kwargs.pop("channels", None)
         if channels is None:
             X = self._heeded(X)
-        found = _with_channels(self, X, channels)
+        found = self._with_channels(X, channels)
         if found is None:
             return method(self, X, *args, **kwargs)
         X, known = found
@@ -302,34 +329,6 @@ def by_channels(method: Method) -> Method:
         return _in_order(results, len(X))
 
     return cast(Method, of_any)
-
-
-def _with_channels(
-    estimator: SPDEstimator, X: Any, channels: ArrayLike | None
-) -> tuple[FloatArray, Mask] | None:
-    """Return matrices with the mask (m, n) of their channels; None if all have all channels, or X is no stack."""
-    try:
-        X = as_float(X, "X")
-    except (TypeError, ValueError):
-        return None  # the method will say what is wrong with it
-    if X.ndim != 3 or X.shape[1] != X.shape[2] or not X.size:
-        return None
-    if channels is None:
-        if not np.isnan(X.diagonal(axis1=1, axis2=2)).any():
-            return None
-        return check_size(X, estimator._n_channels), known_channels(X)
-    m, n = len(X), estimator._n_channels
-    mask = given_channels(channels, m, n)
-    if (
-        mask.ndim == 1 and X.shape[-1] == mask.sum() < n
-    ):  # X holds these channels only, in the order of the indices
-        at = (
-            np.flatnonzero(mask) if np.asarray(channels).dtype == np.bool_ else np.asarray(channels)
-        )
-        own, X = X, np.full((m, n, n), np.nan, X.dtype)
-        X[:, at[:, None], at] = own
-    known = known_channels(check_size(X, n)) & mask
-    return None if known.all() else (X, known)
 
 
 def _of_nothing(estimator: SPDEstimator, method: str, rows: Indices) -> Array:
@@ -395,7 +394,7 @@ def _cut_model(estimator: SPDEstimator, known: Mask) -> SPDEstimator:
         or any(models.state[name] is not value for name, value in state.items())
     ):
         models = _CUT_MODELS[estimator] = _CutModels(dict(state))
-    return models.of(known, estimator._cut)  # type: ignore[attr-defined]
+    return models.of(known, estimator._cut)
 
 
 def _bytes_of(values: Iterable[Any]) -> int:

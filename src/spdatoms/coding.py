@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -16,20 +16,23 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.incomplete import completed
+from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.channels import Mask, cut
-from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.bandwidth import automatic_beta, coding_beta, subsample_divergences
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
+from spdatoms.kernels.preimages import preimages
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
 from spdatoms.lasso.solve import sparse_code_block
@@ -218,7 +221,60 @@ def of_norm_one(codes: FloatArray) -> FloatArray:
     return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
-class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class Completing(SPDEstimator):
+    """Estimators that code matrices over atoms, and fill in channels by what codes describe."""
+
+    metric: str | Divergence
+    atoms_: FloatArray
+    kernel_: Kernel
+
+    def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
+        """Fill in channels that matrices lack, by regression on the matrix that the code describes.
+
+        X_mo = A X_oo and X_mm = A X_oo Aᵀ + R, with A = S_mo S_oo⁻¹ and R = S_mm − A S_om: what is missing (m) follows
+        from what is known (o). S is the matrix with φ(S) nearest to Σ_j y_j φ(D_j), y being the code of X_oo over the
+        atoms cut to these channels. Known entries stay what they are, and the result is positive definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            The matrices, complete. Where a code is zero, S is a mean of the atoms.
+        """
+        found = self._with_channels(X, channels)
+        if found is None:
+            return self.check_queries(X)
+        X, known = found
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary().complete(X, channels=known)
+        codes = np.asarray(self.transform(X, channels=known), np.float64)  # type: ignore[attr-defined]
+        if not hasattr(self.kernel_, "beta_"):
+            raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
+        atoms = as_double(self.atoms_)
+        divergence = over(symmetric_divergence(self.metric), atoms)
+        described = codes.any(axis=1) & ~known.all(axis=1)
+        models = np.empty(X.shape, np.result_type(X, atoms))
+        models[~described] = mean(atoms, "jeffrey")
+        with one_blas_thread():
+            models[described] = preimages(
+                divergence, atoms, float(self.kernel_.beta_), codes[described]
+            )
+        return completed(as_double(X), known, models).astype(X.dtype, copy=False)
+
+    def _over_its_dictionary(self) -> Self:
+        """Return the coder fitted to its dictionary."""
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)  # type: ignore[attr-defined]
+        return fitted
+
+
+class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Sparse codes of SPD matrices over a dictionary.
 
     min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
@@ -429,10 +485,6 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return {"transform": np.zeros((1, self._n_features_out), np.float32)}
-
-    def _over_its_dictionary(self) -> SPDSparseCoder:
-        """Return the coder fitted to its dictionary."""
-        return clone(self).set_params(dictionary=None).fit(self.dictionary)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.dictionary is not None or hasattr(self, "atoms_")

@@ -15,6 +15,7 @@ from spdatoms import (
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
+    SPDImputer,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -52,6 +53,7 @@ ESTIMATORS = [
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDRange(),
     BrokenChannels(),
+    SPDImputer(n_neighbors=3),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
     LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
@@ -86,7 +88,7 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
 }
 
 #: Those that make matrices of matrices have no features.
-OF_MATRICES = (BrokenChannels, SPDRange)
+OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange)
 TRANSFORMERS = [
     e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
 ]

@@ -264,7 +264,7 @@ def test_models_for_fewer_channels_are_kept_and_belong_to_the_fit(
     assert set(vars(model)) == before
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(getattr(other, ask)(queries), expected)
-    if not type(model).__module__.startswith("spdatoms.baselines"):
+    if not type(model).__module__.startswith("spdatoms.paper"):
         save(model, tmp_path / "model")
         np.testing.assert_array_equal(getattr(load(tmp_path / "model"), ask)(queries), expected)
     count = len(made)

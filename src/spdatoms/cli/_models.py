@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli.show import say
+from spdatoms.cli.show import counted, say
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices
@@ -72,10 +72,22 @@ def common_range(X: Array, path: Path) -> Any:
     return reach
 
 
-def on_range(read: Matrices, path: Path, reach: Any) -> Matrices:
-    """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index."""
+def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False) -> Matrices:
+    """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index.
+
+    Those that are ``incomplete`` may lack channels, whose rows and columns are NaN, if there is no common range.
+    """
     from spdatoms.cli.formats.matrices import complaints_about
     from spdatoms.geometry import check_spd
+    from spdatoms.geometry.channels import check_incomplete
 
     with complaints_about(path):
-        return replace(read, X=check_spd(read.X) if reach is None else reach.transform(read.X))
+        if reach is not None:
+            return replace(read, X=reach.transform(read.X))
+        if not incomplete:
+            return replace(read, X=check_spd(read.X))
+        X, known = check_incomplete(read.X)
+    lacking = int((~known.all(axis=1)).sum())
+    if lacking:
+        say(f"note: {lacking} of {counted(len(X), 'matrix', 'matrices')} lack channels")
+    return replace(read, X=X)

@@ -205,20 +205,20 @@ def classify(
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.volumes import VOLUME_FILES
 
-    def read(path: Path, other: Path | None, voxels: Path | None) -> Matrices:
+    def source(path: Path, other: Path | None, voxels: Path | None) -> Source:
         of_volume = path.name.lower().endswith(VOLUME_FILES)
         order = components if of_volume else None  # the other file may be no volume
-        return read_matrices(Source(path, _key(key, path, other), voxels, order, covariance))
+        return Source(path, _key(key, path, other), voxels, order, covariance)
 
     def placed(queries: Matrices | None) -> Matrices | None:
         if queries is None or test is None:
             return None
-        return _models.on_range(queries, test, reach)
+        return _models.on_range(queries, test, reach, incomplete=True)
 
     shown = wants_progress(verbose)
     queries, truth, reach = None, None, None
     if test is not None:
-        queries = read(test, train, test_mask)
+        queries = read_matrices(source(test, train, test_mask))
     if test_labels is not None and queries is not None:
         at = _key(label_key, test_labels, train_labels)
         truth = read_labels(test_labels, at, len(queries.X), queries.volume)
@@ -229,7 +229,7 @@ def classify(
     elif train is not None and train_labels is not None:
         if mask is None and train_labels.name.lower().endswith(VOLUME_FILES):
             mask = train_labels
-        labelled = read(train, test, mask)
+        labelled = read_matrices(source(train, test, mask))
         reach = _models.common_range(labelled.X, train)
         labelled, queries = _models.on_range(labelled, train, reach), placed(queries)
         X, at = labelled.X, _key(label_key, train_labels, test_labels)

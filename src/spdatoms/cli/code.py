@@ -132,7 +132,7 @@ def code(
         reach = common_range(own.X, dictionary)
         coder.fit(on_range(own, dictionary, reach).X)
     read = read_matrices(Source(matrices, key, mask, components, covariance))
-    read = on_range(read, matrices, reach)
+    read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
         codes = coder.transform(read.X)
     write_arrays(out, {"codes": codes}, read.volume)

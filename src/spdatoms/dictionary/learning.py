@@ -19,8 +19,8 @@ from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights, relative_weights
-from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms.base import check_streamable, per_matrix
+from spdatoms.coding import CodedBlock, Completing, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._fit import iterate, start_or_resume
 from spdatoms.dictionary._samples import SomeSamples
@@ -46,7 +46,7 @@ _ROUNDS_ANEW = 3
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
-class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
     min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils.arrays import in_order
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import Unfit, find_unfit
+from spdatoms.geometry.validation import Unfit, as_float, check_stack, find_unfit
 
 #: Whether a channel is there: for all matrices (n,), or for each (m, n).
 Mask: TypeAlias = NDArray[np.bool_]
@@ -24,6 +24,15 @@ def known_channels(X: FloatArray) -> Mask:
         entries = np.isnan(X[doubtful])
         known[doubtful] = ~(entries.all(axis=1) & entries.all(axis=2))
     return known
+
+
+def check_incomplete(X: ArrayLike, name: str = "X") -> tuple[FloatArray, Mask]:
+    """Return matrices as `check_spd` does, but they may lack channels, and the mask (m, n) of those that they have."""
+    X = as_float(X, name)
+    check_stack(X, name)
+    known = known_channels(X)
+    find_unfit_channels(X, known).raise_if_any(name, X.shape[:1])
+    return X, known
 
 
 def given_channels(channels: ArrayLike, m: int, n: int) -> Mask:

@@ -36,11 +36,19 @@ class _Call:
         return self.method(self.estimator, X, *self.args, **self.kwargs)
 
     def of_rows(self, rows: slice) -> _Call:
-        """Return the call for some rows: a mask of channels may differ between matrices."""
-        channels = self.kwargs.get("channels")
-        if np.ndim(channels) != 2:
+        """Return the call for some rows."""
+        if not self.by_matrix:
             return self
-        return replace(self, kwargs=self.kwargs | {"channels": np.asarray(channels)[rows]})
+        return self.with_channels(np.asarray(self.kwargs["channels"])[rows])
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether a mask of channels differs between matrices."""
+        return "channels" in self.kwargs and np.ndim(self.kwargs["channels"]) == 2
+
+    def with_channels(self, channels: Any) -> _Call:
+        """Return the call with other channels."""
+        return replace(self, kwargs=self.kwargs | {"channels": channels})
 
 
 def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -80,8 +88,8 @@ def with_progress(
 def _example(call: _Call, X: Any) -> FloatArray:
     """Return the result for an example, which has the dtype and the shape of that of every matrix."""
     query = call.estimator.example_query(X.shape[-1], float_type(X.dtype, "X"))
-    if np.ndim(call.kwargs.get("channels")) == 2:
-        call = replace(call, kwargs=call.kwargs | {"channels": None})
+    if call.by_matrix:
+        call = call.with_channels(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(call(query))

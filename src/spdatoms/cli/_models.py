@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 #: The steps of a model on the common range of singular matrices.
 _STEPS = ("range", "model")
-#: How complaints about singular matrices begin.
-_SINGULAR = ("is singular", "is not positive definite: its entry")
 
 
 def load_model(
@@ -55,8 +53,7 @@ def common_range(X: Array, path: Path) -> Any:
 
     X = as_float(X, "X")
     check_stack(X, "X")
-    unfit = find_unfit(X)
-    if not unfit.count or not unfit.complaint.startswith(_SINGULAR):
+    if not find_unfit(X).singular:
         return None
     from spdatoms.channels import SPDRange
 

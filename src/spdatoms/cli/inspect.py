@@ -37,8 +37,6 @@ _ADVICE = {
     "is not positive definite": "project it, as --repaired does",
     "is singular": "work on the common range if there is one, or add a ridge, as --repaired does",
 }
-#: How complaints begin that a low rank is a reason for.
-_SINGULAR = ("is singular", "is not positive definite: its entry")
 
 
 def inspect(
@@ -181,7 +179,8 @@ def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str
 
 def _range(X: Array, unfit: dict[int, str]) -> list[tuple[str, str]]:
     """Return what is common to singular matrices: their range, copies of channels, and flat ones."""
-    if not unfit or not all(why.startswith(_SINGULAR) for why in unfit.values()):
+    low = (why.startswith("is singular") or why.endswith(" is 0") for why in unfit.values())
+    if not unfit or not all(low):
         return []
     from spdatoms.channels.rank import SPDRange, dependent_channels
 

@@ -215,6 +215,11 @@ class Unfit:
     complaint: str = ""
     count: int = 0
 
+    @property
+    def singular(self) -> bool:
+        """Whether a low rank is what is wrong with the first."""
+        return _SINGULAR in self.complaint
+
     def moved(self, offset: int) -> Unfit:
         """Return the findings on a stack that begins at the offset."""
         return replace(self, first=self.first + offset)

@@ -53,7 +53,7 @@ def with_faults(
     """
     m, n, _ = X.shape
     spoilt, bad = X.copy(), np.zeros((m, n), np.bool_)
-    for i in range(m):
+    for i in range(m if count else 0):
         channels = rng.choice(n, count, replace=False)
         bad[i, channels] = True
         if kind == "gain":

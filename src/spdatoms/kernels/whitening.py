@@ -59,8 +59,9 @@ class ClassicalScaling:
         eigenvalues, U = np.linalg.eigh(-0.5 * (d - means - means[:, None] + means.mean()))
         kept = eigenvalues > _NEGLIGIBLE * max(eigenvalues[-1], 0.0)
         roots = np.sqrt(eigenvalues[kept])
-        object.__setattr__(self, "coordinates", U[:, kept] * roots)
-        object.__setattr__(self, "_axes", U[:, kept] / roots)
+        U = np.ascontiguousarray(U[:, kept])
+        object.__setattr__(self, "coordinates", U * roots)
+        object.__setattr__(self, "_axes", U / roots)
         object.__setattr__(self, "_means", means)
 
     def place(self, divergences: Floats) -> tuple[Floats, Floats]:
@@ -139,6 +140,8 @@ class Whitening:
     shrinkage: float
     references: Floats = field(init=False, repr=False, compare=False)
     _map: Floats | None = field(init=False, repr=False, compare=False)
+    _columns: Floats = field(init=False, repr=False, compare=False)
+    _norms: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         factor = self.scatter.factor(self.dimension, self.shrinkage)
@@ -146,7 +149,10 @@ class Whitening:
         object.__setattr__(
             self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse)
         )
-        object.__setattr__(self, "references", self.whitened(self.scaling.coordinates))
+        W = self.whitened(self.scaling.coordinates)
+        object.__setattr__(self, "references", W)
+        object.__setattr__(self, "_columns", np.ascontiguousarray(-2.0 * W.T))
+        object.__setattr__(self, "_norms", np.einsum("ij,ij->i", W, W))
 
     @classmethod
     def of_references(
@@ -178,7 +184,13 @@ class Whitening:
 
     def from_placed(self, Z: Floats, outside: Floats) -> Floats:
         """Return d_w (m, L) of matrices to the references, from what `ClassicalScaling.place` says of them."""
-        return squared_distances(self.whitened(Z), self.references) + outside[:, None]
+        W = self.whitened(Z)
+        distances = row_products(W, self._columns)
+        distances += self._norms
+        distances += np.einsum("ij,ij->i", W, W)[:, None]
+        np.maximum(distances, 0.0, out=distances)
+        distances += outside[:, None]
+        return np.asarray(distances)
 
 
 def squared_distances(X: Floats, Y: Floats) -> Floats:

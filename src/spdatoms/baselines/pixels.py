@@ -148,7 +148,28 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         labels: Array = self.classes_[best]
         return labels
 
-    def _scores(self, X: Any) -> Floats:
+    def codes(self, X: Any) -> Floats:
+        """Return the sparse codes of images over the training images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+
+        Returns
+        -------
+        ndarray of shape (m, n_images)
+            The codes, one per row.
+        """
+        return self._codes(self._cross(X))
+
+    def _codes(self, cross: Floats) -> Floats:
+        return np.asarray(
+            sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        )
+
+    def _cross(self, X: Any) -> Floats:
+        """Return the products of images with the training images, as they are projected and scaled."""
         check_is_fitted(self)
         images = _images(X)
         if images.shape[1:] != self.image_shape_:
@@ -157,8 +178,11 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
                 f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
                 f"{height}×{width}."
             )
-        cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
-        codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        return row_products(self._project(self._vectors(images)), self.atoms_.T)
+
+    def _scores(self, X: Any) -> Floats:
+        cross = self._cross(X)
+        codes = self._codes(cross)
         scores, zero = scores_of_codes(
             codes,
             self._gram,
@@ -169,7 +193,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
             # For vectors of length one, −vᵀa and the distance give the same order.
             to_atoms=lambda zero: -cross[zero],
         )
-        warn_of_zero_codes(int(zero.sum()), len(images))
+        warn_of_zero_codes(int(zero.sum()), len(cross))
         return scores
 
     def _vectors(self, images: FloatArray) -> Floats:

@@ -25,6 +25,7 @@ from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.experiments.division import halves
+from spdatoms.experiments.methods.nonzeros import mean_nonzeros
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
@@ -67,11 +68,6 @@ def with_nonzeros(coder: Callable[[float], Any], X: FloatArray, nonzeros: int) -
     counted = X[evenly_spaced(len(X), _COUNTED)]
     alpha = alpha_for(lambda alpha: mean_nonzeros(coder(alpha).transform(counted)), nonzeros)
     return None if alpha is None else coder(alpha)
-
-
-def mean_nonzeros(codes: Floats) -> float:
-    """Return the mean number of entries of a code that are not zero."""
-    return float(np.count_nonzero(codes) / len(codes))
 
 
 class SparseCodes(BaseEstimator, ABC):
@@ -192,7 +188,7 @@ class KernelDictionaryCodes(SparseCodes):
         The size of the dictionary.
     nonzeros : tuple of int, default=(2, 5, 10, 20, 50)
         The numbers of non-zeros.
-    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+    beta_factors : tuple of float, default=(0.05, 0.15, 0.5, 1.5)
         The β to try, as multiples of the automatic one.
     max_iter : int, default=15
         The greatest number of iterations of learning.
@@ -208,7 +204,7 @@ class KernelDictionaryCodes(SparseCodes):
         metric: str = "stein",
         n_atoms: int = 24,
         nonzeros: tuple[int, ...] = LEVELS,
-        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
+        beta_factors: tuple[float, ...] = (0.05, 0.15, 0.5, 1.5),
         max_iter: int = 15,
         random_state: int = 0,
         n_jobs: int | None = None,

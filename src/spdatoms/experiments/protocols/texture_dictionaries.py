@@ -82,7 +82,7 @@ class TextureDictionaries(Experiment):
         "angle between codes, the 15 iterations of learning and the kernels (Jeffrey's in the span of landmarks, "
         "Stein's itself) were settled after looking at test accuracies of other divisions of the same plates. "
         "Logarithms and symmetric 5×5 matrices have 15 dimensions, so codes over them never have 20 non-zeros. Tensor "
-        "codes have 9 to 11 and Riemannian codes 8 to 16, whatever α is: they have one point on the curves, their own. "
+        "codes have 9 to 15 and Riemannian codes 8 to 16, whatever α is: they have one point on the curves, their own. "
         "Twenty repeats are for 104 atoms and the rows RSR-S and RSR-J; ten for blocks that do not overlap, five for "
         "the other sizes and dictionaries."
     )
@@ -155,7 +155,8 @@ class TextureDictionaries(Experiment):
         """Return how often the nearest code of the gallery, or a classifier of the gallery, is right."""
         from sklearn.neighbors import KNeighborsClassifier
 
-        from spdatoms.experiments.methods.dictionary_codes import SparseCodes, mean_nonzeros
+        from spdatoms.experiments.methods.dictionary_codes import SparseCodes
+        from spdatoms.experiments.methods.nonzeros import mean_nonzeros
 
         coder = method.make(setting)
         if not isinstance(coder, SparseCodes):

@@ -29,7 +29,7 @@ from spdatoms.experiments.protocols import _texture_blocks as blocks
 SIZES: tuple[int, ...] = (8, 24, 56, 104)
 _SIZES_EMBEDDED: tuple[int, ...] = (8, 24)
 #: The part with the largest dictionary of blocks that do not overlap.
-APART = f"{SIZES[-1]}, no overlap"
+APART = f"{SIZES[-1]} without overlap"
 _LEARN, _GALLERY, _PROBE = 20, 10, 20
 _PEERS = ("tensor", "riemannian", "frobenius")
 #: Of the methods that need no dictionary.
@@ -55,8 +55,8 @@ class TextureDictionaries(Experiment):
         "Of each texture 50 blocks of 32×32 pixels are cut at random places and described by 5×5 "
         "covariances of (I, |Ix|, |Iy|, |Ixx|, |Iyy|). 20 of them are for learning a dictionary, 10 are "
         "the gallery and 20 the probes, whose sparse codes are classified by the code of the gallery at "
-        "the smallest angle. For 'no overlap' they are drawn from the 81 blocks of a plate that lie side by side, so "
-        "that no pixel is in two of them. Dictionaries are compared at equal sparsity: α is the one for which codes of "
+        "the smallest angle. For 'without overlap' they are drawn from the 81 blocks of a plate that lie side by side: "
+        "no pixel is in two of them. Dictionaries are compared at equal sparsity: α is the one for which codes of "
         "the learning blocks have 2, 5, 10, 20 or 50 non-zeros in the mean, found for every dictionary by halving an "
         "interval of 12 decades. Learning has the α for which its first atoms have that number, coding that of the "
         "learned atoms. β (for K-SVD: whether the pursuit or the Lasso codes; for tensor and Riemannian dictionaries: "

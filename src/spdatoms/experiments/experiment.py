@@ -219,13 +219,13 @@ class Experiment(ABC):
     caveat: ClassVar[str] = ""
     #: What the paper has and these data do not, and what it would take.
     missing: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: The kind of figure: "bars", "sizes", "cmc", "confusion", "curves", "seconds" or "descent".
+    #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "seconds" or "descent".
     figure: ClassVar[str] = "bars"
     #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, "curves",
-    #: "seconds" beside published ones, or "descent" of an objective.
+    #: "seconds" beside published ones, "descent" of an objective, or scores against "sparsity".
     table: ClassVar[str] = "scores"
-    #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
-    reference: ClassVar[str] = ""
+    #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
+    reference: ClassVar[str] = "RSR-S"
     own: ClassVar[tuple[str, ...]] = ()
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
     in_figure: ClassVar[tuple[str, ...]] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from spdatoms._utils.typing import Array
 from spdatoms.experiments.methods.kernel_machines import FewFolds
+
+
+def with_alpha(model: Any, alpha: float) -> Any:
+    """Return a fitted estimator that codes with another α over the same atoms."""
+    found = copy(model).set_params(alpha=alpha)
+    if hasattr(found, "alpha_"):
+        found.alpha_ = alpha
+    return found
 
 
 class ChosenAlpha(ClassifierMixin, BaseEstimator):
@@ -43,11 +52,12 @@ class ChosenAlpha(ClassifierMixin, BaseEstimator):
         each = max(1, self.queries // folds.get_n_splits(X, y))
         for train, test in folds.split(X, y):
             asked = np.sort(rng.permutation(test)[:each])
-            for i, alpha in enumerate(self.alphas):
-                model = clone(self.classifier).set_params(alpha=alpha).fit(X[train], y[train])
-                hits[i] += np.sum(model.predict(X[asked]) == y[asked])
+            model = clone(self.classifier).fit(X[train], y[train])
+            hits += [
+                np.sum(with_alpha(model, a).predict(X[asked]) == y[asked]) for a in self.alphas
+            ]
         self.alpha_ = self.alphas[int(hits.argmax())]
-        self.model_ = clone(self.classifier).set_params(alpha=self.alpha_).fit(X, y)
+        self.model_ = with_alpha(clone(self.classifier).fit(X, y), self.alpha_)
         self.classes_ = self.model_.classes_
         return self
 

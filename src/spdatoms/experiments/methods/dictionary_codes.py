@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -25,6 +24,7 @@ from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.experiments.division import halves
+from spdatoms.experiments.methods.chosen_alpha import with_alpha
 from spdatoms.experiments.methods.nonzeros import mean_nonzeros
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
@@ -360,24 +360,14 @@ class _PeerAtoms:
         if pursuit is None:
             # Atoms after one iteration, in place of the first ones, which learners do not show.
             begun = clone(learner).set_params(max_iter=1).fit(self.X)
-            first = with_nonzeros(partial(_with_alpha, begun), self.X, nonzeros)
+            first = with_nonzeros(partial(with_alpha, begun), self.X, nonzeros)
             if first is None:
                 return None
             learner.set_params(alpha=first.alpha)
         else:
             learner.set_params(n_nonzero=nonzeros)
         learner.fit(self.X)
-        return (
-            learner if pursuit else with_nonzeros(partial(_with_alpha, learner), self.X, nonzeros)
-        )
-
-
-def _with_alpha(learner: Any, alpha: float) -> Any:
-    """Return a fitted learner that codes with another α over the same atoms."""
-    coder = copy(learner).set_params(alpha=alpha)
-    if hasattr(coder, "alpha_"):
-        coder.alpha_ = alpha
-    return coder
+        return learner if pursuit else with_nonzeros(partial(with_alpha, learner), self.X, nonzeros)
 
 
 def _hits(coder: Any, X: FloatArray, y: Array) -> float:

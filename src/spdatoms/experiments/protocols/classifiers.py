@@ -50,7 +50,8 @@ class Classifiers(Experiment):
     )
     subfolder = "covariances"
     caveat = (
-        "Standard errors are over the repeats; for FERET over people, for SSVEP over subjects. Repeats share "
+        "Standard errors are over the repeats; for FERET over people, for SSVEP over subjects, for the 45 epochs of EEG "
+        "over epochs, each of which is classified five times. Repeats share "
         "matrices: these are errors of the division, less than those of a new data set. The best peer of a "
         "column is the one with the greatest accuracy on its test matrices, a choice that favours the peers. "
         "So does that of the forms of LDA and of the grids of the kernel machines, which were settled after "

@@ -39,25 +39,28 @@ def difference_tables(experiment: Experiment, results: Results) -> list[Table]:
     others = [name for name in experiment.methods() if name in ran - {reference}]
     if reference not in ran or not others:
         return []
-    own = {part: accuracies_of_units(results.of(part, reference)) for part in parts}
+    queries = experiment.single_queries or any("units" in row.extra for row in results.rows)
+    units = {(m, p): accuracies_of_units(results.of(p, m)) for m in ran for p in parts}
     lines = tuple(
-        Line((m, *(difference(accuracies_of_units(results.of(p, m)), own[p]) for p in parts)))
+        Line((m, *(difference(units[m, p], units[reference, p], queries) for p in parts)))
         for m in others
     )
-    title = (
-        f"Difference to {reference} in points, ± standard error over repeats, or p by McNemar's exact test over "
-        "queries"
+    how = (
+        "with p of McNemar's exact test over queries"
+        if queries
+        else "± standard error over repeats"
     )
+    title = f"Difference to {reference} in points, {how}"
     return [Table(title, ("method", *(part or "difference" for part in parts)), lines)]
 
 
-def difference(first: Units, second: Units) -> str:
-    """Return the mean of first − second over the units of both, with how sure it is."""
+def difference(first: Units, second: Units, queries: bool) -> str:
+    """Return the mean of first − second over the units of both, queries or repeats, with how sure it is."""
     differences = paired(first, second)
     if not differences:
         return MISSING
     mean, error = mean_and_error(differences)
-    if set(differences) <= {-100.0, 0.0, 100.0}:
+    if queries:
         return f"{mean:+.1f} (p = {mcnemar(differences):.2g})"
     return f"{mean:+.1f}" if error is None else f"{mean:+.1f} ± {error:.1f}"
 

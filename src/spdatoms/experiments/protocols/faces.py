@@ -128,7 +128,7 @@ class Faces(Experiment):
         known = classifiers()
         settled = [
             Method(
-                f"{name}, chosen α",
+                f"{name} chosen α",
                 alpha_chosen(known[name].make, _ALPHAS, queries=600),
                 note=f"{name}, α from 0.0003 to 0.1 chosen on the training images, one of three left out",
                 kind="variant",

@@ -9,6 +9,8 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
+    LogEuclideanSparseCoder,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
@@ -20,8 +22,8 @@ from spdatoms import (
     SPDSparseClassifierCV,
     SPDSparseCoder,
     SPDSparseRegressor,
-    baselines,
 )
+from spdatoms.paper import baselines
 
 ESTIMATORS = [
     SPDSparseCoder(),
@@ -46,7 +48,7 @@ ESTIMATORS = [
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
-    baselines.LogEuclideanSparseCoder(),
+    LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
     baselines.LogEuclideanKSVD(n_atoms=6, n_nonzero=2, max_iter=5, random_state=0),
     baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
@@ -57,7 +59,7 @@ ESTIMATORS = [
     baselines.RiemannianLPP(),
     baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
     baselines.KMeansSparseCoder(n_atoms=6, random_state=0),
-    baselines.MinimumDistanceToMean(),
+    MinimumDistanceToMean(),
     baselines.TensorSparseCoder(),
     baselines.TensorSparseClassifier(),
     baselines.TensorDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),

@@ -30,13 +30,9 @@ from conformance.estimators import (
     outputs,
     targets,
 )
-from spdatoms import (
-    SPDEnsembleClassifier,
-    SPDKNeighborsClassifier,
-    SPDSparseClassifierCV,
-    baselines,
-)
+from spdatoms import SPDEnsembleClassifier, SPDKNeighborsClassifier, SPDSparseClassifierCV
 from spdatoms.base import SPDEstimator
+from spdatoms.paper import baselines
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning"),

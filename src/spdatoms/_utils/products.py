@@ -19,7 +19,7 @@ _FIXED_ROWS = 96
 
 
 def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) -> Any:
-    """Return A @ B, of which each row is the same to the last bit in whatever company it comes.
+    """Return A @ B, each row bitwise independent of the other rows.
 
     So a query has the same result alone and among others. The rows left over at the end are computed
     in a block of their own, filled up with zeros.

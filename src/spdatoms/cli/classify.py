@@ -12,7 +12,7 @@ import typer
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
 from spdatoms.cli._cross_validation import HeldOut, cross_validate
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
     ClassifierMetric,

@@ -10,7 +10,7 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import FloatArray
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
     ComponentsOption,

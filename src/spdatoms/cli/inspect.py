@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     ComponentsOption,
     CovarianceOption,
     KeyOption,

@@ -38,10 +38,9 @@ def left_out(
 def main() -> None:
     """Print two tables."""
     warnings.simplefilter("ignore")  # that the kernel of RSR-J is indefinite
-    faces, ready = (
-        load_feret(Path(sys.argv[1]), kind=kind, **size)
-        for kind, size in (("images", {"size": (64, 64)}), ("covariances", {}))
-    )
+    folder = Path(sys.argv[1])
+    faces = load_feret(folder, kind="images", size=(64, 64))
+    ready = load_feret(folder, kind="covariances")
     frontal = np.isin(faces.groups, TRAINING)
     images, y, poses = (np.asarray(of)[frontal] for of in (faces.data, faces.labels, faces.groups))
     print("| σ/π | RSR-S | RSR-J | mean |\n|---|---|---|---|")
@@ -56,7 +55,7 @@ def main() -> None:
     print("\n| α | RSR-S, ready | RSR-J, ready | RSR-S, images | RSR-J, images | mean |")
     print("|---|---|---|---|---|---|")
     for alpha in ALPHAS:
-        row(alpha, [left_out(*data, metric, alpha) for data in sets for metric in METRICS])
+        row(alpha, [left_out(X, y, p, metric, alpha) for X, y, p in sets for metric in METRICS])
 
 
 def row(first: float, scores: list[float]) -> None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -28,12 +30,12 @@ from spdatoms.paper.experiments.protocols._columns import load_columns
 
 COLUMNS = ("Brodatz 16c", "Randen 16", "vowels")
 LABELS, DIVISIONS, N_ATOMS = (1, 2, 5), 10, 64
-ALONE = {
+ALONE: dict[str, Callable[[], Any]] = {
     "RSR-S": SPDSparseClassifier,
     "ensemble": SPDEnsembleClassifier,
     "1-NN Stein": lambda: SPDKNeighborsClassifier(metric="stein"),
 }
-CODED = {
+CODED: dict[str, Callable[[], Any]] = {
     "codes, 1-NN": lambda: KNeighborsClassifier(1),
     "codes, LR": lambda: LogisticRegression(C=100.0, max_iter=500),
 }

@@ -178,7 +178,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
                 f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
                 f"{height}×{width}."
             )
-        return row_products(self._project(self._vectors(images)), self.atoms_.T)
+        return np.asarray(row_products(self._project(self._vectors(images)), self.atoms_.T))
 
     def _scores(self, X: Any) -> Floats:
         cross = self._cross(X)

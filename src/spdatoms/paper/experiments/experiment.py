@@ -342,7 +342,8 @@ class Experiment(ABC):
         from spdatoms.paper.experiments.methods.nonzeros import nonzeros_of
 
         model, fit_seconds = fitted(method, task, setting)
-        start, scores, asked_of, units = time.process_time(), {}, [], {}
+        start, scores, asked_of = time.process_time(), {}, []
+        units: dict[str, list[int]] = {}
         share = 1.0 / len(task.tests)
         for name, test in task.tests.items():
             predicted, asked = predict_in_time(model, test.views[method.view], setting, share)

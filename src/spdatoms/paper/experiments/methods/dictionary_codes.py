@@ -241,8 +241,10 @@ class _KernelAtoms:
         """The atoms, or those that learning starts from."""
         model = self.of
         if model.atoms == KMEANS:
-            state = {"random_state": model.random_state, "n_jobs": model.n_jobs}
-            return SPDKMeans(model.n_atoms, "riemann", **state).fit(self.X).cluster_centers_
+            kmeans = SPDKMeans(
+                model.n_atoms, "riemann", random_state=model.random_state, n_jobs=model.n_jobs
+            )
+            return kmeans.fit(self.X).cluster_centers_
         rng = np.random.default_rng(model.random_state)
         return np.asarray(self.X[rng.choice(len(self.X), model.n_atoms, replace=False)])
 
@@ -334,9 +336,9 @@ class PeerCodes(SparseCodes):
         from spdatoms.paper import baselines
 
         name = f"{self.learner.capitalize()}DictionaryLearning"
-        kind = baselines.LogEuclideanKSVD if self.learner == "ksvd" else getattr(baselines, name)
-        common = {"random_state": self.random_state, "n_jobs": self.n_jobs}
-        return _PeerAtoms(kind(self.n_atoms, **common), X)
+        kind = getattr(baselines, "LogEuclideanKSVD" if self.learner == "ksvd" else name)
+        learner = kind(self.n_atoms, random_state=self.random_state, n_jobs=self.n_jobs)
+        return _PeerAtoms(learner, X)
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,8 @@ def _sparsity(experiment: Experiment, results: Results) -> list[Picture]:
         ax.set_xticks([], minor=True)
         ax.get_legend().remove()
     handles = axes[-1].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    columns = 4 if len(parts) > 1 else 2
+    figure.legend(*handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
     caption = (
         "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
         "a method with one point has codes whose number of non-zeros the penalty does not rule."

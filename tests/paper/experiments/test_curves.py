@@ -117,6 +117,27 @@ def test_means_are_over_data_sets_with_all_levels():
     assert curve(results, "a: training size", "MDM")["1"] == (55.0, pytest.approx(5.0))
 
 
+def test_differences_to_the_reference_are_paired_by_data_set():
+    scores = {
+        "RSR-S": {"a: noise": 50.0, "b: noise": 80.0},
+        "MDM": {"a: noise": 56.0, "b: noise": 82.0},
+        "FgMDM": {"a: noise": 40.0, "b: noise": 70.0},
+    }
+    rows = [
+        Row(part, method, 0, 0, "", {"0": value} | ({"1": 0.0} if method != "FgMDM" else {}), 0, 0)
+        for method, own in scores.items()
+        for part, value in own.items()
+    ]
+    _, differences = tables(get_experiment("curves"), Results({}, rows))
+    assert (
+        differences.title == "Noise: difference to RSR-S in points ± standard error over data sets"
+    )
+    assert [line.cells for line in differences.lines] == [
+        ("MDM", "+4.0 ± 2.0", "+0.0 ± 0.0"),
+        ("FgMDM", "-10.0 ± 0.0", "–"),
+    ]
+
+
 def test_a_method_that_refuses_a_level_has_no_figure_there():
     scores = {"MDM": {"1": 50.0, "2": 70.0}, "FgMDM": {"2": 90.0}}
     rows = [Row("a: training size", m, 0, 0, "", values, 0.0, 0.0) for m, values in scores.items()]

@@ -161,15 +161,10 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         ndarray of shape (m, n_images)
             The codes, one per row.
         """
-        return self._codes(self._cross(X))
+        return self._coded(X)[0]
 
-    def _codes(self, cross: Floats) -> Floats:
-        return np.asarray(
-            sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
-        )
-
-    def _cross(self, X: Any) -> Floats:
-        """Return the products of images with the training images, as they are projected and scaled."""
+    def _coded(self, X: Any) -> tuple[Floats, Floats]:
+        """Return codes, and the products of images with the training images, as they are projected and scaled."""
         check_is_fitted(self)
         images = _images(X)
         if images.shape[1:] != self.image_shape_:
@@ -178,11 +173,12 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
                 f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
                 f"{height}×{width}."
             )
-        return np.asarray(row_products(self._project(self._vectors(images)), self.atoms_.T))
+        cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
+        codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        return codes, cross
 
     def _scores(self, X: Any) -> Floats:
-        cross = self._cross(X)
-        codes = self._codes(cross)
+        codes, cross = self._coded(X)
         scores, zero = scores_of_codes(
             codes,
             self._gram,

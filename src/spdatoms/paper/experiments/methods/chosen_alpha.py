@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ def with_alpha(model: Any, alpha: float) -> Any:
     return found
 
 
+@dataclass(eq=False, repr=False)
 class ChosenAlpha(ClassifierMixin, BaseEstimator):
     """A classifier with the α of the most right answers in stratified folds of the training samples.
 
@@ -35,15 +37,9 @@ class ChosenAlpha(ClassifierMixin, BaseEstimator):
         The most training samples that are left out and classified with each α.
     """
 
-    def __init__(
-        self,
-        classifier: Any,
-        alphas: tuple[float, ...] = (0.01, 0.001, 0.1),
-        queries: int = 200,
-    ) -> None:
-        self.classifier = classifier
-        self.alphas = alphas
-        self.queries = queries
+    classifier: Any
+    alphas: tuple[float, ...] = (0.01, 0.001, 0.1)
+    queries: int = 200
 
     def fit(self, X: Any, y: Array) -> ChosenAlpha:
         """Choose α, and fit the classifier with it to all samples."""

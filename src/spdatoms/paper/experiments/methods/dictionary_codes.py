@@ -172,6 +172,7 @@ class KernelCodes:
         return code_matrices(check_spd(X), self.kernel, self.alpha, n_jobs=self.n_jobs)
 
 
+@dataclass(eq=False, repr=False)
 class KernelDictionaryCodes(SparseCodes):
     """min_y k(X, X) − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, centres of k-means, or random.
 
@@ -198,25 +199,14 @@ class KernelDictionaryCodes(SparseCodes):
         The number of threads.
     """
 
-    def __init__(
-        self,
-        atoms: str = LEARNED,
-        metric: str = "stein",
-        n_atoms: int = 24,
-        nonzeros: tuple[int, ...] = LEVELS,
-        beta_factors: tuple[float, ...] = (0.05, 0.15, 0.5, 1.5),
-        max_iter: int = 15,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.atoms = atoms
-        self.metric = metric
-        self.n_atoms = n_atoms
-        self.nonzeros = nonzeros
-        self.beta_factors = beta_factors
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    atoms: str = LEARNED
+    metric: str = "stein"
+    n_atoms: int = 24
+    nonzeros: tuple[int, ...] = LEVELS
+    beta_factors: tuple[float, ...] = (0.05, 0.15, 0.5, 1.5)
+    max_iter: int = 15
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _levels(self, X: FloatArray) -> Sequence[int]:
         return [level for level in self.nonzeros if level <= self.n_atoms]
@@ -275,6 +265,7 @@ class _KernelAtoms:
         return with_nonzeros(partial(KernelCodes, learned, model.n_jobs), self.X, nonzeros)
 
 
+@dataclass(eq=False, repr=False)
 class PeerCodes(SparseCodes):
     """Codes over a dictionary that a baseline learns, with the α at which its first atoms have the wanted non-zeros.
 
@@ -301,23 +292,13 @@ class PeerCodes(SparseCodes):
         The number of threads.
     """
 
-    def __init__(
-        self,
-        learner: str = "tensor",
-        n_atoms: int = 24,
-        nonzeros: tuple[int, ...] = LEVELS,
-        alphas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0),
-        max_iter: int = 15,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.learner = learner
-        self.n_atoms = n_atoms
-        self.nonzeros = nonzeros
-        self.alphas = alphas
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    learner: str = "tensor"
+    n_atoms: int = 24
+    nonzeros: tuple[int, ...] = LEVELS
+    alphas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0)
+    max_iter: int = 15
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def _choices(self) -> list[dict[str, Any]]:
         if self._own:

@@ -37,11 +37,12 @@ def nonzeros_of(model: Any, X: Array) -> float | None:
         return float(model.n_nonzero)
     if isinstance(model, PixelSparseClassifier):
         return mean_nonzeros(model.codes(X))
+    coder: Any = None
     if isinstance(model, TensorSparseClassifier):
         coder = TensorSparseCoder(model.atoms_, model.alpha, bounded=model.bounded)
-        return mean_nonzeros(coder.fit(model.atoms_).transform(X))
-    if isinstance(model, RiemannianSparseClassifier):
+    elif isinstance(model, RiemannianSparseClassifier):
         coder = RiemannianSparseCoder(model.atoms_, model.alpha)
+    if coder is not None:
         return mean_nonzeros(coder.fit(model.atoms_).transform(X))
     first = getattr(model, "steps", [("", None)])[0][1]
     return mean_nonzeros(first.transform(X)) if isinstance(first, LeftOutCodes) else None

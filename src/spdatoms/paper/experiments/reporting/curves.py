@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.comparison import MISSING, mean_and_error
+from spdatoms.paper.experiments.reporting.comparison import MISSING
+from spdatoms.paper.experiments.reporting.differences import difference
 from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
 from spdatoms.paper.experiments.results import Results
 
@@ -80,38 +81,28 @@ def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]
     complete = [
         p for p in parts if all(curves[m, p] for m in methods) and _is_whole(results, p, levels)
     ]
-    accuracies = {
-        (method, level): [
-            curves[method, p][level][0] for p in complete if level in curves[method, p]
-        ]
-        for method in methods
+    found = {
+        (m, level): {p: curves[m, p][level][0] for p in complete if level in curves[m, p]}
+        for m in methods
         for level in levels
     }
-    whole = {
-        key: found for key, found in accuracies.items() if found and len(found) == len(complete)
-    }
-    lines = [
-        Line((m, *(f"{np.mean(whole[m, v]):.1f}" if (m, v) in whole else MISSING for v in levels)))
-        for m in methods
-    ]
+    whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
+    lines = [Line((m, *(_mean(whole[m, level]) for level in levels))) for m in methods]
     names = ", ".join(data_and_kind(part)[0] for part in complete)
     kind = f"{kind[0].upper()}{kind[1:]}"
     title = f"{kind}: mean accuracy (%) over {names or 'no data set with all levels'}"
     header, reference = ("method", *levels), experiment.reference
-    found = [Table(title, header, tuple(lines), ("", *(HIGH for _ in levels)))]
+    shown = [Table(title, header, tuple(lines), ("", *(HIGH for _ in levels)))]
     others = [method for method in methods if method != reference]
     if reference in methods and others and complete:
         title = f"{kind}: difference to {reference} in points ± standard error over data sets"
         lines = [
-            Line((m, *(_paired(whole.get((m, v)), whole.get((reference, v))) for v in levels)))
+            Line((m, *(difference(whole[m, v], whole[reference, v]) for v in levels)))
             for m in others
         ]
-        found.append(Table(title, header, tuple(lines)))
-    return found
+        shown.append(Table(title, header, tuple(lines)))
+    return shown
 
 
-def _paired(first: Sequence[float] | None, second: Sequence[float] | None) -> str:
-    if first is None or second is None:
-        return MISSING
-    mean, error = mean_and_error(np.subtract(first, second).tolist())
-    return f"{mean:+.1f}" if error is None else f"{mean:+.1f} ± {error:.1f}"
+def _mean(accuracies: Mapping[str, float]) -> str:
+    return f"{np.mean(list(accuracies.values())):.1f}" if accuracies else MISSING

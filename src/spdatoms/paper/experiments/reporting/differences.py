@@ -54,7 +54,7 @@ def difference_tables(experiment: Experiment, results: Results) -> list[Table]:
     return [Table(title, ("method", *(part or "difference" for part in parts)), lines)]
 
 
-def difference(first: Units, second: Units, queries: bool) -> str:
+def difference(first: Units, second: Units, queries: bool = False) -> str:
     """Return the mean of first − second over the units of both, queries or repeats, with how sure it is."""
     differences = paired(first, second)
     if not differences:

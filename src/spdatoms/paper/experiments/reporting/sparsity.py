@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.comparison import MISSING, mean_and_error
+from spdatoms.paper.experiments.reporting.comparison import MISSING, Units, paired
+from spdatoms.paper.experiments.reporting.differences import difference
 from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
 from spdatoms.paper.experiments.results import Results, Row
 
@@ -117,27 +118,23 @@ def _differences(part: str, levels: Sequence[str], curves: Curves, results: Resu
     for name in (name for name in curves if name.endswith(_LEARNED)):
         stem = name.removesuffix(_LEARNED)
         for control in (f"{stem}{kind}" for kind in _CONTROLS if f"{stem}{kind}" in curves):
-            first, second = (
-                {row.repeat: row.extra["curve"] for row in results.of(part, method)}
-                for method in (name, control)
-            )
-            cells = [_compared(first, second, level) for level in levels]
+            rows = [results.of(part, method) for method in (name, control)]
+            cells = [_compared(*(_units(own, level) for own in rows)) for level in levels]
             lines.append(Line((f"{name} − {control.removeprefix(stem).strip()}", *cells)))
     title = f"{part} atoms: difference in points ± standard error over repeats (repeats that learned atoms win)"
     return [Table(title, ("pair", *levels), tuple(lines))] if lines else []
 
 
-def _compared(
-    first: dict[int, dict[str, list[float]]], second: dict[int, dict[str, list[float]]], level: str
-) -> str:
-    both = [r for r in first if level in first[r] and level in second.get(r, {})]
-    if not both:
-        return MISSING
-    differences = [first[repeat][level][0] - second[repeat][level][0] for repeat in both]
-    mean, error = mean_and_error(differences)
-    wins = sum(difference > 0 for difference in differences)
-    spread = "" if error is None else f" ± {error:.1f}"
-    return f"{mean:+.1f}{spread} ({wins} of {len(both)})"
+def _units(rows: Sequence[Row], level: str) -> Units:
+    """Return the accuracies at a level by repeat."""
+    curves = {str(row.repeat): row.extra["curve"] for row in rows}
+    return {repeat: own[level][0] for repeat, own in curves.items() if level in own}
+
+
+def _compared(first: Units, second: Units) -> str:
+    found = paired(first, second)
+    wins = f" ({sum(d > 0 for d in found)} of {len(found)})" if found else ""
+    return f"{difference(first, second)}{wins}"
 
 
 def _spread(values: Sequence[float]) -> str:

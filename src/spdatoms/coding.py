@@ -90,10 +90,11 @@ class AtomLengths:
         return np.ascontiguousarray(columns * lengths)
 
     def lengthened_gram(self, gram: FloatArray) -> FloatArray:
-        """Return √w_i K_ij √w_j, K itself without weights."""
+        """Return √w_i K_ij √w_j for K (…, N, N), K itself without weights."""
         if self.weights is None:
             return gram
-        return np.asarray(self.lengthened(self.lengthened(gram).T))
+        lengths = np.sqrt(self.weights)
+        return np.ascontiguousarray(lengths[:, None] * (gram * lengths))
 
 
 def for_coded_blocks(

@@ -4,9 +4,9 @@
 
 One or three channels of every query are broken: gain (variance ×10), noise of three times the variance in place of the
 signal, noise of its variance, flat (variance ×1e-4), two swapped. *found*: some channel was; *exactly*: those that are
-broken and no other. *recalibrated*: the same after ``recalibrate`` on all clean queries, where they are not like training
-matrices. What is found in clean queries is a false alarm. Accuracies are those of RSR-S: untreated, with ``robust=True``, and
-with the right channels left out.
+broken and no other. *recalibrated*: the same after ``recalibrate`` on all clean queries, where they are not like
+training matrices. What is found in clean queries is a false alarm. Accuracies are those of RSR-S: untreated, with
+``robust=True``, and with the right channels left out.
 """
 
 from __future__ import annotations

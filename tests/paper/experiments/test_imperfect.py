@@ -55,9 +55,9 @@ def test_experiment(tmp_path) -> None:
     experiment = get_experiment("imperfect")
     results = run(experiment, tmp_path, repeats=1, methods=["RSR-S", "1-NN Stein", "MDM"])
     assert results.parts() == [f"vowels: {kind}" for kind in KINDS]
-    (row,) = results.of("vowels: missing, refitted", "RSR-S")
+    (row,) = results.of("vowels: missing (refitted)", "RSR-S")
     assert list(row.scores) == ["0%", "10%", "25%", "50%", "75%"]
-    data = experiment.load(tmp_path)["vowels: missing, refitted"]
+    data = experiment.load(tmp_path)["vowels: missing (refitted)"]
     task = experiment.task(data, 0, np.random.default_rng(row.seed))
     train, test = task.parameters["levels"]["50%"]
     model = SPDSparseClassifier().fit(train.views["covariances"], train.y)

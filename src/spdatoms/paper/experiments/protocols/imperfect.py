@@ -233,14 +233,14 @@ def _mislabelled(train: LabelledViews, test: LabelledViews, rng: np.random.Gener
 
 #: What is imperfect and how it is treated.
 KINDS: Mapping[str, Change] = {
-    "missing, refitted": _in_queries(imputed=False),
-    "missing, imputed": _in_queries(imputed=True),
-    "missing everywhere, imputed locally": _everywhere(0.1),
-    "missing everywhere, imputed globally": _everywhere(1.0),
-    "broken, untreated": _broken("untreated"),
-    "broken, dropped by variance": _broken("variance"),
-    "broken, dropped by BrokenChannels": _broken("detector"),
-    "broken, told": _broken("told"),
+    "missing (refitted)": _in_queries(imputed=False),
+    "missing (imputed)": _in_queries(imputed=True),
+    "missing everywhere (local imputation)": _everywhere(0.1),
+    "missing everywhere (global imputation)": _everywhere(1.0),
+    "broken (untreated)": _broken("untreated"),
+    "broken (by variance)": _broken("variance"),
+    "broken (BrokenChannels)": _broken("detector"),
+    "broken (told)": _broken("told"),
     MISLABELLED: _mislabelled,
     "rank": _rank,
 }

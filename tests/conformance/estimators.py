@@ -9,9 +9,12 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
+    LogEuclideanSparseCoder,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
+    SPDImputer,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -20,8 +23,8 @@ from spdatoms import (
     SPDSparseClassifierCV,
     SPDSparseCoder,
     SPDSparseRegressor,
-    baselines,
 )
+from spdatoms.paper import baselines
 
 ESTIMATORS = [
     SPDSparseCoder(),
@@ -45,8 +48,9 @@ ESTIMATORS = [
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDImputer(n_neighbors=3),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
-    baselines.LogEuclideanSparseCoder(),
+    LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
     baselines.LogEuclideanKSVD(n_atoms=6, n_nonzero=2, max_iter=5, random_state=0),
     baselines.LogEuclideanKSVD(n_atoms=6, update="approximate", alpha=0.1, random_state=0),
@@ -57,7 +61,7 @@ ESTIMATORS = [
     baselines.RiemannianLPP(),
     baselines.RiemannianLPP(graph="neighbours", n_neighbors=3),
     baselines.KMeansSparseCoder(n_atoms=6, random_state=0),
-    baselines.MinimumDistanceToMean(),
+    MinimumDistanceToMean(),
     baselines.TensorSparseCoder(),
     baselines.TensorSparseClassifier(),
     baselines.TensorDictionaryLearning(n_atoms=4, max_iter=2, random_state=0),
@@ -78,7 +82,11 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
     baselines.RiemannianSparseClassifier: baselines.RiemannianSparseClassifier(alpha=10.0),
 }
 
-TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
+#: Those that make matrices of matrices have no features.
+OF_MATRICES = (SPDImputer,)
+TRANSFORMERS = [
+    e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
+]
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
 
 

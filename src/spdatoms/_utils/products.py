@@ -22,7 +22,7 @@ _row_products = kernel("row_products", "DDqqqD")
 
 
 def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) -> Any:
-    """Return A @ B, of which each row is the same to the last bit in whatever company it comes.
+    """Return A @ B, each row bitwise independent of the other rows.
 
     So a query has the same result alone and among others. Where B is in C order and double precision, our own code
     adds in one order for all rows. Elsewhere BLAS computes the rows left over at the end in a block of their own,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
-from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import (
     Explanation,
@@ -31,6 +31,7 @@ from spdatoms.classification.scores import (
     class_contributions,
     feature_contributions,
     nearest_atom_contributions,
+    prior_answers,
     scores_of_codes,
     scores_of_feature_codes,
     warn_of_zero_codes,
@@ -39,6 +40,7 @@ from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
@@ -336,13 +338,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return atoms, np.searchsorted(self.classes_, names)
 
     @per_matrix
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return how well each class represents each matrix, by `rule`.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -353,13 +358,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -377,7 +385,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return labels
 
     @per_matrix
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the probabilities of the classes, softmax(10·scores).
 
         They rank as `decision_function` does. They are not calibrated: `SPDSparseClassifierCV` and
@@ -387,6 +395,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -395,8 +406,14 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """
         return np.asarray(softmax(_SHARPNESS * self._scores(self.check_queries(X))))
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> Explanations:
         """Return what every atom of the code of a matrix adds to the score of its class.
 
@@ -409,6 +426,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -426,6 +446,23 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
         self._for_scores(explain, X)
         return Explanations([one for start in sorted(found) for one in found[start]])
+
+    def _cut(self, known: Mask) -> Self:
+        if self.atoms_ is None:
+            raise ValueError(
+                "Queries that lack channels need the training matrices, which are not kept when they are read from a "
+                "Dask array or a long memory map: fit to an array in memory."
+            )
+        landmarks = self._landmarks()
+        if np.ndim(landmarks):
+            landmarks = cut(np.asarray(landmarks), known)
+        data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
+        return self._fitted_anew(
+            *data, landmarks=landmarks, n_atoms_per_class=None, class_weight=None
+        )
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return prior_answers(self.classes_, self._atom_classes, self.atom_weights_, _SHARPNESS)
 
     def _coding(self) -> dict[str, Any]:
         """Return what `for_coded_blocks` wants to know besides the kernel and α."""

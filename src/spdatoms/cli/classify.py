@@ -12,7 +12,7 @@ import typer
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
 from spdatoms.cli._cross_validation import HeldOut, cross_validate
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
     ClassifierMetric,
@@ -33,7 +33,6 @@ from spdatoms.cli.outputs import ForceOption, check_outputs
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
-    from spdatoms.cli.formats.matrices import Matrices
     from spdatoms.cli.formats.volumes import Volume
 
 #: Options that a trained model does not take.
@@ -202,18 +201,18 @@ def classify(
     check_outputs(reads, [out, save_model, report, suspects], force=force)
     from spdatoms.cli._models import load_model
     from spdatoms.cli.formats.labels import read_labels
-    from spdatoms.cli.formats.matrices import Source, read_checked
+    from spdatoms.cli.formats.matrices import Source, read_checked, read_queries
     from spdatoms.cli.formats.volumes import VOLUME_FILES
 
-    def read(path: Path, other: Path | None, voxels: Path | None) -> Matrices:
+    def source(path: Path, other: Path | None, voxels: Path | None) -> Source:
         of_volume = path.name.lower().endswith(VOLUME_FILES)
         order = components if of_volume else None  # the other file may be no volume
-        return read_checked(Source(path, _key(key, path, other), voxels, order, covariance))
+        return Source(path, _key(key, path, other), voxels, order, covariance)
 
     shown = wants_progress(verbose)
     queries, truth = None, None
     if test is not None:
-        queries = read(test, train, test_mask)
+        queries = read_queries(source(test, train, test_mask))
     if test_labels is not None and queries is not None:
         at = _key(label_key, test_labels, train_labels)
         truth = read_labels(test_labels, at, len(queries.X), queries.volume)
@@ -222,7 +221,7 @@ def classify(
     elif train is not None and train_labels is not None:
         if mask is None and train_labels.name.lower().endswith(VOLUME_FILES):
             mask = train_labels
-        labelled = read(train, test, mask)
+        labelled = read_checked(source(train, test, mask))
         X, at = labelled.X, _key(label_key, train_labels, test_labels)
         y = read_labels(train_labels, at, len(X), labelled.volume)
         classifier = _classifier(

@@ -10,7 +10,7 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import FloatArray
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
     ComponentsOption,
@@ -114,7 +114,7 @@ def code(
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
     from spdatoms.cli._models import load_model
-    from spdatoms.cli.formats.matrices import Source, read_checked
+    from spdatoms.cli.formats.matrices import Source, read_checked, read_queries
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.coding import SPDSparseCoder
 
@@ -129,7 +129,7 @@ def code(
         }
         coder = SPDSparseCoder(**settings, positive=positive, n_jobs=jobs)
         coder.fit(read_checked(Source(dictionary, dictionary_key)).X)
-    read = read_checked(Source(matrices, key, mask, components, covariance))
+    read = read_queries(Source(matrices, key, mask, components, covariance))
     with showing_progress("coding", wants_progress(verbose)):
         codes = coder.transform(read.X)
     write_arrays(out, {"codes": codes}, read.volume)

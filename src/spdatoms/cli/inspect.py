@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli._options import (
+from spdatoms.cli.options import (
     ComponentsOption,
     CovarianceOption,
     KeyOption,
@@ -205,7 +205,8 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
         with one_blas_thread():  # more of them only wait for each other in so small a problem
             gram = correct_gram(kernel_values(divergences, beta))
         kind = "indefinite: will be corrected" if gram.indefinite else "positive semidefinite"
-        ratio = f"{gram.min_eigenvalue / gram.max_eigenvalue:.2g}"
+        least, greatest = gram.eigenvalues()
+        ratio = f"{least / greatest:.2g}"
         rows.append((metric, f"{beta:.4g}", kind, ratio))
     return rows
 

@@ -13,8 +13,8 @@ import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
-from spdatoms.cli._errors import INTERRUPTED
-from spdatoms.cli._options import (
+from spdatoms.cli.errors import INTERRUPTED
+from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
     ComponentsOption,

@@ -21,6 +21,7 @@ from spdatoms.cli.formats._tables import (
 )
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Components, Volume, read_volume
+from spdatoms.cli.show import counted, say
 
 ARRAY_FILES = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
 #: Every format that is read.
@@ -107,6 +108,19 @@ def read_checked(source: Source) -> Matrices:
     read = read_matrices(source)
     with complaints_about(source.path):
         return replace(read, X=check_spd(read.X))
+
+
+def read_queries(source: Source) -> Matrices:
+    """Return what `read_checked` does, but matrices may lack channels, whose rows and columns are NaN."""
+    from spdatoms.geometry.channels import check_incomplete
+
+    read = read_matrices(source)
+    with complaints_about(source.path):
+        X, known = check_incomplete(read.X)
+    incomplete = int((~known.all(axis=1)).sum())
+    if incomplete:
+        say(f"note: {incomplete} of {counted(len(X), 'matrix', 'matrices')} lack channels")
+    return replace(read, X=X)
 
 
 @contextmanager

@@ -541,7 +541,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
             use(block.rows, scores, zero, contributions)
 
-        for_coded_blocks(score, X, self.kernel_, self.alpha_, **self._coding())
+        for_coded_blocks(score, X, self.kernel_, self.alpha_, losses=False, **self._coding())
 
     def _score_features(self, use: UseScores, X: FloatArray, kernel: LandmarkKernel) -> None:
         """Do what `_score_codes` does in the span of landmarks."""

@@ -1,6 +1,6 @@
 """Broken channels of queries: how often they are found, and what accuracy is left.
 
-    python benchmarks/broken_channels.py --data folder [--sets vowels ssvep feret myo] [--json results.json]
+    python benchmarks/broken_channels.py --data folder [--sets vowels ssvep feret myo] [--draws 3] [--json results.json]
 
 One or three channels of every query are broken: gain (variance ×10), noise of three times the variance in place of the
 signal, noise of its variance, flat (variance ×1e-4), two swapped. *found*: some channel was; *exactly*: those that are
@@ -92,10 +92,12 @@ def left_out(X: np.ndarray, bad: np.ndarray) -> np.ndarray:
     return X
 
 
-def measured(split: Split, cases: list[tuple[str, int]], *, accuracy: bool, shifted: bool) -> dict:
+def measured(
+    split: Split, cases: list[tuple[str, int]], seed: int, *, accuracy: bool, shifted: bool
+) -> dict:
     """Return hits and misses per query, by case and figure."""
     Xa, ya, Xb, yb = split
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     detector = BrokenChannels().fit(Xa)
     again = BrokenChannels().fit(Xa).recalibrate(Xb) if shifted else None
     model = SPDSparseClassifier().fit(Xa, ya)
@@ -121,6 +123,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=SETS)
     parser.add_argument("--cases", type=int, default=len(CASES), help="only so many cases")
+    parser.add_argument("--draws", type=int, default=3, help="how often faults are drawn")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     assert {kind for kind, count in CASES if count} == set(FAULTS)
@@ -131,10 +134,11 @@ def main() -> None:
         for split in SETS[name](options.data):
             cases = CASES[: options.cases]
             accuracy, shifted = "myo" not in name, name in SHIFTED
-            found = measured(split, cases, accuracy=accuracy, shifted=shifted)
-            for case, row in found.items():
-                for figure, values in row.items():
-                    hits[case][figure].append(values)
+            for seed in range(options.draws):
+                found = measured(split, cases, seed, accuracy=accuracy, shifted=shifted)
+                for case, row in found.items():
+                    for figure, values in row.items():
+                        hits[case][figure].append(values)
         results[name] = {
             case: {
                 figure: round(100 * float(np.concatenate(v).mean()), 1) for figure, v in row.items()

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +25,8 @@ from spdatoms import BrokenChannels, SPDSparseClassifier
 from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+#: Whether it is so, per query, by case and figure.
+Hits = dict[str, dict[str, np.ndarray]]
 CASES = [
     ("clean", 0),
     ("gain", 1),
@@ -94,14 +95,14 @@ def left_out(X: np.ndarray, bad: np.ndarray) -> np.ndarray:
 
 def measured(
     split: Split, cases: list[tuple[str, int]], seed: int, *, accuracy: bool, shifted: bool
-) -> dict:
+) -> Hits:
     """Return hits and misses per query, by case and figure."""
     Xa, ya, Xb, yb = split
     rng = np.random.default_rng(seed)
     detector = BrokenChannels().fit(Xa)
     again = BrokenChannels().fit(Xa).recalibrate(Xb) if shifted else None
     model = SPDSparseClassifier().fit(Xa, ya)
-    found = {}
+    found: Hits = {}
     for kind, count in cases:
         Q, bad = with_faults(Xb, kind, count, rng) if count else (Xb, np.zeros(Xb.shape[:2], bool))
         flagged = detector.predict(Q)
@@ -130,7 +131,7 @@ def main() -> None:
     results = {}
     for name in options.sets:
         start = time.process_time()
-        hits = defaultdict(lambda: defaultdict(list))
+        hits: dict[str, dict[str, list[np.ndarray]]] = {}
         for split in SETS[name](options.data):
             cases = CASES[: options.cases]
             accuracy, shifted = "myo" not in name, name in SHIFTED
@@ -138,7 +139,7 @@ def main() -> None:
                 found = measured(split, cases, seed, accuracy=accuracy, shifted=shifted)
                 for case, row in found.items():
                     for figure, values in row.items():
-                        hits[case][figure].append(values)
+                        hits.setdefault(case, {}).setdefault(figure, []).append(values)
         results[name] = {
             case: {
                 figure: round(100 * float(np.concatenate(v).mean()), 1) for figure, v in row.items()

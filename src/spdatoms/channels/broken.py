@@ -97,8 +97,8 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
     Notes
     -----
     The threshold is the quantile of a Gumbel distribution with mean and variance of log max_k T_k over up to
-    300 left-out training matrices. Where the tails of residuals are light, alarms are fewer than asked for. It holds for
-    queries like those of training. Where they come from another session or pose, there are more alarms: see
+    300 left-out training matrices. Where the tails of residuals are light, alarms are fewer than asked for. It holds
+    for queries like those of training. Where they come from another session or pose, there are more alarms: see
     `recalibrate`. Swapped channels, and noise no larger than the signal, are found less often. A channel that is
     missing already (a row and a column of NaN) stays missing, a flat one (of zeros) is always found.
 

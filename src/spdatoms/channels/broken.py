@@ -32,7 +32,7 @@ from spdatoms.geometry.validation import as_float, check_stack
 #: Less training matrices cannot tell what is usual, nor can less queries tell what is usual among them.
 _LEAST, _LEAST_QUERIES = 4, 30
 #: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
-MOST_USUAL = 2000
+_MOST = 2000
 #: Statistics for other sets of channels are kept up to some such bytes.
 _KEPT_BYTES = 1 << 28
 
@@ -165,7 +165,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
             raise ValueError(
                 "X holds 1×1 matrices (n_features = 1): a channel is judged by others."
             )
-        self._matrices = X[evenly_spaced(len(X), MOST_USUAL)]
+        self._matrices = X[evenly_spaced(len(X), _MOST)]
         self.shift_ = np.array([[0.0] * 3, [1.0] * 3])
         usual = self._statistics(np.ones(X.shape[-1], np.bool_))
         self.threshold_ = float(np.exp(usual.threshold(self.false_alarms)))

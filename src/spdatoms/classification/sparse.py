@@ -255,8 +255,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             return
         if self.atoms_ is None:
             raise ValueError(
-                "robust=True needs the training matrices, which are not kept when they are read from a Dask array or a long "
-                "memory map: fit to an array in memory."
+                "robust=True needs the training matrices, which are not kept when they are read from a Dask array "
+                "or a long memory map: fit to an array in memory."
             )
         self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X)
 

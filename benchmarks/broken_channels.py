@@ -146,8 +146,10 @@ def main() -> None:
             }
             for case, row in hits.items()
         }
-        for case, row in results[name].items():
-            print(f"{name:20} {case:16}", *(f"{k} {v:5.1f}  " for k, v in row.items()), flush=True)
+        for case, shares in results[name].items():
+            print(
+                f"{name:20} {case:16}", *(f"{k} {v:5.1f}  " for k, v in shares.items()), flush=True
+            )
         print(f"{name}: {time.process_time() - start:.0f} s of processor time", flush=True)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1) + "\n")

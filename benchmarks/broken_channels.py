@@ -1,6 +1,6 @@
 """Broken channels of queries: how often they are found, and what accuracy is left.
 
-    python benchmarks/broken_channels.py --data folder [--sets vowels ssvep feret myo] [--json results.json]
+    python benchmarks/broken_channels.py --data folder [--sets vowels ssvep feret myo] [--draws 3] [--json results.json]
 
 One or three channels of every query are broken: gain (variance ×10), noise of three times the variance in place of the
 signal, noise of its variance, flat (variance ×1e-4), two swapped. *found*: some channel was; *exactly*: those that are
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +25,8 @@ from spdatoms import BrokenChannels, SPDSparseClassifier
 from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+#: Whether it is so, per query, by case and figure.
+Hits = dict[str, dict[str, np.ndarray]]
 CASES = [
     ("clean", 0),
     ("gain", 1),
@@ -92,14 +93,16 @@ def left_out(X: np.ndarray, bad: np.ndarray) -> np.ndarray:
     return X
 
 
-def measured(split: Split, cases: list[tuple[str, int]], *, accuracy: bool, shifted: bool) -> dict:
+def measured(
+    split: Split, cases: list[tuple[str, int]], seed: int, *, accuracy: bool, shifted: bool
+) -> Hits:
     """Return hits and misses per query, by case and figure."""
     Xa, ya, Xb, yb = split
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     detector = BrokenChannels().fit(Xa)
     again = BrokenChannels().fit(Xa).recalibrate(Xb) if shifted else None
     model = SPDSparseClassifier().fit(Xa, ya)
-    found = {}
+    found: Hits = {}
     for kind, count in cases:
         Q, bad = with_faults(Xb, kind, count, rng) if count else (Xb, np.zeros(Xb.shape[:2], bool))
         flagged = detector.predict(Q)
@@ -121,28 +124,32 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=SETS)
     parser.add_argument("--cases", type=int, default=len(CASES), help="only so many cases")
+    parser.add_argument("--draws", type=int, default=3, help="how often faults are drawn")
     parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     assert {kind for kind, count in CASES if count} == set(FAULTS)
     results = {}
     for name in options.sets:
         start = time.process_time()
-        hits = defaultdict(lambda: defaultdict(list))
+        hits: dict[str, dict[str, list[np.ndarray]]] = {}
         for split in SETS[name](options.data):
             cases = CASES[: options.cases]
             accuracy, shifted = "myo" not in name, name in SHIFTED
-            found = measured(split, cases, accuracy=accuracy, shifted=shifted)
-            for case, row in found.items():
-                for figure, values in row.items():
-                    hits[case][figure].append(values)
+            for seed in range(options.draws):
+                found = measured(split, cases, seed, accuracy=accuracy, shifted=shifted)
+                for case, row in found.items():
+                    for figure, values in row.items():
+                        hits.setdefault(case, {}).setdefault(figure, []).append(values)
         results[name] = {
             case: {
                 figure: round(100 * float(np.concatenate(v).mean()), 1) for figure, v in row.items()
             }
             for case, row in hits.items()
         }
-        for case, row in results[name].items():
-            print(f"{name:20} {case:16}", *(f"{k} {v:5.1f}  " for k, v in row.items()), flush=True)
+        for case, shares in results[name].items():
+            print(
+                f"{name:20} {case:16}", *(f"{k} {v:5.1f}  " for k, v in shares.items()), flush=True
+            )
         print(f"{name}: {time.process_time() - start:.0f} s of processor time", flush=True)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1) + "\n")

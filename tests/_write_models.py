@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 
 import spdatoms
 from spdatoms import (
+    BrokenChannels,
     DivergenceKernel,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
@@ -35,6 +36,7 @@ from spdatoms import (
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
     SPDNystroem,
+    SPDRange,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -92,6 +94,8 @@ def estimators() -> dict[str, Any]:
         "classifier-groups": SPDSparseClassifierCV("jeffrey", cv=GroupKFold(3), rules="sum"),
         "ensemble": SPDEnsembleClassifier("cv"),
         "imputer": SPDImputer(3),
+        "broken-channels": BrokenChannels(),
+        "range": SPDRange(),
         "kmeans": SPDKMeans(3, random_state=np.random.default_rng(0)),
         "kmeans-stein": SPDKMeans(3, "stein", random_state=np.random.RandomState(0)),
         "nystroem": SPDNystroem("jeffrey", n_landmarks=8, random_state=0),

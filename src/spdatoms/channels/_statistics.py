@@ -117,7 +117,7 @@ class Statistics:
     precision : ndarray of shape (3, 3)
         The inverse of their correlation, over all channels.
     location, spread : float
-        Of the Gumbel distribution that fits the upper half of log max_k T_k of left-out training matrices.
+        Of the Gumbel distribution with mean and variance of log max_k T_k of left-out training matrices.
     robust : ndarray of shape (2, 3)
         The `robust_size` of left-out residuals in units of their deviations.
     """
@@ -153,12 +153,11 @@ class Statistics:
         Z = F / deviations
         precision = np.linalg.pinv(np.einsum("mkp,mkq->pq", Z, Z) / Z[..., 0].size, hermitian=True)
         left_out = np.sqrt(np.maximum(total - F**2, _TINY) / max(count - 1, 1))
-        scores = np.sort(np.log(_score(F, left_out, precision).max(axis=1)))
-        # A line on Gumbel paper, at the median ranks, through the upper half: thresholds depend on no other scores.
-        upper = np.arange(count // 2, count)
-        reduced = -np.log(-np.log((upper + 0.7) / (count + 0.4)))
-        spread, location = map(float, np.polyfit(reduced, scores[upper], 1))
-        spread = max(spread, _TINY)
+        scores = np.log(_score(F, left_out, precision).max(axis=1))
+        # Moments of the logarithm, not a fit of the tail: light tails get a threshold that is higher than need be, and
+        # so there is something left for queries that differ a little from training matrices.
+        spread = max(float(scores.std(ddof=1)) * 6**0.5 / np.pi, _TINY)
+        location = float(scores.mean()) - np.euler_gamma * spread
         return cls(
             X,
             determinants,

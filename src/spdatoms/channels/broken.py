@@ -32,7 +32,7 @@ from spdatoms.geometry.validation import as_float, check_stack
 #: Less training matrices cannot tell what is usual, nor can less queries tell what is usual among them.
 _LEAST, _LEAST_QUERIES = 4, 30
 #: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
-MOST_USUAL = 2000
+_MOST = 2000
 #: Statistics for other sets of channels are kept up to some such bytes.
 _KEPT_BYTES = 1 << 28
 
@@ -96,11 +96,11 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
 
     Notes
     -----
-    The threshold is the quantile of a Gumbel distribution that fits the upper half of log max_k T_k over up to
-    300 left-out training matrices. It holds for queries like those of training. Where they come from another session or
-    pose, there are more alarms: see `recalibrate`. Swapped channels, and noise no larger than the signal, are
-    found less often. A channel that is missing already (a row and a column of NaN) stays missing, a flat one
-    (of zeros) is always found.
+    The threshold is the quantile of a Gumbel distribution with mean and variance of log max_k T_k over up to
+    300 left-out training matrices. Where the tails of residuals are light, alarms are fewer than asked for. It holds
+    for queries like those of training. Where they come from another session or pose, there are more alarms: see
+    `recalibrate`. Swapped channels, and noise no larger than the signal, are found less often. A channel that is
+    missing already (a row and a column of NaN) stays missing, a flat one (of zeros) is always found.
 
     Training matrices with broken channels raise the threshold; y is not used.
 
@@ -165,7 +165,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
             raise ValueError(
                 "X holds 1×1 matrices (n_features = 1): a channel is judged by others."
             )
-        self._matrices = X[evenly_spaced(len(X), MOST_USUAL)]
+        self._matrices = X[evenly_spaced(len(X), _MOST)]
         self.shift_ = np.array([[0.0] * 3, [1.0] * 3])
         usual = self._statistics(np.ones(X.shape[-1], np.bool_))
         self.threshold_ = float(np.exp(usual.threshold(self.false_alarms)))

@@ -263,15 +263,14 @@ def _level(X: FloatArray) -> float:
     with np.errstate(over="ignore", under="ignore"):
         exact = X.dtype == single or np.array_equal(X.astype(single), X)
     eps = float(np.finfo(np.float32 if exact else np.float64).eps)
-    return _ROUNDING * X.shape[-1] * eps
+    return float(_ROUNDING * X.shape[-1] * eps)
 
 
 def _congruent(B: Floats, X: FloatArray) -> FloatArray:
     """Return BᴴXB in the precision of X."""
     Z = symmetric_part(adjoint(B) @ as_double(X) @ B)
-    return Z.astype(
-        np.result_type(X.dtype, np.complex64 if is_complex(Z) else np.float32), copy=False
-    )
+    kind = np.complex64 if is_complex(Z) else np.float32
+    return Z.astype(np.result_type(X.dtype, kind), copy=False)
 
 
 def _basis(M: Floats, factor: Floats) -> Floats:
@@ -281,11 +280,12 @@ def _basis(M: Floats, factor: Floats) -> Floats:
     """
     n, rank = factor.shape
     if rank == n:
-        return np.eye(n, dtype=M.dtype)
+        identity: Floats = np.eye(n, dtype=M.dtype)
+        return identity
     units = np.sqrt(M.diagonal().real)
     order = np.argsort(-units, kind="stable")
     Q, _, _ = scipy.linalg.qr((units[:, None] * factor)[order], mode="economic", pivoting=True)
-    U = np.empty_like(Q)
+    U: Floats = np.empty_like(Q)
     U[order] = Q
     return U
 
@@ -296,7 +296,8 @@ def _shares(X: FloatArray, null: Floats) -> Floats:
     variances = abs(np.einsum("mii->mi", X))
     bound = (np.sqrt(variances) @ abs(null)) ** 2
     values = abs(np.einsum("nv,mnk,kv->mv", null.conj(), X, null, optimize=True))
-    return np.divide(values, bound, out=np.zeros_like(values), where=bound > 0)
+    shares: Floats = np.divide(values, bound, out=np.zeros_like(values), where=bound > 0)
+    return shares
 
 
 def _which_differs(X: FloatArray, unfit: Unfit) -> str:

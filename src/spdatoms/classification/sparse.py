@@ -16,12 +16,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
 from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
 from spdatoms.channels import BrokenChannels
-from spdatoms.channels.broken import MOST_USUAL
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import (
     Explanation,
@@ -253,9 +251,14 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return self
 
     def _fit_detector(self, X: Any) -> None:
-        if self.robust:
-            some = np.arange(len(X))[evenly_spaced(len(X), MOST_USUAL)]
-            self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X[some])
+        if not self.robust:
+            return
+        if self.atoms_ is None:
+            raise ValueError(
+                "robust=True needs the training matrices, which are not kept when they are read from a Dask array "
+                "or a long memory map: fit to an array in memory."
+            )
+        self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X)
 
     def _heeded(self, X: Any) -> Any:
         return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X

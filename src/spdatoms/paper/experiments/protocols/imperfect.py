@@ -142,8 +142,9 @@ def _without(X: FloatArray, missing: Mask) -> FloatArray:
     return X
 
 
-def _missing(m: int, n: int, share: float, sets: int, rng: np.random.Generator) -> Mask:
+def _missing(X: FloatArray, share: float, sets: int, rng: np.random.Generator) -> Mask:
     """Return a mask (m, n) of missing channels, the same share of them in each matrix, but one is left."""
+    m, n, _ = X.shape
     order = rng.random((sets, n)).argsort(axis=1)
     chosen: Mask = (order < min(round(share * n), n - 1))[np.arange(m) % sets]
     return chosen
@@ -156,7 +157,7 @@ def _in_queries(imputed: bool) -> Change:
         found = {}
         for share in SHARES:
             own = np.random.default_rng(seed)
-            queries = _without(Q, _missing(*Q.shape[:2], share, _PATTERNS, own))
+            queries = _without(Q, _missing(Q, share, _PATTERNS, own))
             queries = imputer.transform(queries) if imputed and share else queries
             found[f"{share:.0%}"] = train, _with(test, queries)
         return found
@@ -170,7 +171,7 @@ def _everywhere(global_share: float) -> Change:
         found = {}
         for share in SHARES_EVERYWHERE:
             own = np.random.default_rng(seed)
-            A, B = (_without(Z, _missing(*Z.shape[:2], share, len(Z), own)) for Z in (X, Q))
+            A, B = (_without(Z, _missing(Z, share, len(Z), own)) for Z in (X, Q))
             if share:
                 imputer = SPDImputer(global_share=global_share)
                 A = imputer.fit_transform(A)

@@ -58,7 +58,8 @@ def fitted(name: str, X: NDArray[np.float64], y: NDArray[np.intp]) -> Ask:
         return SPDKMeans(10, random_state=0).fit(X).predict
     from pyriemann.classification import MDM
 
-    return MDM().fit(X, y).predict
+    mdm: Any = MDM().fit(X, y)
+    return lambda query: mdm.predict(query)
 
 
 METHODS = ("coder", "RSR-S", "ensemble", "nearest neighbours", "k-means", "MDM of pyRiemann")

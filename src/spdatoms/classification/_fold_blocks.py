@@ -89,7 +89,7 @@ class FoldBlock:
         """Return RᵀR (F, q, q) of the training matrices of every fold; zero where they tell nothing."""
         Z = scaling.coordinates[self._atoms]
         R = within_classes(Z, self._labels, self._own)
-        squares = np.matmul(R.swapaxes(1, 2), R)
+        squares: Floats = np.matmul(R.swapaxes(1, 2), R)
         squares[self._trained.sum(axis=1) <= self._there.sum(axis=1)] = 0.0
         return squares
 
@@ -104,7 +104,7 @@ class FoldBlock:
         for f, C in zip(np.flatnonzero(known), factors, strict=True):
             W[f] = scipy.linalg.lapack.dtrtrs(C.T, Z.T, lower=0, trans=1)[0].T
         norms = np.einsum("frq,frq->fr", W, W)
-        distances = np.matmul(W, -2.0 * W[:, :count].swapaxes(1, 2))
+        distances: Floats = np.matmul(W, -2.0 * W[:, :count].swapaxes(1, 2))
         distances += norms[:, :, None]
         distances += norms[:, None, :count]
         np.maximum(distances, 0.0, out=distances)
@@ -114,11 +114,13 @@ class FoldBlock:
 
     def left_out(self, divergences: Floats) -> Floats:
         """Return those of the divergences that are between left-out matrices and training matrices."""
-        return self._queries(divergences)[self._trained[self._fold]]
+        found: Floats = self._queries(divergences)[self._trained[self._fold]]
+        return found
 
     def _queries(self, values: Floats) -> Floats:
         """Return values (T, A) of the left-out matrices."""
-        return values[self._fold if len(values) > 1 else 0, self._tests]
+        found: Floats = values[self._fold if len(values) > 1 else 0, self._tests]
+        return found
 
     def scores(self, values: Floats, cells: Sequence[Cell]) -> Iterator[Floats]:
         """Yield the class scores (T, n_classes) of left-out matrices, by cells with the same values (1 or F, R, A)."""

@@ -185,7 +185,8 @@ def leave_out(
                 block.left_out(d) for d, block in zip(found, blocks, strict=True)
             )
             kernels = [
-                list(some) for _, some in groupby(same, lambda c: cells[c].beta_for(medians[c]))
+                list(some)
+                for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
             ]
             jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
             map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]

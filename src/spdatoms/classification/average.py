@@ -172,6 +172,8 @@ def in_blocks(
 ) -> list[Floats]:
     """Return what a function makes of the divergences of matrices X to the references, block by block."""
     blocks = list(block_slices(len(X), _BLOCK))
+    if len(blocks) == 1:  # often a single query, which a pool of threads would take longer than
+        return [of_block(references.divergences(X))]
     return map_in_threads(
         lambda i: of_block(references.divergences(X[blocks[i]])), len(blocks), n_jobs
     )

@@ -11,7 +11,14 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.scores import MEAN, class_contributions, class_means, class_scores
+from spdatoms.classification.scores import (
+    MEAN,
+    class_contributions,
+    class_means,
+    class_members,
+    class_scores,
+    class_sums,
+)
 from spdatoms.coding import AtomLengths
 from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.lasso.gram_coder import GramCoder
@@ -121,11 +128,14 @@ class CodedScores:
         # A kernel without whitening may be indefinite.
         self._atoms = AtomCodes(gram, weights, cell.alpha, cell.ridge, cell.correction)
         self._labels, self._n_classes, self._rule = labels, n_classes, cell.rule
+        self._members = class_members(labels, n_classes) if cell.rule == "sum" else None
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
         cross = self._atoms.corrected(cross)
         codes, gram = self._atoms.of(cross, exclude), self._atoms.gram
+        if self._members is not None:
+            return class_sums(codes, *self._members)
         return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
 
     def contributions(self, cross: Floats) -> Floats:

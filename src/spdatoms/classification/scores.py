@@ -81,10 +81,9 @@ def class_scores(
     With y_c the code restricted to the atoms of class c: the residual rule gives
     2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     """
-    there = np.bincount(atom_classes, minlength=n_classes) > 0
+    members, there = class_members(atom_classes, n_classes)
     if rule == "sum":
-        members = (atom_classes[:, None] == np.arange(n_classes)).astype(np.float64)
-        return np.where(there, row_products(np.asarray(codes, np.float64), members), -np.inf)
+        return class_sums(np.asarray(codes, np.float64), members, there)
     scores = np.zeros((len(codes), n_classes))
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
@@ -107,6 +106,20 @@ def class_scores(
             scores[rows, c] = y.max(axis=1)
     scores[:, ~there] = -np.inf
     return scores
+
+
+def class_members(atom_classes: Indices, n_classes: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return which atoms belong to which class, as zeros and ones (N, n_classes), and which classes have atoms."""
+    members = atom_classes[:, None] == np.arange(n_classes)
+    return members.astype(np.float64), members.any(axis=0)
+
+
+def class_sums(codes: Floats, members: Floats, there: NDArray[np.bool_]) -> Floats:
+    """Return the sums of codes (m, N) over the classes; −inf for a class without atoms."""
+    sums: Floats = row_products(codes, members)
+    if not there.all():
+        sums[:, ~there] = -np.inf
+    return sums
 
 
 def class_contributions(

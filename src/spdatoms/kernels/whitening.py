@@ -91,7 +91,9 @@ class Scatter:
         if self.freedom < 1 or shrinkage >= 1.0 or not np.trace(self.squares) > 0:
             # Classes with one member each say nothing about how matrices vary within them.
             return None
-        return np.linalg.cholesky(shrunk(self.squares, dimension, shrinkage))
+        return np.asarray(
+            np.linalg.cholesky(shrunk(self.squares, dimension, shrinkage)), np.float64
+        )
 
 
 def within_classes(Z: Floats, labels: Indices, weights: Floats) -> Floats:

@@ -1,0 +1,146 @@
+// Functions of SPD matrices and of pairs of them, one matrix or pair per lane.
+//
+// With A = L Lᵀ, B = M Mᵀ and L⁻¹M V = U σ (jacobi.hpp) it is L⁻¹ B L⁻ᵀ = U σ² Uᵀ, and with F = L U
+//
+//     log_A(B) = F log(σ²) Fᵀ,    A #_t B = F σ^2t Fᵀ.
+//
+// For a single matrix A is the identity. For exp_A(B) = F exp(λ) Fᵀ with the eigenvalues λ of the symmetric W = L⁻¹ B L⁻ᵀ
+// an s is added to them that makes W + s I definite: then they are σ² − s.
+#include <initializer_list>
+
+#include "jacobi.hpp"
+
+using namespace spdatoms;
+using namespace spdatoms::jacobi;
+
+namespace {
+
+enum Kind { LOG, EXP, POWER, THOMPSON, WASSERSTEIN };  // geometry/lanes.py has the same
+
+struct SpectralPairs {
+    Int n, count, kind;
+    double exponent;
+    const double *A, *B;  // (·, n, n); A is null for the identity
+    Int step_a, step_b;   // 1, or 0 if one matrix serves all
+    double *out;          // (count, n, n), or (count,) for distances
+};
+
+struct Space {
+    Columns A, B, G, C, D, E;
+    double *squares;
+    Space(Int n, double *memory) {
+        for (Columns *matrix : {&A, &B, &G, &C, &D, &E}) *matrix = {memory, n}, memory += n * n * L;
+        squares = memory;
+    }
+    static Int size(Int n) { return (6 * n * n + n) * L; }
+};
+
+// W = L⁻¹ B L⁻ᵀ, and W + s I in its place; returns s.
+V shifted(const Space &s, bool has_base) {
+    const Int n = s.B.n;
+    for (int side = 0; side < 2 && has_base; ++side) {
+        solve(s.A, s.B, false);
+        transpose(s.B, s.B);
+    }
+    V greatest_sum = {};
+    for (Int c = 0; c < n; ++c) {
+        V sum = {};
+        for (Int r = 0; r < n; ++r) sum += absolute(s.B(r, c));
+        greatest_sum = greatest(sum, greatest_sum);
+    }
+    const V shift = 2.0 * greatest_sum + 1.0;
+    for (Int r = 0; r < n; ++r) store(s.B.at(r, r), s.B(r, r) + shift);
+    return shift;
+}
+
+// D ← F f(σ²) Fᵀ
+void function_of_pair(const SpectralPairs &g, const Space &s) {
+    const Int n = g.n;
+    if (g.A) factorise(s.A);
+    const V shift = g.kind == EXP ? shifted(s, g.A) : V{};
+    factorise(s.B);
+    if (g.A && g.kind != EXP) solve(s.A, s.B, true);
+    orthogonalise(s.B, s.squares);
+    const Columns F = g.A ? s.G : s.B;  // times σ
+    if (g.A) multiply(s.A, s.B, false, true, F);
+    for (Int k = 0; k < n; ++k) {
+        const V square = load(s.squares + k * L), log = logarithm(square);
+        const V value = g.kind == LOG ? log : exp(g.kind == EXP ? square - shift : g.exponent * log);
+        const V weight = value / square;
+        for (Int r = 0; r < n; ++r) store(s.C.at(r, k), weight * F(r, k));
+    }
+    multiply(s.C, F, true, false, s.D);
+    for (Int c = 0; c < n; ++c)
+        for (Int r = 0; r < c; ++r) store(s.D.at(r, c), s.D(c, r));
+}
+
+// max log² σ²
+V thompson(const Space &s) {
+    factorise(s.A);
+    factorise(s.B);
+    solve(s.A, s.B, true);
+    orthogonalise(s.B, s.squares);
+    V most = {}, check = {};
+    for (Int k = 0; k < s.B.n; ++k) {
+        const V log = logarithm(load(s.squares + k * L));
+        most = greatest(log * log, most);
+        check += log * 0.0;
+    }
+    return most + check;
+}
+
+// min ‖L − M R‖² over orthogonal R, the polar factor of G = MᵀL: with G V = U σ it is U σ⁻¹ Uᵀ G.
+V wasserstein(const Space &s) {
+    const Int n = s.A.n;
+    factorise(s.A);
+    factorise(s.B);
+    transpose(s.B, s.C);
+    multiply(s.C, s.A, false, false, s.G);
+    std::memcpy(s.C.base, s.G.base, n * n * L * sizeof(double));
+    orthogonalise(s.G, s.squares);
+    // G is U σ now, and C what it was.
+    for (Int k = 0; k < n; ++k) {
+        const V square = load(s.squares + k * L), weight = reciprocal(square * sqrt(square));
+        for (Int r = 0; r < n; ++r) store(s.D.at(r, k), weight * s.G(r, k));
+    }
+    multiply(s.D, s.G, true, false, s.E);
+    multiply(s.E, s.C, false, false, s.D);
+    multiply(s.B, s.D, false, true, s.G);
+    V distance = {};
+    for (Int c = 0; c < n; ++c)
+        for (Int r = 0; r < n; ++r) {
+            const V rest = s.A(r, c) - s.G(r, c);
+            distance += rest * rest;
+        }
+    return distance;
+}
+
+}  // namespace
+
+EXPORT Int spectral_pairs(const SpectralPairs *given) {
+    const SpectralPairs g = *given;
+    const Int size = g.n * g.n, length = g.kind < THOMPSON ? size : 1;
+    Buffer<double> memory(Space::size(g.n)), last(length * L), ones(size);
+    Buffer<Int> places(size);
+    if (!memory || !last || !ones || !places) return NO_MEMORY;
+    const Space space(g.n, memory.data());
+    for (Int e = 0; e < size; ++e) places.data()[e] = e, ones.data()[e] = 1.0;
+    for (Int first = 0; first < g.count; first += L) {
+        Int chosen_a[L], chosen_b[L];
+        for (Int l = 0; l < L; ++l) {
+            const Int pair = first + l < g.count ? first + l : g.count - 1;
+            chosen_a[l] = pair * g.step_a, chosen_b[l] = pair * g.step_b;
+        }
+        if (g.A) scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
+        scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
+        const bool full = first + L <= g.count;
+        double *const target = full ? g.out + first * length : last.data();
+        if (g.kind < THOMPSON) {
+            function_of_pair(g, space);
+            collect(space.D.base, places.data(), ones.data(), size, target, size);
+        } else
+            store(target, g.kind == THOMPSON ? thompson(space) : wasserstein(space));
+        if (!full) std::memcpy(g.out + first * length, last.data(), (g.count - first) * length * sizeof(double));
+    }
+    return DONE;
+}

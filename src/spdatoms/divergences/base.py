@@ -14,10 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
 from spdatoms.divergences.finite_differences import difference_gradient
 from spdatoms.geometry.functions import exp_map, log_map
+
+#: All pairs of so few are cheap where only those that belong together are wanted.
+_PAIRS_AT_ONCE = 8
 
 
 @dataclass
@@ -164,6 +168,26 @@ class Divergence(ABC):
             return self.pairwise(self.prepare(A), self.prepare(B))
 
         return difference_gradient(pairwise, X, Y)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return d(X_i, Y_i) of matrices that belong together.
+
+        By default these are diagonals of `pairwise`, for a few pairs at a time.
+
+        Parameters
+        ----------
+        X, Y : ndarray of shape (m, n, n)
+            The matrices, of the same type.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        values = [
+            np.diagonal(self.pairwise(self.prepare(X[part]), self.prepare(Y[part])))
+            for part in block_slices(len(X), _PAIRS_AT_ONCE)
+        ]
+        return np.concatenate(values)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices.

@@ -23,7 +23,14 @@ from spdatoms.geometry import batched
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
+from spdatoms.geometry.spectral import (
+    STEIN,
+    as_stack,
+    cholesky,
+    congruence,
+    in_lanes,
+    symmetric_part,
+)
 
 
 @dataclass
@@ -139,6 +146,16 @@ class Stein(Divergence):
                 else _pairwise_by_lanes(row, Y, joint, n_jobs)
             )[0]
         return out
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return S(X_i, Y_i) of pairs."""
+
+        def careful(A: Floats, B: Floats) -> Floats:
+            logdets = [batched.log_determinant(Z) for Z in (0.5 * A + 0.5 * B, A, B)]
+            return np.maximum(logdets[0] - 0.5 * (logdets[1] + logdets[2]), 0.0)
+
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return in_lanes(STEIN, careful, B, A).astype(X.dtype, copy=False)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""

@@ -7,10 +7,16 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import FactorSet, factors_of, near_one, of_pairs
+from spdatoms.divergences._factor_pairs import (
+    FactorSet,
+    factors_of,
+    near_one,
+    of_each_pair,
+    of_pairs,
+)
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import geometric_mean, powm
-from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+from spdatoms.geometry.spectral import WASSERSTEIN, cholesky, symmetric_part, transpose
 
 
 class Wasserstein(Divergence):
@@ -37,6 +43,10 @@ class Wasserstein(Divergence):
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         return of_pairs(_procrustes, X, Y, n_jobs)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        return of_each_pair(WASSERSTEIN, _procrustes, X, Y)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""

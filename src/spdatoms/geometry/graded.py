@@ -31,9 +31,9 @@ def in_units(A: Floats, exponents: Indices) -> Floats:
     return np.asarray(A * scales[..., :, None] * scales[..., None, :])
 
 
-def is_graded(variances: Floats) -> NDArray[np.bool_]:
+def is_graded(variances: Floats, axis: int = -1) -> NDArray[np.bool_]:
     """Return which of the rows of positive numbers span so much that digits would be lost."""
-    return np.asarray(~(variances.max(axis=-1) <= _GRADED * variances.min(axis=-1)))
+    return np.asarray(~(variances.max(axis=axis) <= _GRADED * variances.min(axis=axis)))
 
 
 def descending(variances: Floats) -> Indices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -23,7 +23,11 @@ from spdatoms.native import kernel
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
 #: Functions that the kernel knows, by its numbers.
-LOG, EXP, POWER, THOMPSON, WASSERSTEIN = range(5)
+LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY = range(
+    11
+)
+#: Those of eigenvalues, which would lose digits where variances are of very different size.
+_BY_ROTATIONS = (LOG, POWER, AIRM, THOMPSON, WASSERSTEIN)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
 #: Variances within these limits, and their inverses, have squares that are numbers.
@@ -169,16 +173,19 @@ def in_lanes(
     m, n = B.shape[:2]
     if n > LARGEST_IN_LANES:
         return careful(*operands)
-    out = np.empty(B.shape if kind < THOMPSON else m)
+    out = np.empty(B.shape if kind < AIRM else m)
     stacks = [None if Z is None else np.ascontiguousarray(Z, np.float64) for Z in (A, B)]
     _spectral_pairs(n, m, kind, exponent, *stacks, 1, 1, out)
-    variances = [np.einsum("mii->mi", Z) for Z in operands if not (kind == EXP and Z is B)]
+    # (n, m): reductions over short rows are slow.
+    variances = [
+        np.ascontiguousarray(np.einsum("mii->im", Z)) for Z in operands if kind != EXP or Z is A
+    ]
     open_ = np.zeros(m, bool)
-    if not all(_LEAST < Z.min(initial=1.0) and Z.max(initial=1.0) < _GREATEST for Z in variances):
-        open_ = np.any([(Z < _LEAST) | (Z > _GREATEST) for Z in variances], axis=(0, 2))
-    if kind != EXP:
-        open_ |= is_graded(variances[-1] if A is None else variances[1] / variances[0])
-    if not np.isfinite(out.sum()):
+    if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
+        open_ = np.any([(Z < _LEAST) | (Z > _GREATEST) for Z in variances], axis=(0, 1))
+    if kind in _BY_ROTATIONS:
+        open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
+    if not np.isfinite(out.sum()):  # or it is the sum that overflows
         open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))
     if open_.any():
         out[open_] = careful(*(Z[open_] for Z in operands))

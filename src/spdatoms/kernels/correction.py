@@ -34,8 +34,8 @@ class CorrectedGram:
     ----------
     gram : ndarray of shape (N, N)
         The corrected Gram matrix; the given one, but for rounding, if it needed no correction.
-    min_eigenvalue, max_eigenvalue : float
-        The extreme eigenvalues of the given Gram matrix.
+    min_eigenvalue, max_eigenvalue : float or None
+        The extreme eigenvalues of the given Gram matrix; None if they were not needed.
     indefinite : bool
         Whether a correction was needed.
     projection : ndarray of shape (N, N) or None
@@ -48,8 +48,8 @@ class CorrectedGram:
     """
 
     gram: Floats
-    min_eigenvalue: float
-    max_eigenvalue: float
+    min_eigenvalue: float | None
+    max_eigenvalue: float | None
     indefinite: bool
     projection: Floats | None = None
     basis: Floats | None = None
@@ -130,12 +130,15 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     gram = in_order(gram)
     tolerance = eigenvalue_tolerance(gram if gram.dtype.kind == "f" else gram.astype(np.float64))
     gram = _symmetric(np.asarray(gram, np.float64))
-    eigenvalues, U = np.linalg.eigh(gram)
+    if correction in ("clip", "flip") and not _has_factor(gram, _rounding(gram)):
+        eigenvalues, U = np.linalg.eigh(gram)
+    else:
+        eigenvalues = np.linalg.eigvalsh(gram)
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
     negligible = tolerance * greatest
     if least >= -negligible:
         # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
-        lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
+        lifted = gram if least >= 0 else _lifted(gram, -2.0 * least)
         return CorrectedGram(lifted, least, greatest, indefinite=False)
     if correction == "none":
         raise ValueError(
@@ -144,7 +147,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         )
     if correction == "shift":
         margin = negligible + _SHIFT_MARGIN * float(np.abs(gram).max())
-        shifted = gram + _scaled_identity(gram, margin - least)
+        shifted = _lifted(gram, margin - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
     if correction == "clip":
         kept, factor = eigenvalues > negligible, 0.0
@@ -160,18 +163,18 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     )
 
 
-def semidefinite_gram(gram: Floats, correction: str = "clip") -> CorrectedGram:
-    """Return what `correct_gram` does, but without eigenvalues (NaN) where a Cholesky factor will do.
+def semidefinite_gram(
+    gram: Floats, correction: str = "clip", *, lifts: bool = True
+) -> CorrectedGram:
+    """Return what `correct_gram` does, but without eigenvalues where a Cholesky factor will do.
 
-    It shows that K ≥ 0 is semidefinite in a twentieth of the time.
+    It shows that K is definite in a twentieth of the time, or semidefinite, if K may be lifted by as much as rounding.
     """
     gram = _symmetric(gram)
-    # 1ᵀK1/N is at most the greatest eigenvalue.
-    negligible = eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
-    for lift in (0.0, negligible):
-        lifted = gram if lift == 0.0 else gram + _scaled_identity(gram, lift)
-        if scipy.linalg.lapack.dpotrf(lifted.T, clean=False)[1] == 0:
-            return CorrectedGram(lifted, np.nan, np.nan, indefinite=False)
+    for lift in (0.0, _rounding(gram))[: 2 if lifts else 1]:
+        if _has_factor(gram, lift):
+            lifted = gram if lift == 0.0 else _lifted(gram, lift)
+            return CorrectedGram(lifted, None, None, indefinite=False)
     return correct_gram(gram, correction)
 
 
@@ -180,5 +183,19 @@ def _symmetric(gram: Floats) -> Floats:
     return gram if np.array_equal(gram, gram.T) else 0.5 * (gram + gram.T)
 
 
-def _scaled_identity(gram: Floats, scale: float) -> Floats:
-    return np.diag(np.full(len(gram), scale))
+def _rounding(gram: Floats) -> float:
+    """Return how far below zero, at least, rounding may take an eigenvalue: 1ᵀK1/N is at most the greatest."""
+    return eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
+
+
+def _has_factor(gram: Floats, lift: float) -> bool:
+    """Return whether K + lift·I has a Cholesky factor."""
+    lifted = _lifted(gram, lift).T
+    return bool(scipy.linalg.lapack.dpotrf(lifted, clean=False, overwrite_a=True)[1] == 0)
+
+
+def _lifted(gram: Floats, shift: float) -> Floats:
+    """Return a copy of K + shift·I."""
+    lifted = gram.copy()
+    lifted.flat[:: len(gram) + 1] += shift
+    return lifted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
-from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.kernels.correction import CORRECTION, CorrectedGram, semidefinite_gram
+from spdatoms.kernels.values import kernel_in_place
 
 
 class ExponentialKernel(Kernel):
@@ -84,7 +85,7 @@ class DivergenceKernel(ExponentialKernel):
     gram_ : ndarray of shape (N, N)
         k(D_i, D_j), corrected if need be.
     min_eigenvalue_, max_eigenvalue_ : float
-        The extreme eigenvalues of the Gram matrix before any correction.
+        The extreme eigenvalues of the Gram matrix before any correction, found when they are first asked for.
     corrected_ : bool
         Whether the Gram matrix was indefinite and has been corrected.
     n_features_in_ : int
@@ -123,14 +124,35 @@ class DivergenceKernel(ExponentialKernel):
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
-        correction = correct_gram(kernel_values(divergences, self.beta_), self.correction)
+        correction = semidefinite_gram(
+            kernel_in_place(divergences, self.beta_), self.correction, lifts=False
+        )
         warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
         self._correction = correction
         self.gram_ = correction.gram
-        self.min_eigenvalue_ = correction.min_eigenvalue
-        self.max_eigenvalue_ = correction.max_eigenvalue
         self.corrected_ = correction.indefinite
+        for name in ("min_eigenvalue_", "max_eigenvalue_"):  # those of an earlier fit
+            vars(self).pop(name, None)
         return self
+
+    def _extremes(self) -> tuple[float, float]:
+        found = self._correction
+        if found.min_eigenvalue is not None and found.max_eigenvalue is not None:
+            return found.min_eigenvalue, found.max_eigenvalue
+        eigenvalues = np.linalg.eigvalsh(self.gram_)
+        return float(eigenvalues[0]), float(eigenvalues[-1])
+
+    @cached_property
+    def min_eigenvalue_(self) -> float:
+        """The least eigenvalue of the Gram matrix before any correction, found when it is first asked for."""
+        least, self.max_eigenvalue_ = self._extremes()
+        return least
+
+    @cached_property
+    def max_eigenvalue_(self) -> float:
+        """The greatest one."""
+        self.min_eigenvalue_, greatest = self._extremes()
+        return greatest
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
@@ -174,7 +196,7 @@ class RidgeKernel(ExponentialKernel):
     def fit_checked(self, D: FloatArray) -> Self:
         """Compute K + μI for matrices that `check_spd` has checked."""
         self.beta_ = float(self.beta)
-        self.gram_ = kernel_values(self._divergences_within(D), self.beta_)
+        self.gram_ = kernel_in_place(self._divergences_within(D), self.beta_)
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)
         self.corrected_ = self.ridge > 0
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -151,7 +152,7 @@ class StoredClass:
         return tuple(inspect.signature(self.cls).parameters)
 
     def _may_set(self, name: str) -> bool:
-        """Return whether it is the name of data, and not that of a method or a property."""
+        """Return whether it is the name of data, and not that of a method or a property (a cached one is data)."""
         estimator = issubclass(self.cls, BaseEstimator)
         inherited = getattr(self.cls, name, None)
         return (
@@ -159,7 +160,7 @@ class StoredClass:
             and name.isidentifier()
             and not name.startswith("__")
             and not callable(inherited)
-            and not hasattr(inherited, "__get__")
+            and (not hasattr(inherited, "__get__") or isinstance(inherited, cached_property))
         )
 
 

@@ -224,8 +224,8 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "CorrectedGram": {
         "gram": Gram("N"),
-        "min_eigenvalue": _ANY,
-        "max_eigenvalue": _ANY,
+        "min_eigenvalue": Maybe(_ANY),
+        "max_eigenvalue": Maybe(_ANY),
         "indefinite": _BOOLEAN,
         "projection": Maybe(Numbers("N N")),
         "basis": Maybe(Numbers("N q")),

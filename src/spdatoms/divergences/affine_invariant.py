@@ -14,15 +14,20 @@ from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.frames import CommonFrame
+from spdatoms.geometry.functions import points_between
+from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.spectral import (
     AIRM,
+    LARGEST_IN_LANES,
+    LOG,
     cholesky,
     compose,
     factored_roots,
     gram,
     in_lanes,
     solve_lower,
+    symmetric_part,
 )
 from spdatoms.native import kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
@@ -173,12 +178,24 @@ class AffineInvariant(Divergence):
         shares = weights / weights.sum()
         used = np.flatnonzero(shares)
         L = cholesky(current)
+        small = Z.n <= LARGEST_IN_LANES
         step = np.zeros(current.shape)
+
+        def vectors(C: Floats, X: Floats) -> Floats:
+            return L @ _whitened_logs(C[0], L, X) @ L.T
+
         for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            logs = _whitened_logs(current, L, Z.matrices[used[part]].astype(np.float64))
+            X = Z.matrices[used[part]].astype(np.float64, copy=False)
+            logs = (
+                in_lanes(LOG, vectors, X, current[None]) if small else _whitened_logs(current, L, X)
+            )
             step += np.tensordot(shares[used[part]], logs, axes=1)
-        eigenvalues, U = np.linalg.eigh(step)
+        eigenvalues, U = np.linalg.eigh(symmetric_part(whiten(L, step)) if small else step)
         return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+
+    def between(self, A: Floats, B: Floats, t: float) -> Floats:
+        """Return A #_t B."""
+        return points_between(A, B, t)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂AIRM²(X_i, Y_i)/∂X_i = −2 X_i⁻¹ log_{X_i}(Y_i) X_i⁻¹."""

@@ -123,6 +123,23 @@ class Divergence(ABC):
         ndarray of shape (n, n)
         """
 
+    def between(self, A: Floats, B: Floats, t: float) -> Floats | None:
+        """Return the C that minimises (1 − t)·d(A, C) + t·d(B, C) if there is a formula for it, else None.
+
+        Parameters
+        ----------
+        A, B : ndarray of shape (n, n)
+            Two matrices.
+        t : float
+            The weight of B, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n, n) or None
+            By default None.
+        """
+        return None
+
     def centres(self, Z: Any, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
         """Return `centre` for every column of weights.
 

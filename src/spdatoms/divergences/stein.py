@@ -20,6 +20,7 @@ from spdatoms.divergences.sparse_pairs import (
     weighted_inverse_sums,
 )
 from spdatoms.geometry import batched
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -170,6 +171,10 @@ class Stein(Divergence):
         column = scipy.sparse.csc_array((weights[used], used, [0, len(used)]), (len(weights), 1))
         (step,) = self.centres(Z, column, current[None])
         return np.asarray(step)
+
+    def between(self, A: Floats, B: Floats, t: float) -> Floats | None:
+        """Return A # B if both weigh the same."""
+        return points_between(A, B, 0.5) if t == 0.5 else None
 
     def centres(self, Z: SteinSet, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
         """Return `centre` for every column of weights."""

@@ -15,8 +15,18 @@ from spdatoms.divergences._factor_pairs import (
     of_pairs,
 )
 from spdatoms.divergences.base import Divergence
-from spdatoms.geometry.functions import geometric_mean, powm
-from spdatoms.geometry.spectral import WASSERSTEIN, cholesky, symmetric_part, transpose
+from spdatoms.geometry import batched
+from spdatoms.geometry.frames import CommonFrame
+from spdatoms.geometry.functions import points_between
+from spdatoms.geometry.spectral import (
+    LARGEST_IN_LANES,
+    POWER,
+    WASSERSTEIN,
+    cholesky,
+    in_lanes,
+    symmetric_part,
+    transpose,
+)
 
 
 class Wasserstein(Divergence):
@@ -57,12 +67,27 @@ class Wasserstein(Divergence):
         gradient = np.linalg.solve(columns, transpose(difference))
         return symmetric_part(np.asarray(gradient, np.float64))
 
+    def between(self, A: Floats, B: Floats, t: float) -> Floats:
+        """Return S A S with S = (1 − t) I + t (A⁻¹ # B)."""
+        S = t * points_between(batched.inverse(A[None])[0], B, 0.5)
+        S.flat[:: len(S) + 1] += 1.0 - t
+        return symmetric_part(S @ A @ S)
+
     def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
         used = np.flatnonzero(weights)  # in k-means those of one cluster
-        maps = geometric_mean(powm(current, -1.0), Z.matrices[used].astype(np.float64))
+        X = Z.matrices[used].astype(np.float64, copy=False)
+        if Z.n <= LARGEST_IN_LANES:
+            maps = in_lanes(POWER, _maps, X, batched.inverse(current[None]), 0.5)
+        else:
+            maps = _maps(batched.inverse(current[None]), X)
         T = np.tensordot(weights[used], maps, 1) / weights.sum()
         return symmetric_part(T @ current @ T)
+
+
+def _maps(A: Floats, X: Floats) -> Floats:
+    """Return A # X_i."""
+    return CommonFrame.of(A, X).point(0.5)
 
 
 def _procrustes(L: Floats, M: Floats) -> Floats:

@@ -263,18 +263,18 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     times = np.asarray(t, np.float64)
     first, second = as_spd(A, "A"), as_spd(B, "B")
     if not times.ndim:
-        return _points(first, second, float(times))
+        return points_between(first, second, float(times))
     shape = common_shape(times.shape, first.shape[:-2], second.shape[:-2])
     times = np.broadcast_to(times, shape)
     first, second = (np.broadcast_to(Z, (*shape, *Z.shape[-2:])) for Z in (first, second))
     out = np.empty(first.shape, np.result_type(first, second))
     for value in np.unique(times):
         there = times == value
-        out[there] = _points(first[there], second[there], float(value))
+        out[there] = points_between(first[there], second[there], float(value))
     return out
 
 
-def _points(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
+def points_between(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
     """Return the points at one t of geodesics between checked matrices."""
 
     def careful(A: Floats, B: Floats) -> Floats:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import solve_triangular
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -99,6 +100,8 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
 
     NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
     """
+    if L.ndim == B.ndim == 2 and L.dtype == B.dtype == np.float64:
+        return np.asarray(solve_triangular(L, B, lower=True, check_finite=False))
     # The layout of a broadcast B depends on the size of the stack, and the order of sums on the layout.
     Z = np.empty(B.shape, B.dtype)
     for i in range(L.shape[-1]):
@@ -166,6 +169,8 @@ def in_lanes(
 ) -> Floats:
     """Return functions of matrices B (m, n, n), or of the pairs (A_i, B_i), one per lane (spectral.cpp).
 
+    A stack of one A serves all B.
+
     What is large, or at the end of the range, or has variances of very different size (relative to those of A), or is
     not answered, ``careful(B)`` or ``careful(A, B)`` answers.
     """
@@ -175,20 +180,22 @@ def in_lanes(
         return careful(*operands)
     out = np.empty(B.shape if kind < AIRM else m)
     stacks = [None if Z is None else np.ascontiguousarray(Z, np.float64) for Z in (A, B)]
-    _spectral_pairs(n, m, kind, exponent, *stacks, 1, 1, out)
+    one = A is not None and len(A) == 1
+    _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out)
     # (n, m): reductions over short rows are slow.
     variances = [
         np.ascontiguousarray(np.einsum("mii->im", Z)) for Z in operands if kind != EXP or Z is A
     ]
     open_ = np.zeros(m, bool)
     if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
-        open_ = np.any([(Z < _LEAST) | (Z > _GREATEST) for Z in variances], axis=(0, 1))
+        for Z in variances:
+            open_ |= ((Z < _LEAST) | (Z > _GREATEST)).any(axis=0)
     if kind in _BY_ROTATIONS:
         open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
     if not np.isfinite(out.sum()):  # or it is the sum that overflows
         open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))
     if open_.any():
-        out[open_] = careful(*(Z[open_] for Z in operands))
+        out[open_] = careful(*(Z if one and Z is A else Z[open_] for Z in operands))
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -101,7 +101,7 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
     NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
     """
     if L.ndim == B.ndim == 2 and L.dtype == B.dtype == np.float64:
-        return np.asarray(solve_triangular(L, B, lower=True, check_finite=False))
+        return np.ascontiguousarray(dtrtrs(L, B, lower=1)[0])
     # The layout of a broadcast B depends on the size of the stack, and the order of sums on the layout.
     Z = np.empty(B.shape, B.dtype)
     for i in range(L.shape[-1]):

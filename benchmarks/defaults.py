@@ -23,10 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from spdatoms import SPDDictionaryLearning
-from spdatoms.experiments.experiment import COVARIANCES
-from spdatoms.experiments.protocols.actions import Actions
-from spdatoms.experiments.protocols.faces import Faces
-from spdatoms.experiments.protocols.texture_dictionaries import TextureDictionaries
+from spdatoms.paper.experiments.experiment import COVARIANCES
+from spdatoms.paper.experiments.protocols.actions import Actions
+from spdatoms.paper.experiments.protocols.faces import Faces
+from spdatoms.paper.experiments.protocols.texture_dictionaries import TextureDictionaries
 
 
 def tasks(folder: Path, atoms: int) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:

@@ -35,7 +35,7 @@ class CorrectedGram:
     gram : ndarray of shape (N, N)
         The corrected Gram matrix; the given one, but for rounding, if it needed no correction.
     min_eigenvalue, max_eigenvalue : float or None
-        The extreme eigenvalues of the given Gram matrix; None if they were not needed.
+        The extreme eigenvalues of the given Gram matrix; None where they were not needed, see `eigenvalues`.
     indefinite : bool
         Whether a correction was needed.
     projection : ndarray of shape (N, N) or None
@@ -55,6 +55,13 @@ class CorrectedGram:
     basis: Floats | None = None
     identity_share: float = 1.0
     basis_share: float = 0.0
+
+    def eigenvalues(self) -> tuple[float, float]:
+        """Return the extreme eigenvalues of the given Gram matrix, which may be computed now."""
+        if self.min_eigenvalue is not None and self.max_eigenvalue is not None:
+            return self.min_eigenvalue, self.max_eigenvalue
+        found = np.linalg.eigvalsh(self.gram)
+        return float(found[0]), float(found[-1])
 
     def transform(self, cross: FloatArray) -> Floats:
         """Return the cross values (m, N) that belong to the corrected Gram matrix."""
@@ -130,15 +137,12 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     gram = in_order(gram)
     tolerance = eigenvalue_tolerance(gram if gram.dtype.kind == "f" else gram.astype(np.float64))
     gram = _symmetric(np.asarray(gram, np.float64))
-    if correction in ("clip", "flip") and not _has_factor(gram, _rounding(gram)):
-        eigenvalues, U = np.linalg.eigh(gram)
-    else:
-        eigenvalues = np.linalg.eigvalsh(gram)
+    eigenvalues, U = np.linalg.eigh(gram)
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
     negligible = tolerance * greatest
     if least >= -negligible:
         # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
-        lifted = gram if least >= 0 else _lifted(gram, -2.0 * least)
+        lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
         return CorrectedGram(lifted, least, greatest, indefinite=False)
     if correction == "none":
         raise ValueError(
@@ -147,7 +151,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         )
     if correction == "shift":
         margin = negligible + _SHIFT_MARGIN * float(np.abs(gram).max())
-        shifted = _lifted(gram, margin - least)
+        shifted = gram + _scaled_identity(gram, margin - least)
         return CorrectedGram(shifted, least, greatest, indefinite=True)
     if correction == "clip":
         kept, factor = eigenvalues > negligible, 0.0
@@ -163,19 +167,27 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     )
 
 
-def semidefinite_gram(
-    gram: Floats, correction: str = "clip", *, lifts: bool = True
-) -> CorrectedGram:
+def semidefinite_gram(gram: Floats, correction: str = "clip") -> CorrectedGram:
     """Return what `correct_gram` does, but without eigenvalues where a Cholesky factor will do.
 
-    It shows that K is definite in a twentieth of the time, or semidefinite, if K may be lifted by as much as rounding.
+    It shows that K ≥ 0 is semidefinite in a twentieth of the time.
     """
     gram = _symmetric(gram)
-    for lift in (0.0, _rounding(gram))[: 2 if lifts else 1]:
-        if _has_factor(gram, lift):
-            lifted = gram if lift == 0.0 else _lifted(gram, lift)
-            return CorrectedGram(lifted, None, None, indefinite=False)
-    return correct_gram(gram, correction)
+    # 1ᵀK1/N is at most the greatest eigenvalue.
+    negligible = eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
+    return (
+        definite_gram(gram)
+        or definite_gram(gram + _scaled_identity(gram, negligible))
+        or correct_gram(gram, correction)
+    )
+
+
+def definite_gram(gram: Floats) -> CorrectedGram | None:
+    """Return a Gram matrix as it is, without its eigenvalues, if it has a Cholesky factor; else None."""
+    gram = _symmetric(gram)
+    if scipy.linalg.lapack.dpotrf(gram.T, clean=False)[1]:
+        return None
+    return CorrectedGram(gram, None, None, indefinite=False)
 
 
 def _symmetric(gram: Floats) -> Floats:
@@ -183,19 +195,5 @@ def _symmetric(gram: Floats) -> Floats:
     return gram if np.array_equal(gram, gram.T) else 0.5 * (gram + gram.T)
 
 
-def _rounding(gram: Floats) -> float:
-    """Return how far below zero, at least, rounding may take an eigenvalue: 1ᵀK1/N is at most the greatest."""
-    return eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
-
-
-def _has_factor(gram: Floats, lift: float) -> bool:
-    """Return whether K + lift·I has a Cholesky factor."""
-    lifted = _lifted(gram, lift).T
-    return bool(scipy.linalg.lapack.dpotrf(lifted, clean=False, overwrite_a=True)[1] == 0)
-
-
-def _lifted(gram: Floats, shift: float) -> Floats:
-    """Return a copy of K + shift·I."""
-    lifted = gram.copy()
-    lifted.flat[:: len(gram) + 1] += shift
-    return lifted
+def _scaled_identity(gram: Floats, scale: float) -> Floats:
+    return np.diag(np.full(len(gram), scale))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import CORRECTION, CorrectedGram, semidefinite_gram
+from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
 from spdatoms.kernels.values import kernel_in_place
 
 
@@ -85,7 +84,7 @@ class DivergenceKernel(ExponentialKernel):
     gram_ : ndarray of shape (N, N)
         k(D_i, D_j), corrected if need be.
     min_eigenvalue_, max_eigenvalue_ : float
-        The extreme eigenvalues of the Gram matrix before any correction, found when they are first asked for.
+        The extreme eigenvalues of the Gram matrix before any correction.
     corrected_ : bool
         Whether the Gram matrix was indefinite and has been corrected.
     n_features_in_ : int
@@ -124,35 +123,23 @@ class DivergenceKernel(ExponentialKernel):
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
-        correction = semidefinite_gram(
-            kernel_in_place(divergences, self.beta_), self.correction, lifts=False
-        )
+        gram = kernel_in_place(divergences, self.beta_)
+        correction = definite_gram(gram) or correct_gram(gram, self.correction)
         warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
         self._correction = correction
         self.gram_ = correction.gram
         self.corrected_ = correction.indefinite
-        for name in ("min_eigenvalue_", "max_eigenvalue_"):  # those of an earlier fit
-            vars(self).pop(name, None)
         return self
 
-    def _extremes(self) -> tuple[float, float]:
-        found = self._correction
-        if found.min_eigenvalue is not None and found.max_eigenvalue is not None:
-            return found.min_eigenvalue, found.max_eigenvalue
-        eigenvalues = np.linalg.eigvalsh(self.gram_)
-        return float(eigenvalues[0]), float(eigenvalues[-1])
-
-    @cached_property
+    @property
     def min_eigenvalue_(self) -> float:
-        """The least eigenvalue of the Gram matrix before any correction, found when it is first asked for."""
-        least, self.max_eigenvalue_ = self._extremes()
-        return least
+        """The least eigenvalue of the Gram matrix before any correction."""
+        return self._correction.eigenvalues()[0]
 
-    @cached_property
+    @property
     def max_eigenvalue_(self) -> float:
         """The greatest one."""
-        self.min_eigenvalue_, greatest = self._extremes()
-        return greatest
+        return self._correction.eigenvalues()[1]
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
@@ -207,9 +194,10 @@ def warn_if_corrected(
 ) -> None:
     """Warn that the Gram matrix was corrected, with its least eigenvalue."""
     if corrected.indefinite:
+        least, greatest = corrected.eigenvalues()
         warn_user(
             f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
-            f"eigenvalue {corrected.min_eigenvalue:.3g}, greatest {corrected.max_eigenvalue:.3g}): its "
+            f"eigenvalue {least:.3g}, greatest {greatest:.3g}): its "
             f"Gram matrix was corrected by {correction!r}.",
             IndefiniteKernelWarning,
         )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
@@ -24,13 +22,15 @@ from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.log_cosine import LogCosineKernel
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
 from spdatoms.regression.average import TargetAverage, TargetCell
 from spdatoms.storage._checks import check_arguments, check_estimator
 from spdatoms.storage._parts import check_stack
 
-#: Every estimator in the ``__all__`` of one of these can be stored.
-_PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
+#: Every estimator in the ``__all__`` of one of these can be stored. They are imported when a file or a class asks for
+#: a name that those before lack: the library does not need ``paper``.
+_PUBLIC = ("spdatoms", "spdatoms.descriptors", "spdatoms.paper.baselines")
 #: What they are made of besides divergences, by the names that files call them.
 _PARTS: dict[str, type] = {
     "Cell": Cell,
@@ -152,7 +152,7 @@ class StoredClass:
         return tuple(inspect.signature(self.cls).parameters)
 
     def _may_set(self, name: str) -> bool:
-        """Return whether it is the name of data, and not that of a method or a property (a cached one is data)."""
+        """Return whether it is the name of data, and not that of a method or a property."""
         estimator = issubclass(self.cls, BaseEstimator)
         inherited = getattr(self.cls, name, None)
         return (
@@ -160,7 +160,7 @@ class StoredClass:
             and name.isidentifier()
             and not name.startswith("__")
             and not callable(inherited)
-            and (not hasattr(inherited, "__get__") or isinstance(inherited, cached_property))
+            and not hasattr(inherited, "__get__")
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -39,6 +40,10 @@ class VectorSet(PreparedSet):
 
 class SquaredDistance(Divergence):
     """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
+
+    @abstractmethod
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the vectors of matrices."""
 
     def pairwise(
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
@@ -144,7 +149,7 @@ def squared_distances(
 def paired_products(A: Floats, B: Floats, shifts: Floats | float) -> Floats:
     """Return max(0, A_i·B_i + shifts_i) for rows that belong together."""
     with _overflow_is_checked():
-        return np.maximum(np.einsum("ij,ij->i", A, B) + shifts, 0.0)
+        return np.asarray(np.maximum(np.einsum("ij,ij->i", A, B) + shifts, 0.0))
 
 
 def within(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:

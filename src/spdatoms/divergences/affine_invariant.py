@@ -165,8 +165,8 @@ class AffineInvariant(Divergence):
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
         for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
-            i = unanswered[some]
-            out[i] = _by_singular_values(one, other, i, i)
+            chosen = unanswered[some]
+            out[chosen] = _by_singular_values(one, other, chosen, chosen)
         out[(X == Y).all(axis=(-2, -1))] = 0.0
         return out
 

@@ -186,7 +186,7 @@ def stationary_point(
         return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
-    if len(Z) == 2 and (point := divergence.between(*Z, float(weights[1]))) is not None:
+    if len(Z) == 2 and (point := divergence.between(Z[0], Z[1], float(weights[1]))) is not None:
         return point, 0.0
     if start is None:
         start = first_centre(Z, weights)

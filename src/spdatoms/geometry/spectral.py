@@ -151,7 +151,7 @@ def factored_roots(F: Floats, least: float = 1e-8) -> tuple[Floats, Floats]:
 
 def _roots(X: Floats, factors: Floats | None = None, least: float = 1e-8) -> tuple[Floats, Floats]:
     eigenvalues, U = np.linalg.eigh(X)
-    # For which matrices so many digits of the least eigenvalue are lost, or more: half of them by default.
+    # For which matrices this many digits of the least eigenvalue are lost, or more: half of them by default.
     ill = ~(eigenvalues[..., 0] > least * eigenvalues[..., -1])
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
     if ill.any():

@@ -21,7 +21,7 @@ from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.channels import find_unfit_channels, known_channels
-from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
@@ -186,6 +186,8 @@ def stationary_point(
         return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
+    if len(Z) == 2 and (point := divergence.between(Z[0], Z[1], float(weights[1]))) is not None:
+        return point, 0.0
     if start is None:
         start = first_centre(Z, weights)
     return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
@@ -232,7 +234,7 @@ def _iterate(
             previous = displacement
         if change < least:
             best, least, longest = (C, proposal), change, min(1.5 * longest, 10.0)
-        C = np.asarray(geodesic(C, proposal, step))
+        C = points_between(C, proposal, step)
     return best[0], least
 
 

@@ -336,8 +336,10 @@ def raise_unless_symmetric(
     raise_unless_finite(X, name, batch)
     tolerance = np.sqrt(np.finfo(X.dtype).eps)
     for part in _blocks(X):
-        asymmetry = abs(X[part] - X[part].conj().swapaxes(-1, -2))
-        size = abs(X[part])
+        mirrored = X[part].conj().swapaxes(-1, -2)
+        if (X[part] == mirrored).all():
+            continue
+        asymmetry, size = abs(X[part] - mirrored), abs(X[part])
         if units is not None:
             with np.errstate(over="ignore"):
                 unit = units[part, :, None] * units[part, None, :]

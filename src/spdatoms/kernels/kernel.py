@@ -17,7 +17,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
-from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.kernels.values import kernel_in_place
 
 
 class ExponentialKernel(Kernel):
@@ -123,7 +123,7 @@ class DivergenceKernel(ExponentialKernel):
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
-        gram = kernel_values(divergences, self.beta_)
+        gram = kernel_in_place(divergences, self.beta_)
         correction = definite_gram(gram) or correct_gram(gram, self.correction)
         warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
         self._correction = correction
@@ -183,7 +183,7 @@ class RidgeKernel(ExponentialKernel):
     def fit_checked(self, D: FloatArray) -> Self:
         """Compute K + μI for matrices that `check_spd` has checked."""
         self.beta_ = float(self.beta)
-        self.gram_ = kernel_values(self._divergences_within(D), self.beta_)
+        self.gram_ = kernel_in_place(self._divergences_within(D), self.beta_)
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)
         self.corrected_ = self.ridge > 0
         return self

@@ -99,7 +99,6 @@ def test_learning_helps_and_the_objective_is_what_it_says(metric) -> None:
     learner.set_params(max_iter=15).fit(X)
     assert learner.objective_[-1] < 0.95 * one[0]
     loss = objective_of(learner, X, learner.transform(X)) / len(X)
-    assert learner.score(X) == pytest.approx(-loss, rel=1e-9)
     assert loss * len(X) <= learner.objective_[-1] * (1 + 1e-9)
 
 
@@ -218,7 +217,6 @@ def test_codes_that_are_all_zero_are_a_legal_end() -> None:
     learner = SPDDictionaryLearning(4, alpha=3.0, init="random", random_state=0).fit(X)
     np.testing.assert_allclose(learner.objective_, 20.0)
     assert not learner.transform(X).any()
-    assert learner.score(X) == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize("metric", METRICS)

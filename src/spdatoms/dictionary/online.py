@@ -1,7 +1,6 @@
 """Learning from one batch after another: past matrices are replaced by a few centres that stand for all of them.
 
-The centres have weights, the numbers of matrices that they stand for, and are at most a tenth as many as the
-matrices of the stream. A batch and the centres together are learned from as any weighted matrices are, so that the
+The centres have weights, the numbers of matrices that they stand for, and are at most eight per atom. A batch and the centres together are learned from as any weighted matrices are, so that the
 order of the stream hardly matters. After that the nearest of them are merged, by k-means.
 """
 
@@ -20,10 +19,11 @@ from spdatoms.dictionary._state import State
 from spdatoms.dictionary.problem import AnyProblem
 from spdatoms.divergences import Divergence
 
-#: Matrices of the stream per centre; the least and the greatest number of centres per atom.
-_MATRICES_PER_CENTRE, _LEAST_PER_ATOM, _MOST_PER_ATOM = 10, 2, 8
-#: A young stream begins anew when it has grown by this factor: less than a class that comes last would.
-_GROWTH = 1.05
+#: Centres per atom. With fewer of them learning ends above the loss of all matrices, most with Jeffrey's divergence.
+_CENTRES_PER_ATOM = 8
+#: A stream is young up to this many matrices per atom. It begins anew when it has grown by this factor: less than a
+#: class that comes last would.
+_YOUNG_PER_ATOM, _GROWTH = 80, 1.05
 #: Iterations of k-means when centres are merged.
 _MERGE_ITERATIONS = 5
 
@@ -85,15 +85,14 @@ class Summary:
 
     def begins_anew(self, n_atoms: int) -> bool:
         """Return whether first atoms, β, α and landmarks are to be found again: the stream is young and has grown."""
-        young = self.count < _MATRICES_PER_CENTRE * _MOST_PER_ATOM * n_atoms
+        young = self.count < _YOUNG_PER_ATOM * n_atoms
         return self.started > 0 and young and self.count >= _GROWTH * self.started
 
     def merged(
         self, n_atoms: int, divergence: Divergence, seed: int, n_jobs: int | None
     ) -> Summary:
         """Return fewer centres, of those that are near each other."""
-        most = min(_MOST_PER_ATOM * n_atoms, self.count // _MATRICES_PER_CENTRE)
-        size = max(_LEAST_PER_ATOM * n_atoms, most)
+        size = _CENTRES_PER_ATOM * n_atoms
         centres, weights = _distinct(self.centres, self.weights)
         if len(centres) > size:
             kmeans: Any = SPDKMeans(

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.sampling import distinct_samples, evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms.dictionary._coded_data import CodedData, Lasso
+from spdatoms.dictionary._gram_margin import has_margin
 from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
 from spdatoms.dictionary._state import State
 from spdatoms.dictionary._streamed import StreamedCodedData
@@ -44,6 +45,8 @@ _LEAST_SCHUR = 1e-5
 _LEAST_EIGENVALUE = 1e-10
 #: The automatic number of landmarks.
 _LANDMARKS = 400
+#: The α of scores, where β = 1 / median.
+_COMMON_ALPHA = 0.1
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,11 @@ class Problem:
         """Return K of a dictionary."""
         divergence = self.divergence
         return kernel_values(divergence.pairwise(divergence.prepare(atoms)), self.beta)
+
+    def admits(self, atoms: Floats) -> bool:
+        """Return whether the Gram matrix of a dictionary has its margin, so that it can be learned on from."""
+        shift = None if self.margin is None else self.ridge - self.margin
+        return shift is None or has_margin(self.images(atoms), shift, _LEAST_SCHUR)
 
     def ridged(self, gram: Floats) -> Floats:
         """Return K + μI."""
@@ -169,6 +177,10 @@ class LandmarkProblem:
     def images(self, atoms: Floats) -> Floats:
         """Return φ of a dictionary."""
         return self.space.features(atoms)
+
+    def admits(self, atoms: Floats) -> bool:
+        """Return True: every Gram matrix is positive semi-definite."""
+        return True
 
     def rule(self, update: str, block_size: int | None, X: FloatArray) -> LandmarkRule:
         """Return how atoms move, so that they are SPD in the precision of X, too."""
@@ -269,6 +281,17 @@ def fix_problem(
             spread, kernel.gram_, cross, positive=positive, exclude=cross.argmax(axis=1)
         )
     return replace(problem, alpha=float(alpha))
+
+
+def common_problem(X: Any, divergence: Divergence, positive: bool) -> LandmarkProblem:
+    """Return the problem that matrices X fix alone, whatever was learned, so that losses under it can be compared.
+
+    Equal matrices count once, so that weights of losses are repetitions.
+    """
+    some = as_double(X[evenly_spaced(len(X), _LANDMARKS)])
+    landmarks = some[distinct_samples(some, range(len(some)), len(some))]
+    space = LandmarkSpace.of(divergence, landmarks, "auto", SHARE, centred=True)
+    return LandmarkProblem(space, _COMMON_ALPHA, positive)
 
 
 def _ridge_and_margin(least: float, gram: Floats) -> tuple[float, float]:

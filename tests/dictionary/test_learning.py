@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import SPDDictionaryLearning, check_spd, pairwise_divergence
+from spdatoms.dictionary._loop import State
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.exceptions import IndefiniteKernelWarning
 
@@ -316,15 +317,15 @@ def test_ctrl_c_keeps_the_best_state_so_far(monkeypatch, no_collection) -> None:
     learner = SPDDictionaryLearning(
         32, beta=2.0, init="random", random_state=0, max_iter=10**6, tol=0.0
     )
-    original, calls = Problem.iterated, []
+    original, calls = State.next, []
 
-    def iterated(self, data, rule, state):
-        calls.append(state.n_iter)
+    def iterated(self, data, moves):
+        calls.append(self.n_iter)
         if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return original(self, data, rule, state)
+        return original(self, data, moves)
 
-    monkeypatch.setattr(Problem, "iterated", iterated)
+    monkeypatch.setattr(State, "next", iterated)
     with pytest.warns(UserWarning, match="Learning was interrupted: the atoms are those after 2"):
         learner.fit(X)
     assert learner.n_iter_ == 2

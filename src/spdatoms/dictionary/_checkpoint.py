@@ -23,7 +23,8 @@ from spdatoms._utils.locks import locked
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.writing import check_target, remove_parts
-from spdatoms.dictionary._state import State
+from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._samples import Codes
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.parameters import divergence_parameters
@@ -110,7 +111,7 @@ class Checkpoint:
         self.path, self.mark = Path(path), mark
         self.shape, self.kind = tuple(X.shape), X.dtype.kind
 
-    def write(self, state: State, problem: AnyProblem) -> None:
+    def write(self, problem: AnyProblem, state: State) -> None:
         """Replace the file by one with this state, atomically."""
         header = {
             "format": _FORMAT,
@@ -118,11 +119,12 @@ class Checkpoint:
             "beta": problem.beta,
             "alpha": problem.alpha,
         }
+        codes = state.codes.here if isinstance(state.codes, Codes) else state.codes
         arrays = {
             "atoms": state.atoms,
-            "code_values": state.codes.data,
-            "code_atoms": state.codes.indices,
-            "code_starts": state.codes.indptr,
+            "code_values": codes.data,
+            "code_atoms": codes.indices,
+            "code_starts": codes.indptr,
             "objective": np.array(state.objective),
         }
         if problem.positive:  # not named otherwise: files from before know nothing of it

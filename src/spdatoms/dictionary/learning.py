@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,12 +22,11 @@ from spdatoms._utils.weights import check_weights, given_weights, relative_weigh
 from spdatoms.base import SPDEstimator, check_streamable, per_matrix
 from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
-from spdatoms.dictionary._fit import iterate, start_or_resume
-from spdatoms.dictionary._samples import SomeSamples
-from spdatoms.dictionary._state import State
-from spdatoms.dictionary.features import Statistics
+from spdatoms.dictionary._loop import State, iterate
+from spdatoms.dictionary._samples import Samples, SomeSamples
+from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import INIT, first_atoms
-from spdatoms.dictionary.online import PastSums, Summary, learn
+from spdatoms.dictionary.online import PastSums, Statistics, Summary
 from spdatoms.dictionary.problem import AnyProblem, common_problem, fix_problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
@@ -421,23 +421,22 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             positive=self.positive,
             weights=weights,
         )
-        state, problem = start_or_resume(
-            checkpoint, divergence, lambda: self._first_atoms(chosen, own), len(X)
-        )
-        data, rule = self._passes(problem, X, weights)
-        state = iterate(
-            data,
-            problem,
-            rule,
-            state,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            checkpoint=checkpoint,
-        )
+        found = checkpoint and checkpoint.read(divergence)
+        if found:
+            state, problem = found
+        else:
+            atoms, problem = self._first_atoms(chosen, own)
+            state = State.first(atoms, problem, len(X))
+        save = checkpoint and partial(checkpoint.write, problem)
+        if save and not found:
+            save(state)
+        data, moves = self._passes(problem, X, weights)
+        state = iterate(data, moves, state, max_iter=self.max_iter, tol=self.tol, save=save)
         return state, problem
 
-    def _passes(self, problem: AnyProblem, X: Any, weights: Floats | None) -> tuple[Any, Any]:
-        return problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs, weights)
+    def _passes(self, problem: AnyProblem, X: Any, weights: Floats | None) -> tuple[Samples, Moves]:
+        data = Samples(problem, X, self.n_atoms, self.n_jobs, weights)
+        return data, Moves.of(X, self.update, self.block_size, self.n_jobs)
 
     def _first_atoms(self, X: Any, weights: Floats | None) -> tuple[Floats, AnyProblem]:
         divergence = over(self._divergence(), X)
@@ -469,11 +468,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             summary = replace(summary, started=summary.count)
         else:
             problem = self._problem
-        data, rule = self._passes(problem, matrices, own)
-        state = min(
-            (learn(problem, data, rule, *start) for start in starts),
-            key=lambda state: state.objective[-1],
-        )
+        data, moves = self._passes(problem, matrices, own)
+
+        def learned(atoms: Floats, rounds: int) -> State:
+            state = State.first(atoms, problem, len(matrices))
+            data.start_from(state.codes)
+            for _ in range(rounds):
+                state = state.next(data, moves)
+            return state
+
+        state = min((learned(*start) for start in starts), key=lambda state: state.objective[-1])
         if first:
             loss = state.objective[0] / len(matrices)
         else:

@@ -1,7 +1,8 @@
 """Learning from one batch after another: past matrices are replaced by a few centres that stand for all of them.
 
-The centres have weights, the numbers of matrices that they stand for, and are at most eight per atom. A batch and the centres together are learned from as any weighted matrices are, so that the
-order of the stream hardly matters. After that the nearest of them are merged, by k-means.
+The centres have weights, the numbers of matrices that they stand for, and are at most eight per atom. A batch and
+the centres together are learned from as any weighted matrices are, so that the order of the stream hardly matters.
+After that the nearest of them are merged, by k-means.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
-from spdatoms.dictionary._state import State
-from spdatoms.dictionary.problem import AnyProblem
 from spdatoms.divergences import Divergence
 
 #: Centres per atom. With fewer of them learning ends above the loss of all matrices, most with Jeffrey's divergence.
@@ -45,6 +44,22 @@ class PastSums:
     sums: Floats
     products: Floats
     weight: float
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A = YᵀY and B = YᵀΦ of past matrices in the span of landmarks, as model files of earlier versions hold them.
+
+    Attributes
+    ----------
+    code_gram : ndarray of shape (N, N)
+        A.
+    products : ndarray of shape (N, r)
+        B.
+    """
+
+    code_gram: Floats
+    products: Floats
 
 
 @dataclass(frozen=True)
@@ -113,29 +128,3 @@ def _distinct(X: FloatArray, weights: Floats) -> tuple[FloatArray, Floats]:
     totals = np.bincount(of.ravel(), weights).astype(np.float64)
     order = np.argsort(first)
     return X[first[order]], totals[order]
-
-
-def learn(problem: AnyProblem, data: Any, rule: Any, atoms: Floats, rounds: int) -> State:
-    """Code weighted matrices and move the atoms, ``rounds`` times.
-
-    Parameters
-    ----------
-    problem : Problem or LandmarkProblem
-        The kernel and the objective.
-    data, rule : object
-        The matrices, and how atoms move, as ``problem.passes`` returns them.
-    atoms : ndarray of shape (N, n, n)
-        The dictionary to begin with.
-    rounds : int
-        The number of iterations.
-
-    Returns
-    -------
-    State
-        The dictionary, with the objective after every half-step.
-    """
-    state = State.first(atoms, problem.images(atoms), len(data))
-    data.start_from(state.codes)
-    for _ in range(rounds):
-        state = problem.iterated(data, rule, state)
-    return state

@@ -34,7 +34,7 @@ def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, m
     original = coding.Samples.total
 
     def total(self, *arguments):
-        if len(self._codings) == 2 and not killed:
+        if len(self._coded_with) == 2 and not killed:
             killed.append(True)
             victim = threading.Timer(0.02, kill_a_worker, [client])
             victim.start()

@@ -108,7 +108,8 @@ class KernelUpdate(AtomUpdate):
         while trials and len(waiting) > 0:
             now, trials = trials[:count], trials[count:]
             candidates = [self._candidates(sums[waiting], block[waiting], *trial) for trial in now]
-            correlations = self.data.total(_correlations_of, block[waiting], candidates)
+            prepared = list(map(self.divergence.prepare, candidates))
+            correlations = self.data.total(_correlations_of, block[waiting], prepared)
             left = np.ones(len(waiting), dtype=bool)
             for C, values in zip(candidates, correlations, strict=True):
                 still = np.flatnonzero(left)
@@ -219,13 +220,12 @@ class KernelUpdate(AtomUpdate):
 
 
 def _correlations_of(
-    prepared: Any, coded: Coded, problem: Any, block: Indices, candidates: list[Floats]
+    prepared: Any, coded: Coded, problem: Any, block: Indices, candidates: list[Any]
 ) -> Floats:
-    """Return Σ_i w_i Y_ir k(X_i, C_r) over a part for the atoms of a block at every candidate, (candidates, B)."""
-    divergence, Y = problem.divergence, columns(coded.columns(), block)
-    sums, correlations = divergence.atom_sums(), []
+    """Return Σ_i w_i Y_ir k(X_i, C_r) over a part for the atoms of a block at prepared candidates, (candidates, B)."""
+    Y, sums, correlations = columns(coded.columns(), block), problem.divergence.atom_sums(), []
     for C in candidates:
-        kernel = kernel_in_place(sums.pairs(prepared, Y, divergence.prepare(C)), problem.beta)
+        kernel = kernel_in_place(sums.pairs(prepared, Y, C), problem.beta)
         correlations.append(column_sums(times_weights(Y, Y.data * kernel, coded.weights)))
     return np.array(correlations)
 

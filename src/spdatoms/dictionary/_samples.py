@@ -165,7 +165,7 @@ class Samples:
         self.slices = part_slices(len(X), X.shape[-1], n_atoms)
         self._cut(1 if self.in_memory else None)
         self._start: scipy.sparse.csr_array | None = None
-        self._codings: list[Any] = []
+        self._coded_with: list[tuple[Floats, Floats]] = []
         self.version, self.nnz = 0, 0
 
     def __len__(self) -> int:
@@ -174,7 +174,7 @@ class Samples:
     def start_from(self, codes: scipy.sparse.csr_array | Codes) -> None:
         """Let the next coding start from these codes."""
         self._start = codes.here if isinstance(codes, Codes) else codes
-        self._codings, self.version = [], self.version + 1
+        self._coded_with, self.version = [], self.version + 1
         self.states = self._put()
 
     def code(self, images: Floats, atoms: Floats) -> tuple[float, list[Floats]]:
@@ -187,11 +187,12 @@ class Samples:
         sums : list of ndarray
             What the update of the atoms wants to know of samples and codes, see the ``code`` of the problem.
         """
-        coding = self.problem.coding(images, atoms)
         self.version += 1
-        self.states, (objective, nnz, *sums) = self._attempt(lambda: self._next_states(coding))
+        self.states, (objective, nnz, *sums) = self._attempt(
+            lambda: self._next_states(images, atoms)
+        )
         if not self.passes.in_this_process:
-            self._codings.append(coding)
+            self._coded_with.append((images, atoms))
         self.nnz = int(nnz)
         return float(objective), sums
 
@@ -236,8 +237,9 @@ class Samples:
 
         return self.passes.put([tuple(map(coded, span.parts)) for span in self.passes.spans])
 
-    def _next_states(self, coding: Any) -> tuple[list[Any], Any]:
+    def _next_states(self, images: Floats, atoms: Floats) -> tuple[list[Any], Any]:
         before, self.states = self.states, None
+        coding = self.problem.coding(images, atoms)
         shared = self.problem, coding, self.n_atoms, not self.in_memory
         return self._reading().run(_code, before, *shared, keep=False)
 
@@ -247,8 +249,8 @@ class Samples:
         def computation(passes: StreamPasses) -> Result:
             if self.states is None:  # as they were before the data was cut anew
                 self.states = self._put()
-                for coding in self._codings:
-                    self.states, _ = self._next_states(coding)
+                for dictionary in self._coded_with:
+                    self.states, _ = self._next_states(*dictionary)
             return one_pass()
 
         return with_smaller_spans(self.passes, self._cut, computation)
@@ -332,7 +334,7 @@ def _code(
     span: Span,
     state: Sequence[Coded] | None,
     problem: Any,
-    coding: tuple[Floats, Floats],
+    coding: tuple[Any, ...],
     n_atoms: int,
     pack: bool,
 ) -> tuple[tuple[Coded, ...], SumTuple]:

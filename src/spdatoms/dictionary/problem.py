@@ -109,27 +109,26 @@ class Problem:
         """Return what passes look at of samples X."""
         return self.divergence.prepare(X)
 
-    def coding(self, gram: Floats, atoms: Floats) -> tuple[Floats, Floats]:
-        """Return what a coding needs of a dictionary: K + μI, and D."""
-        return self.ridged(gram), atoms
+    def coding(self, gram: Floats, atoms: Floats) -> tuple[Floats, Any, Floats]:
+        """Return what a coding needs of a dictionary: K + μI, and D, prepared and as it is."""
+        return self.ridged(gram), self.divergence.prepare(atoms), atoms
 
     def code(
-        self, samples: Any, start: Coded, gram: Floats, atoms: Floats
+        self, samples: Any, start: Coded, gram: Floats, prepared: Any, atoms: Floats
     ) -> tuple[Coded, SumTuple]:
         """Code prepared samples, each from its last code.
 
         The sums are Σ_i w_i f(y_i), the number of non-zeros, A = YᵀWY, and for every atom Σ_i w_i Y_ir k(X_i, D_r)
         and the sums of the divergence with the weights w_i Y_ir k(X_i, D_r).
         """
-        divergence = self.divergence
-        cross = kernel_in_place(divergence.pairwise(samples, divergence.prepare(atoms)), self.beta)
+        cross = kernel_in_place(self.divergence.pairwise(samples, prepared), self.beta)
         rows, losses = _coded(self, gram, cross, start)
         Y = rows.tocsc()
         weighted = times_weights(Y, Y.data * cross[Y.indices, columns_of_entries(Y)], start.weights)
         sums = (
             code_products(times_weights(Y, Y.data, start.weights, 0.5)),
             column_sums(weighted),
-            divergence.atom_sums().sums(samples, weighted, atoms),
+            self.divergence.atom_sums().sums(samples, weighted, atoms),
         )
         return Coded(Y, losses, start.weights), SumTuple((float(losses.sum()), Y.nnz, *sums))
 

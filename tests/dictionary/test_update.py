@@ -85,7 +85,7 @@ def test_no_atom_moves_where_the_margin_is_lost_to_rounding(monkeypatch) -> None
     learner = SPDDictionaryLearning(len(X[::10]), "stein", 0.2, 0.01, **settings)
     moved = clone(learner).fit(X)
     assert not np.array_equal(moved.atoms_, X[::10])
-    monkeypatch.setattr("spdatoms.dictionary._kernel_update.has_margin", lambda *arguments: False)
+    monkeypatch.setattr("spdatoms.dictionary.problem.has_margin", lambda *arguments: False)
     learner.fit(X)
     np.testing.assert_array_equal(learner.atoms_, X[::10])
     assert (np.diff(learner.objective_) <= 0).all()

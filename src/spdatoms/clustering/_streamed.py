@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.clustering._lloyd import Tally, exchange_goals
+from spdatoms.clustering._lloyd import Tally, relabelled
 from spdatoms.divergences import Divergence
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.largest import Largest
@@ -260,7 +260,10 @@ def _label_part(
         np.bincount(part.labels, weights * own, minlength=count)
         for own in (part.own, divergences[part.labels, every])
     ]
-    labels, moved = _relabelled(divergences, part, labelling)
+    if labelling.rule == "start":
+        labels, moved = divergences.argmin(axis=0), np.ones(count, dtype=bool)
+    else:
+        labels, moved = relabelled(divergences, part.labels, weights, labelling.totals)
     labelled = replace(part, labels=labels, own=divergences[labels, every])
     terms = np.array(
         [
@@ -270,21 +273,6 @@ def _label_part(
     )
     tally = Tally.of(labels, labelled.own, weights, moved)
     return labelled, PassResult(tally, terms, np.array(costs))
-
-
-def _relabelled(
-    divergences: Floats, part: Labelled, labelling: Labelling
-) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the new labels, and which clusters a matrix has entered or left."""
-    goals, every = divergences.argmin(axis=0), np.arange(len(part.labels))
-    if labelling.rule == "start":
-        return goals, np.ones(len(divergences), dtype=bool)
-    leaves = divergences[goals, every] < divergences[part.labels, every]
-    if labelling.totals is not None:
-        goals, leaves = exchange_goals(divergences, part.labels, part.weights, labelling.totals)
-    moved = np.zeros(len(divergences), dtype=bool)
-    moved[part.labels[leaves]] = moved[goals[leaves]] = True
-    return np.where(leaves, goals, part.labels), moved
 
 
 def _largest_costs(matrices: None, span: Span, state: Sequence[Labelled], count: int) -> Largest:

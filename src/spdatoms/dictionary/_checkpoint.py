@@ -222,53 +222,36 @@ def _require(condition: Any) -> None:
 
 
 def checkpoint_of(
-    path: str | os.PathLike[str] | None,
-    X: Any,
-    divergence: Divergence,
-    *,
-    n_atoms: int,
-    beta: float | str,
-    alpha: float | str,
-    init: str | ArrayLike,
-    random_state: Any,
-    update: str,
-    block_size: int | None,
-    landmarks: str | int | ArrayLike | None,
-    positive: bool = False,
-    weights: Floats | None = None,
+    learner: Any, X: Any, divergence: Divergence, weights: Floats | None
 ) -> Checkpoint | None:
-    """Return the checkpoint of these data and parameters, None without a path.
+    """Return the checkpoint of a learner with these data, None if it asks for none.
 
     Parameters that do not move the atoms, such as ``n_jobs``, have no part in its fingerprint, nor have
     those that only say when to stop.
     """
-    if path is None:
+    if learner.checkpoint is None:
         return None
-    if not isinstance(init, str):
-        init = _digest(init)
-    seeded = isinstance(random_state, Integral)
+    init, landmarks, seed = learner.init, learner.landmarks, learner.random_state
     parameters = {
-        "n_atoms": int(n_atoms),
+        "n_atoms": int(learner.n_atoms),
         "metric": divergence.name,
-        "beta": str(beta),
-        "alpha": str(alpha),
-        "init": init,
-        "random_state": int(random_state) if seeded else type(random_state).__name__,
-        "update": update,
-        "block_size": block_size and int(block_size),
+        "beta": str(learner.beta),
+        "alpha": str(learner.alpha),
+        "init": init if isinstance(init, str) else _digest(init),
+        "random_state": int(seed) if isinstance(seed, Integral) else type(seed).__name__,
+        "update": learner.update,
+        "block_size": learner.block_size and int(learner.block_size),
     }
-    if not isinstance(
-        landmarks, str
-    ):  # the automatic choice is not named: files from before know none
-        several = np.ndim(landmarks) > 0  # type: ignore[arg-type]
-        parameters["landmarks"] = _digest(landmarks) if several else landmarks  # type: ignore[arg-type]
-    if own := divergence_parameters(divergence):  # most have none, and files from before know none
+    # What is automatic, or not there, is not named: files from before know nothing of it.
+    if not isinstance(landmarks, str):
+        parameters["landmarks"] = _digest(landmarks) if np.ndim(landmarks) else landmarks
+    if own := divergence_parameters(divergence):
         parameters["metric_parameters"] = own
-    if positive:
+    if learner.positive:
         parameters["positive"] = True
     if weights is not None:
         parameters["weights"] = _digest(weights)
-    return Checkpoint(path, fingerprint(X, parameters), X)
+    return Checkpoint(learner.checkpoint, fingerprint(X, parameters), X)
 
 
 def _digest(matrices: ArrayLike) -> str:

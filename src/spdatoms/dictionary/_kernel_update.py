@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices, map_in_threads
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.dictionary._gram_margin import LEAST_SCHUR, GramMargin, has_margin
+from spdatoms.dictionary._gram_margin import LEAST_SCHUR, GramMargin
 from spdatoms.dictionary._samples import Coded
 from spdatoms.dictionary._update import LARGEST_LIKENESS, ROUNDING, AtomUpdate
 from spdatoms.divergences.sparse_pairs import column_sums, columns, with_values
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
-from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.kernels.values import kernel_in_place
 
 #: From sums and atoms to geodesics along which to move.
 Move: TypeAlias = Callable[[Floats, Floats], Geodesics]
@@ -84,7 +84,7 @@ class KernelUpdate(AtomUpdate):
         """Replace unused atoms, unless the Gram matrix would lose its margin."""
         before = self._state()
         self._take_samples(unused, samples)
-        if not self._has_margin():
+        if not self.problem.has_margin(self.images):
             self._go_back(before)
 
     def _take_samples(self, unused: Indices, samples: Floats) -> None:
@@ -152,12 +152,12 @@ class KernelUpdate(AtomUpdate):
         cross, within = self._kernel(C, self.atoms), self._kernel(C)
         before = self._state()
         accepted = self._take_turns(block, C, correlations, cross.copy(), within, None)
-        if self._has_margin():
+        if self.problem.has_margin(self.images):
             return accepted
         self._go_back(before)
         margin, before = self._margin(), self._state()
         accepted = self._take_turns(block, C, correlations, cross, within, margin)
-        if not self._has_margin():
+        if not self.problem.has_margin(self.images):
             self._go_back(before)
             accepted[:] = False
         return accepted
@@ -206,17 +206,8 @@ class KernelUpdate(AtomUpdate):
         shift = self.problem.shift
         return None if shift is None else GramMargin(self.images, shift, LEAST_SCHUR)
 
-    def _has_margin(self) -> bool:
-        """Return whether K has the margin to keep."""
-        shift = self.problem.shift
-        return shift is None or has_margin(self.images, shift, LEAST_SCHUR)
-
     def _kernel(self, C: Floats, D: Floats | None = None) -> Floats:
-        """Return k(C_p, D_j), or k(C_p, C_q) without D."""
-        divergence = self.divergence
-        prepared = None if D is None else divergence.prepare(D)
-        divergences = divergence.pairwise(divergence.prepare(C), prepared, n_jobs=self.moves.n_jobs)
-        return kernel_values(divergences, self.problem.beta)
+        return np.asarray(self.problem.values(C, D, self.moves.n_jobs))
 
 
 def _correlations_of(

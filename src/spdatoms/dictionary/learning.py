@@ -406,21 +406,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             weights = np.zeros(len(X))
             weights[rows] = 1.0 if own is None else own
         divergence = over(self._divergence(), X)
-        checkpoint = checkpoint_of(
-            self.checkpoint,
-            X,
-            divergence,
-            n_atoms=self.n_atoms,
-            beta=self.beta,
-            alpha=self.alpha,
-            init=self.init,
-            random_state=self.random_state,
-            update=self.update,
-            block_size=self.block_size,
-            landmarks=self.landmarks,
-            positive=self.positive,
-            weights=weights,
-        )
+        checkpoint = checkpoint_of(self, X, divergence, weights)
         found = checkpoint and checkpoint.read(divergence)
         if found:
             state, problem = found

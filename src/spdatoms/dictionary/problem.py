@@ -88,14 +88,23 @@ class Problem:
         """σ = μ − ν of `GramMargin`, None if there is no margin to keep."""
         return None if self.margin is None else self.ridge - self.margin
 
+    def values(self, C: Floats, D: Floats | None = None, n_jobs: int | None = None) -> Floats:
+        """Return k(C_p, D_j), or k(C_p, C_q) without D."""
+        prepare = self.divergence.prepare
+        other = None if D is None else prepare(D)
+        return kernel_values(self.divergence.pairwise(prepare(C), other, n_jobs=n_jobs), self.beta)
+
     def images(self, atoms: Floats) -> Floats:
         """Return K of a dictionary."""
-        divergence = self.divergence
-        return kernel_values(divergence.pairwise(divergence.prepare(atoms)), self.beta)
+        return self.values(atoms)
+
+    def has_margin(self, gram: Floats) -> bool:
+        """Return whether K has the margin to keep, if there is one."""
+        return self.shift is None or has_margin(gram, self.shift, LEAST_SCHUR)
 
     def admits(self, atoms: Floats) -> bool:
-        """Return whether the Gram matrix of a dictionary has its margin, so that it can be learned on from."""
-        return self.shift is None or has_margin(self.images(atoms), self.shift, LEAST_SCHUR)
+        """Return whether a dictionary can be learned on from."""
+        return self.has_margin(self.images(atoms))
 
     def ridged(self, gram: Floats) -> Floats:
         """Return K + μI."""

@@ -150,27 +150,24 @@ class Checkpoint:
         try:
             header, arrays = read_container(self.path, self._check)
         except (StorageError, OSError) as error:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
-                "it is: move it away, or give another name, to learn from the start."
-            ) from error
+            raise self._refused("is not a checkpoint, or was cut short") from error
         try:
             for name in arrays.keys() & {"atoms", "landmarks"}:
                 kind, char = arrays[name].dtype.kind, arrays[name].dtype.char
                 _require(kind == self.kind and char in "dD")
             return _state(arrays, self.shape), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} is damaged: its parts do not belong together. It is left "
-                "as it is: move it away, or give another name, to learn from the start."
-            ) from error
+            raise self._refused("is damaged: its parts do not belong together") from error
 
     def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} belongs to other data or other parameters. It is left "
-                "as it is: move it away, or give another name, to learn from the start."
-            )
+            raise self._refused("belongs to other data or other parameters")
+
+    def _refused(self, reason: str) -> ValueError:
+        return ValueError(
+            f"checkpoint={str(self.path)!r} {reason}. It is left as it is: move it away, or give another "
+            "name, to learn from the start."
+        )
 
 
 def _state(arrays: dict[str, Any], shape: tuple[int, ...]) -> State:

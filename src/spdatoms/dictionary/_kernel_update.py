@@ -32,6 +32,7 @@ from spdatoms._utils.typing import Floats, Indices
 from spdatoms.dictionary._gram_margin import LEAST_SCHUR, GramMargin
 from spdatoms.dictionary._samples import Coded
 from spdatoms.dictionary._update import LARGEST_LIKENESS, ROUNDING, AtomUpdate
+from spdatoms.divergences import Divergence
 from spdatoms.divergences.sparse_pairs import column_sums, columns, with_values
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
 from spdatoms.kernels.values import kernel_in_place
@@ -55,7 +56,7 @@ class KernelUpdate(AtomUpdate):
 
     def begin(self) -> None:
         """Take what the coding has found out about the samples."""
-        self.divergence = self.problem.divergence
+        self.divergence: Divergence = self.problem.divergence
         self.atom_sums = self.divergence.atom_sums()
         correlations, self.weighted_sums = self.sums
         self.correlations: Floats = correlations.copy()

@@ -151,6 +151,10 @@ class Samples:
         The weights of the samples, kept with their codes; None is ones.
     """
 
+    passes: StreamPasses
+    states: list[Any] | None
+    _kept: StreamPasses | None
+
     def __init__(
         self,
         problem: Any,
@@ -160,7 +164,7 @@ class Samples:
         weights: Floats | None = None,
     ) -> None:
         self.in_memory = isinstance(X, np.ndarray)
-        self.stream: Any = stream_of_checked(X, n_jobs) if isinstance(X, np.ndarray) else X
+        self.stream = stream_of_checked(X, n_jobs) if isinstance(X, np.ndarray) else X
         self.problem, self.n_atoms, self.weights = problem, n_atoms, weights
         self.slices = part_slices(len(X), X.shape[-1], n_atoms)
         self._cut(1 if self.in_memory else None)
@@ -257,9 +261,7 @@ class Samples:
 
     def _cut(self, most: int | None) -> StreamPasses:
         """Return passes with at most this many parts per span; their states are yet to be computed."""
-        self.passes: StreamPasses = self.stream.passes(self.slices, most)
-        self.states: list[Any] | None = None
-        self._kept: StreamPasses | None = None
+        self.passes, self.states, self._kept = self.stream.passes(self.slices, most), None, None
         return self.passes
 
     def _reading(self) -> StreamPasses:

@@ -413,7 +413,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         else:
             atoms, problem = self._first_atoms(chosen, own)
             state = State.first(atoms, problem, len(X))
-        save = checkpoint and partial(checkpoint.write, problem)
+        save = partial(checkpoint.write, problem) if checkpoint else None
         if save and not found:
             save(state)
         data, moves = self._passes(problem, X, weights)

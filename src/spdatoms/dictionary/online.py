@@ -7,15 +7,12 @@ After that the nearest of them are merged, by k-means.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.clustering.kmeans import SPDKMeans
+from spdatoms.dictionary.initial import quick_kmeans
 from spdatoms.divergences import Divergence
 
 #: Centres per atom. With fewer of them learning ends above the loss of all matrices, most with Jeffrey's divergence.
@@ -110,12 +107,16 @@ class Summary:
         size = _CENTRES_PER_ATOM * n_atoms
         centres, weights = _distinct(self.centres, self.weights)
         if len(centres) > size:
-            kmeans: Any = SPDKMeans(
-                size, divergence, n_init=1, max_iter=_MERGE_ITERATIONS, tol=0.0, random_state=seed, n_jobs=n_jobs
-            )  # fmt: skip
-            with warnings.catch_warnings():  # they need not be the best centres
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                kmeans.fit(centres, sample_weight=weights)
+            options = {"max_iter": _MERGE_ITERATIONS, "tol": 0.0}
+            kmeans = quick_kmeans(
+                centres,
+                size,
+                weights,
+                metric=divergence,
+                random_state=seed,
+                n_jobs=n_jobs,
+                **options,
+            )
             weights = np.bincount(kmeans.labels_, weights, minlength=size).astype(np.float64)
             used = weights > 0
             centres, weights = kmeans.cluster_centers_[used], weights[used]

@@ -17,9 +17,9 @@ from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.experiments import get_experiment
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.kernel import RidgeKernel
+from spdatoms.paper.experiments import get_experiment
 
 Floats = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def textures(folder: Path, n_atoms: int) -> Gallery:
 
 def faces(folder: Path, n_atoms: int) -> Gallery:
     """Return the frontal faces of FERET to learn from, and the turned ones."""
-    from spdatoms.datasets import load_feret
+    from spdatoms.paper.datasets import load_feret
 
     found = load_feret(folder / "feret_b", kind="covariances")
     X, frontal = np.asarray(found.data), np.isin(found.groups, ("ba", "bj", "bk"))

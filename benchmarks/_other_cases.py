@@ -15,17 +15,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from spdatoms import (
+    LogEuclideanSparseCoder,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDSparseClassifier,
     SPDSparseCoder,
-    baselines,
     descriptors,
     load,
     save,
 )
-from spdatoms.experiments import get_experiment, run
+from spdatoms.paper import baselines
+from spdatoms.paper.experiments import get_experiment, run
 
 _SEED: dict[str, Any] = {"random_state": 0}
 
@@ -33,8 +35,8 @@ _SEED: dict[str, Any] = {"random_state": 0}
 def matrix_baselines() -> Results:
     """Give what the baselines on SPD matrices learn and say."""
     estimators = (
-        baselines.LogEuclideanSparseCoder(),
-        baselines.LogEuclideanSparseCoder(rescale=False, positive=True),
+        LogEuclideanSparseCoder(),
+        LogEuclideanSparseCoder(rescale=False, positive=True),
         baselines.LogEuclideanSparseClassifier(),
         baselines.LogEuclideanSparseClassifier(rule="max", rescale=False),
         baselines.kernel_log_euclidean_classifier(alpha=0.05),
@@ -46,8 +48,8 @@ def matrix_baselines() -> Results:
         baselines.RiemannianLPP(),
         baselines.RiemannianLPP(graph="neighbours", n_neighbors=3, metric="jeffrey"),
         baselines.KMeansSparseCoder(n_atoms=6, **_SEED),
-        baselines.MinimumDistanceToMean(),
-        baselines.MinimumDistanceToMean("stein"),
+        MinimumDistanceToMean(),
+        MinimumDistanceToMean("stein"),
         baselines.riemannian_nearest_neighbour(),
         baselines.TensorSparseCoder(),
         baselines.TensorSparseCoder(bounded=True),

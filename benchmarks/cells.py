@@ -34,9 +34,9 @@ from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_order, mean_cells
 from spdatoms.classification.ensemble import ALPHA, CELLS, FACTOR, TRUST
 from spdatoms.classification.references import References
-from spdatoms.experiments.experiment import COVARIANCES
-from spdatoms.experiments.protocols._columns import Column, load_columns
 from spdatoms.geometry.hermitian import dimension
+from spdatoms.paper.experiments.experiment import COVARIANCES
+from spdatoms.paper.experiments.protocols._columns import Column, load_columns
 
 Floats = NDArray[np.float64]
 

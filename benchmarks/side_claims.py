@@ -19,8 +19,8 @@ from _timing import best_times, machine
 
 from spdatoms import SPDDictionaryLearning, mean, pairwise_divergence, sparse_code
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.baselines import RiemannianDictionaryLearning
 from spdatoms.kernels import DivergenceKernel
+from spdatoms.paper.baselines import RiemannianDictionaryLearning
 
 _REPEATS = 5
 

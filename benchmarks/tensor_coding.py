@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from spdatoms.baselines.tensor._maxdet import MaxdetDictionary
+from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary
 
 Floats = NDArray[np.float64]
 cp: Any = cvxpy  # its types leave out most of its functions

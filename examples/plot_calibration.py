@@ -14,8 +14,12 @@ import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.calibration import calibration_curve
 
-from spdatoms import SPDEnsembleClassifier, SPDKNeighborsClassifier, SPDSparseClassifier
-from spdatoms.baselines import MinimumDistanceToMean
+from spdatoms import (
+    MinimumDistanceToMean,
+    SPDEnsembleClassifier,
+    SPDKNeighborsClassifier,
+    SPDSparseClassifier,
+)
 
 rng = np.random.default_rng(0)
 signals = rng.standard_normal((1100, 8, 60))

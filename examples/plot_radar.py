@@ -18,8 +18,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.colors import ListedColormap
 
-from spdatoms import SPDEnsembleClassifier
-from spdatoms.baselines import MinimumDistanceToMean
+from spdatoms import MinimumDistanceToMean, SPDEnsembleClassifier
 
 rng = np.random.default_rng(0)
 names = np.array(["water", "forest", "town", "maize", "wheat"])

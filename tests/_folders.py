@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spdatoms.datasets import Dataset, DatasetWarning
+from spdatoms.datasets import Dataset
+from spdatoms.paper.datasets import DatasetWarning
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms import SPDSparseClassifier
-from spdatoms.experiments import (
+from spdatoms.paper.experiments import (
     Experiment,
     LabelledViews,
     Method,
@@ -16,7 +16,7 @@ from spdatoms.experiments import (
     Setting,
     Task,
 )
-from spdatoms.experiments.division import halves
+from spdatoms.paper.experiments.division import halves
 
 
 def two_kinds(count: int = 20, seed: int = 0) -> LabelledViews:

@@ -25,9 +25,12 @@ from sklearn.pipeline import make_pipeline
 import spdatoms
 from spdatoms import (
     DivergenceKernel,
+    LogEuclideanSparseCoder,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
+    SPDImputer,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
@@ -36,10 +39,10 @@ from spdatoms import (
     SPDSparseClassifierCV,
     SPDSparseCoder,
     SPDSparseRegressor,
-    baselines,
     descriptors,
 )
 from spdatoms.divergences import Burg
+from spdatoms.paper import baselines
 
 MODELS = Path(__file__).parent / "storage" / "models"
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "cross")
@@ -88,6 +91,7 @@ def estimators() -> dict[str, Any]:
         "classifier-cv": SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
         "classifier-groups": SPDSparseClassifierCV("jeffrey", cv=GroupKFold(3), rules="sum"),
         "ensemble": SPDEnsembleClassifier("cv"),
+        "imputer": SPDImputer(3),
         "kmeans": SPDKMeans(3, random_state=np.random.default_rng(0)),
         "kmeans-stein": SPDKMeans(3, "stein", random_state=np.random.RandomState(0)),
         "nystroem": SPDNystroem("jeffrey", n_landmarks=8, random_state=0),
@@ -96,7 +100,7 @@ def estimators() -> dict[str, Any]:
         "regressor-neighbours": SPDKNeighborsRegressor(3),
         "kernel": DivergenceKernel("stein", beta=0.5),
         "kernel-jeffrey": DivergenceKernel("jeffrey", beta=0.05),
-        "log-euclidean-coder": baselines.LogEuclideanSparseCoder(),
+        "log-euclidean-coder": LogEuclideanSparseCoder(),
         "log-euclidean-classifier": baselines.LogEuclideanSparseClassifier(),
         "log-euclidean-ksvd": baselines.LogEuclideanKSVD(4, n_nonzero=2, max_iter=4, **_SEED),
         "frobenius-coder": baselines.FrobeniusSparseCoder(),
@@ -105,7 +109,7 @@ def estimators() -> dict[str, Any]:
         "pursuit-coder": baselines.KernelPursuitCoder(n_nonzero=2),
         "pursuit-classifier": baselines.KernelPursuitClassifier("jeffrey", n_nonzero=2),
         "lpp": baselines.RiemannianLPP(),
-        "nearest-mean": baselines.MinimumDistanceToMean(),
+        "nearest-mean": MinimumDistanceToMean(),
         "tensor-coder": baselines.TensorSparseCoder(),
         "tensor-classifier": baselines.TensorSparseClassifier(),
         "tensor-learner": baselines.TensorDictionaryLearning(4, max_iter=2, **_SEED),

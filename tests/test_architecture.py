@@ -15,7 +15,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 
-#: A room imports only from rooms before it.
+#: A room imports only from rooms before it. The last one is a building of its own: no room of the library imports it.
 ROOMS = (
     "exceptions",
     "native",
@@ -29,17 +29,20 @@ ROOMS = (
     "kernels",
     "clustering",
     "coding",
+    "channels",
     "dictionary",
+    "domains",
     "classification",
     "regression",
     "interop",
-    "baselines",
     "storage",
     "plotting",
     "datasets",
-    "experiments",
     "cli",
+    "paper",
 )
+#: Rooms that are still to be built.
+PLANNED = {"domains"}
 #: It serves every room, in spite of its underscore.
 SERVANTS = ("_utils",)
 MOST_ROOT_MODULES = 8
@@ -108,7 +111,7 @@ def listed(found: list[Import]) -> str:
 
 def test_every_module_is_in_a_room() -> None:
     rooms = {room(module) for module in modules()} - {"", "__main__"}
-    assert rooms == set(ROOMS)
+    assert rooms | PLANNED == set(ROOMS)
 
 
 def test_few_modules_lie_at_the_root() -> None:

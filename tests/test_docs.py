@@ -19,7 +19,7 @@ from spdatoms.divergences import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-FOLDERS = ("guide", "theory", "develop")
+FOLDERS = ("guide", "theory", "paper", "develop")
 PAGES = [
     path.relative_to(DOCS).as_posix()
     for path in sorted([*DOCS.glob("*.md"), *(p for f in FOLDERS for p in (DOCS / f).glob("*.md"))])
@@ -30,7 +30,9 @@ MODULES = (
     "plotting",
     "descriptors",
     "datasets",
-    "baselines",
+    "paper.baselines",
+    "paper.datasets",
+    "paper.plotting",
     "storage",
     "scale",
 )
@@ -135,7 +137,7 @@ def test_links_between_pages_and_to_examples(page):
 
 
 def test_the_rules_of_the_guide_are_those_of_the_results():
-    results = (DOCS / "theory" / "results.md").read_text(encoding="utf-8")
+    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
     guide = (DOCS / "guide" / "choosing.md").read_text(encoding="utf-8")
     columns = {
         "faces": ("Face recognition, ready covariances", "average"),
@@ -167,7 +169,7 @@ def table_rows(text: str) -> dict[str, list[str]]:
 
 
 def test_accuracies_of_the_guide_are_those_of_the_results():
-    results = (DOCS / "theory" / "results.md").read_text(encoding="utf-8")
+    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
     guide = (DOCS / "guide" / "choosing.md").read_text(encoding="utf-8")
 
     def column(title: str, name: str) -> dict[str, str]:
@@ -203,8 +205,8 @@ def test_accuracies_of_the_guide_are_those_of_the_results():
     ],
 )
 def test_figures_of_the_side_claims_are_in_the_results(command, title):
-    results = (DOCS / "theory" / "results.md").read_text(encoding="utf-8")
-    claims = (DOCS / "theory" / "side_claims.md").read_text(encoding="utf-8")
+    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+    claims = (DOCS / "paper" / "side_claims.md").read_text(encoding="utf-8")
     section = results.partition(f"## {title}\n")[2].partition("\n## ")[0]
     measured = [row[1] for row in table_rows(claims).values() if row[2] == f"`{command}`"]
     quoted = re.findall(r"\d+\.\d+", " ".join(measured))

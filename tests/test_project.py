@@ -53,7 +53,7 @@ def test_public_modules_are_imported_when_they_are_used():
     code = (
         "import sys, spdatoms; assert 'geometry' in dir(spdatoms); "
         "assert spdatoms.geometry.vech and spdatoms.descriptors.TextureCovariance; "
-        "assert 'spdatoms.baselines' not in sys.modules; assert spdatoms.baselines.LogEuclideanKSVD"
+        "assert 'spdatoms.paper' not in sys.modules; assert spdatoms.paper.baselines.LogEuclideanKSVD"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -100,7 +100,7 @@ def test_readme_commands():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    for command, extra in ((demo, "cli"), (tests, "test")):
+    for command, extra in ((demo, "paper"), (tests, "test")):
         words = shlex.split(command)
         assert words[:4] == ["python3", "-m", "venv", ".venv"]
         assert f".[{extra}]" in words

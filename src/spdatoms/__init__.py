@@ -13,7 +13,7 @@ from spdatoms._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from spdatoms import base as base
-    from spdatoms import baselines as baselines
+    from spdatoms import channels as channels
     from spdatoms import classification as classification
     from spdatoms import clustering as clustering
     from spdatoms import coding as coding
@@ -22,21 +22,26 @@ if TYPE_CHECKING:
     from spdatoms import dictionary as dictionary
     from spdatoms import divergences as divergences
     from spdatoms import exceptions as exceptions
-    from spdatoms import experiments as experiments
     from spdatoms import geometry as geometry
     from spdatoms import interop as interop
     from spdatoms import kernels as kernels
     from spdatoms import lasso as lasso
+    from spdatoms import paper as paper
     from spdatoms import plotting as plotting
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.channels import BrokenChannels as BrokenChannels
+    from spdatoms.channels import SPDImputer as SPDImputer
+    from spdatoms.channels import SPDRange as SPDRange
+    from spdatoms.classification import MinimumDistanceToMean as MinimumDistanceToMean
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
     from spdatoms.classification import SPDSparseClassifier as SPDSparseClassifier
     from spdatoms.classification import SPDSparseClassifierCV as SPDSparseClassifierCV
     from spdatoms.classification import suspect_labels as suspect_labels
     from spdatoms.clustering import SPDKMeans as SPDKMeans
+    from spdatoms.coding import LogEuclideanSparseCoder as LogEuclideanSparseCoder
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
     from spdatoms.dictionary import class_dictionary as class_dictionary
@@ -57,14 +62,19 @@ if TYPE_CHECKING:
     from spdatoms.storage import save as save
 
 _HOME = {
+    "BrokenChannels": "channels",
     "DivergenceKernel": "kernels",
+    "LogEuclideanSparseCoder": "coding",
+    "MinimumDistanceToMean": "classification",
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
     "SPDEnsembleRegressor": "regression",
+    "SPDImputer": "channels",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
+    "SPDRange": "channels",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
@@ -85,7 +95,7 @@ _HOME = {
 
 _MODULES = (
     "base",
-    "baselines",
+    "channels",
     "classification",
     "clustering",
     "coding",
@@ -94,11 +104,11 @@ _MODULES = (
     "dictionary",
     "divergences",
     "exceptions",
-    "experiments",
     "geometry",
     "interop",
     "kernels",
     "lasso",
+    "paper",
     "plotting",
     "regression",
     "scale",

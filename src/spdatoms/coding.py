@@ -1,10 +1,11 @@
-"""`SPDSparseCoder`: SPD matrices in, sparse codes over a dictionary of SPD matrices out."""
+"""`SPDSparseCoder`: SPD matrices in, sparse codes over a dictionary of SPD matrices out. And the same on logarithms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -15,24 +16,30 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.incomplete import completed
+from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.channels import Mask, cut
+from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.bandwidth import automatic_beta, coding_beta, subsample_divergences
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
+from spdatoms.kernels.log_cosine import WithLogCosineKernel
+from spdatoms.kernels.preimages import preimages
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
+from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
 
-__all__ = ["SPDSparseCoder"]
+__all__ = ["LogEuclideanSparseCoder", "SPDSparseCoder"]
 
 #: Bytes of matrices, and of their codes, that are computed at a time, so that all on the way stays small and warm.
 _BLOCK_BYTES = 8 << 20
@@ -54,14 +61,14 @@ class CodedBlock:
         Their kernel values with the atoms.
     codes : ndarray of shape (m, N)
         Their codes.
-    losses : ndarray of shape (m,)
-        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y.
+    losses : ndarray of shape (m,) or None
+        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y, if they are wanted.
     """
 
     rows: slice
     cross: FloatArray
     codes: FloatArray
-    losses: Floats
+    losses: Floats | None
 
 
 @dataclass(frozen=True)
@@ -84,10 +91,11 @@ class AtomLengths:
         return np.ascontiguousarray(columns * lengths)
 
     def lengthened_gram(self, gram: FloatArray) -> FloatArray:
-        """Return √w_i K_ij √w_j, K itself without weights."""
+        """Return √w_i K_ij √w_j for K (…, N, N), K itself without weights."""
         if self.weights is None:
             return gram
-        return np.asarray(self.lengthened(self.lengthened(gram).T))
+        lengths = np.sqrt(self.weights)
+        return np.ascontiguousarray(lengths[:, None] * (gram * lengths))
 
 
 def for_coded_blocks(
@@ -99,6 +107,7 @@ def for_coded_blocks(
     ridge: float = 0.0,
     positive: bool = False,
     weights: Floats | None = None,
+    losses: bool = True,
     n_jobs: int | None = None,
 ) -> None:
     """Call ``use`` with the codes of checked matrices X over the atoms of a fitted kernel, block by block.
@@ -108,10 +117,15 @@ def for_coded_blocks(
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
-    short = ShortCodes()
+    jobs, short = effective_n_jobs(n_jobs), ShortCodes()
+    coder = None if losses or positive or jobs > 1 else GramCoder(gram, alpha, ridge)
 
     def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
+        quick = None if coder is None else coder.quickly(atoms.lengthened(cross))
+        if quick is not None:
+            use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
+            return
         codes, certificate = sparse_code_block(
             gram,
             atoms.lengthened(cross),
@@ -125,7 +139,6 @@ def for_coded_blocks(
         )
         use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
 
-    jobs = effective_n_jobs(n_jobs)
     # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
     run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
     short.warn()
@@ -205,7 +218,9 @@ def code_matrices(
         else:
             codes[block.rows] = block.codes
 
-    for_coded_blocks(keep, X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
+    for_coded_blocks(
+        keep, X, kernel, alpha, ridge=ridge, positive=positive, losses=False, n_jobs=n_jobs
+    )
     return codes
 
 
@@ -215,7 +230,60 @@ def of_norm_one(codes: FloatArray) -> FloatArray:
     return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
-class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class Completing(SPDEstimator):
+    """Estimators that code matrices over atoms, and fill in channels by what codes describe."""
+
+    metric: str | Divergence
+    atoms_: FloatArray
+    kernel_: Kernel
+
+    def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
+        """Fill in channels that matrices lack, by regression on the matrix that the code describes.
+
+        X_mo = A X_oo and X_mm = A X_oo Aᵀ + R, with A = S_mo S_oo⁻¹ and R = S_mm − A S_om: what is missing (m) follows
+        from what is known (o). S is the matrix with φ(S) nearest to Σ_j y_j φ(D_j), y being the code of X_oo over the
+        atoms cut to these channels. Known entries stay what they are, and the result is positive definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            The matrices, complete. Where a code is zero, S is a mean of the atoms.
+        """
+        found = self._with_channels(X, channels)
+        if found is None:
+            return self.check_queries(X)
+        X, known = found
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary().complete(X, channels=known)
+        codes = np.asarray(self.transform(X, channels=known), np.float64)  # type: ignore[attr-defined]
+        if not hasattr(self.kernel_, "beta_"):
+            raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
+        atoms = as_double(self.atoms_)
+        divergence = over(symmetric_divergence(self.metric), atoms)
+        described = codes.any(axis=1) & ~known.all(axis=1)
+        models = np.empty(X.shape, np.result_type(X, atoms))
+        models[~described] = mean(atoms, "jeffrey")
+        with one_blas_thread():
+            models[described] = preimages(
+                divergence, atoms, float(self.kernel_.beta_), codes[described]
+            )
+        return completed(as_double(X), known, models).astype(X.dtype, copy=False)
+
+    def _over_its_dictionary(self) -> Self:
+        """Return the coder fitted to its dictionary."""
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)  # type: ignore[attr-defined]
+        return fitted
+
+
+class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Sparse codes of SPD matrices over a dictionary.
 
     min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
@@ -380,13 +448,16 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         return DivergenceKernel(self.metric, beta, self.correction, self.n_jobs)
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -394,8 +465,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             The codes, one per row.
         """
         if self.dictionary is not None and not hasattr(self, "atoms_"):
-            fitted = clone(self).set_params(dictionary=None).fit(self.dictionary)
-            return np.asarray(fitted.transform(X))
+            return np.asarray(self._over_its_dictionary().transform(X))
         X = self.check_queries(X)
         codes = code_matrices(
             X,
@@ -408,9 +478,104 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
+    def _cut(self, known: Mask) -> SPDSparseCoder:
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary()._cut(known)
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        model._use_atoms(model.atoms_)
+        if self.dictionary is not None:  # the matrices that its α is for are not kept
+            model.alpha_ = self.alpha_
+        return model
+
+    @property
+    def _n_channels(self) -> int:
+        return self.n_features_in_ if hasattr(self, "atoms_") else np.shape(self.dictionary)[-1]
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, self._n_features_out), np.float32)}
+
     def __sklearn_is_fitted__(self) -> bool:
         return self.dictionary is not None or hasattr(self, "atoms_")
 
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_ if hasattr(self, "atoms_") else self.dictionary)
+
+
+class LogEuclideanSparseCoder(WithLogCosineKernel, SPDSparseCoder):
+    """Sparse codes of the logarithms of SPD matrices.
+
+    min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
+
+    v is the half-vector of log(X/c), scaled to length one, and d_j that of log(D_j/c); c is the scale
+    of the atoms, the geometric mean of all their eigenvalues. The code is exact: see `sparse_code`.
+
+    Parameters
+    ----------
+    dictionary : array-like of shape (N, n, n), default=None
+        The atoms. Without them the matrices given to `fit` are the atoms.
+    alpha : float or "auto", default="auto"
+        The penalty of ‖y‖₁, as in `SPDSparseCoder`, with d_iᵀd_j for the kernel.
+    rescale : bool, default=True
+        Divide by c, which makes codes independent of the unit of X. The published method [1]_ has
+        c = 1, that is ``rescale=False``.
+    positive : bool, default=False
+        Ask for y ≥ 0.
+    n_jobs : int, default=None
+        The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Attributes
+    ----------
+    atoms_ : ndarray of shape (N, n, n)
+        The dictionary.
+    kernel_ : LogCosineKernel
+        The inner products of the atoms, ``gram_``, and of anything with them.
+    alpha_ : float
+        The α in use.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    References
+    ----------
+    .. [1] K. Guo, P. Ishwar, J. Konrad, Action recognition from video using feature covariance
+       matrices, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import LogEuclideanSparseCoder
+    >>> D = np.exp([[1.0, 0.0], [0.0, 1.0]])[:, :, None] * np.eye(2)
+    >>> coder = LogEuclideanSparseCoder(dictionary=D, alpha=0.1, rescale=False).fit(D)
+    >>> coder.transform(D**3).round(2)
+    array([[0.95, 0.  ],
+           [0.  , 0.95]])
+    """
+
+    _parameters = allow.declare(
+        dictionary=allow.NONE | allow.MATRICES,
+        alpha=allow.ALPHA,
+        rescale=allow.BOOLEAN,
+        positive=allow.BOOLEAN,
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
+    )
+
+    def __init__(
+        self,
+        dictionary: ArrayLike | None = None,
+        alpha: float | str = "auto",
+        rescale: bool = True,
+        *,
+        positive: bool = False,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.dictionary = dictionary
+        self.alpha = alpha
+        self.rescale = rescale
+        self.positive = positive
+        self.n_jobs = n_jobs
+        self.verbose = verbose

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from _commands import bad_matrices, run
-from spdatoms.cli._errors import one_line_errors
+from spdatoms.cli.errors import one_line_errors
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import spdatoms
-from spdatoms import baselines, descriptors
+from spdatoms import descriptors
+from spdatoms.paper import baselines
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "guide" / "glossary.md"
 #: Parameters that come last, in this order.

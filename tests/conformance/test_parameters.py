@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 import spdatoms
 from _hostile import HOSTILE
 from conformance.estimators import ESTIMATORS, every_estimator, one_line, outputs
-from spdatoms import DivergenceKernel, SPDDictionaryLearning, baselines, descriptors
+from spdatoms import DivergenceKernel, SPDDictionaryLearning, descriptors
+from spdatoms.paper import baselines
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

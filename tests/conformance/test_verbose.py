@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, clone
 
 import spdatoms
 from conformance.estimators import assert_same, every_estimator, outputs
-from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, baselines, descriptors
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, descriptors
 from spdatoms.exceptions import ZeroCodeWarning
+from spdatoms.paper import baselines
 
 pytest.importorskip("tqdm")
 pytestmark = [

@@ -18,6 +18,7 @@ from conformance.estimators import (
     targets,
 )
 from spdatoms import (
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
@@ -27,7 +28,6 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseRegressor,
-    baselines,
 )
 
 pytestmark = [
@@ -70,7 +70,7 @@ MEAN = float(TIMES.mean())
 _RIDGE: dict[str, Any] = {"alpha": 0.0, "beta": 1.0, "metric": "stein"}
 REPEATING: dict[type, tuple[dict[str, Any], dict[str, Any]]] = {
     SPDKMeans: ({}, {}),
-    baselines.MinimumDistanceToMean: ({}, {}),
+    MinimumDistanceToMean: ({}, {}),
     SPDKNeighborsClassifier: ({"n_neighbors": 24}, {"n_neighbors": int(TIMES.sum())}),
     SPDKNeighborsRegressor: ({"n_neighbors": 24}, {"n_neighbors": int(TIMES.sum())}),
     SPDDictionaryLearning: ({"beta": 1.0, "alpha": 0.05}, {"beta": 1.0, "alpha": 0.05}),

@@ -12,7 +12,7 @@ from _lasso_problems import interior_point, objective
 from fuzz import draws
 from fuzz.campaign import clearly_refused, expect, was_refused
 from spdatoms import sparse_code, sparse_code_path
-from spdatoms.baselines import FrobeniusSparseCoder, TensorSparseCoder
+from spdatoms.paper.baselines import FrobeniusSparseCoder, TensorSparseCoder
 
 
 def problem(

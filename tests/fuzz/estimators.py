@@ -13,6 +13,8 @@ from fuzz.codes import violation
 from fuzz.formulas import PULLS, divergences, function, vectors
 from fuzz.kernels import CORRECTIONS, kernel_by_definition
 from spdatoms import (
+    LogEuclideanSparseCoder,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDKMeans,
     SPDKNeighborsClassifier,
@@ -20,9 +22,9 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
     SPDSparseRegressor,
-    baselines,
     sparse_code,
 )
+from spdatoms.paper import baselines
 
 _QUERIES = 5
 
@@ -251,7 +253,7 @@ def nearest_mean(rng: np.random.Generator) -> None:
     """Class means that meet their equations, and the nearest of them."""
     metric, X, y, queries = data(rng, [m for m in draws.metrics() if draws.has_mean(m)])
     weights = weights_of(rng, len(X))
-    model = baselines.MinimumDistanceToMean(metric).fit(draws.same_laid_out(rng, X), y, weights)
+    model = MinimumDistanceToMean(metric).fit(draws.same_laid_out(rng, X), y, weights)
     own = np.ones(len(X)) if weights is None else weights
     for label, centre in zip(model.classes_, model.means_, strict=True):
         some = y == label
@@ -273,7 +275,7 @@ def log_euclidean(rng: np.random.Generator) -> None:
     D, X = D.real, X.real
     alpha = float(rng.choice([0.01, 0.1]))
     codes = (
-        baselines.LogEuclideanSparseCoder(alpha=alpha, rescale=False)
+        LogEuclideanSparseCoder(alpha=alpha, rescale=False)
         .fit(draws.same_laid_out(rng, D))
         .transform(X)
     )
@@ -318,8 +320,8 @@ CONFIRMED: dict[Callable[[np.random.Generator], None], list[type]] = {
     neighbours: [SPDKNeighborsClassifier, SPDKNeighborsRegressor],
     kmeans: [SPDKMeans],
     dictionary: [SPDDictionaryLearning],
-    nearest_mean: [baselines.MinimumDistanceToMean],
-    log_euclidean: [baselines.LogEuclideanSparseCoder],
+    nearest_mean: [MinimumDistanceToMean],
+    log_euclidean: [LogEuclideanSparseCoder],
     pursuit: [baselines.KernelPursuitCoder],
 }
 

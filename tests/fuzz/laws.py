@@ -15,10 +15,10 @@ from fuzz import draws
 from fuzz.campaign import clearly_refused, expect, was_refused
 from fuzz.formulas import divergences
 from spdatoms import (
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDSparseClassifier,
     SPDSparseRegressor,
-    baselines,
     load,
     mean,
     median,
@@ -189,7 +189,7 @@ def weighted_models(rng: np.random.Generator, X: np.ndarray, mean: float) -> lis
     ]
     metric = draws.pick(rng, definite)
     fixed: dict[str, Any] = {"metric": metric, "beta": 0.5}
-    nearest = baselines.MinimumDistanceToMean(metric)
+    nearest = MinimumDistanceToMean(metric)
     learner = SPDDictionaryLearning(
         2, **fixed, alpha=0.1, init=X[:2], max_iter=2, tol=0.0, landmarks=None
     )

@@ -24,17 +24,18 @@ from sklearn.pipeline import make_pipeline
 from _matrices import random_spd
 from spdatoms import (
     DivergenceKernel,
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
-    baselines,
     mean,
     pairwise_divergence,
 )
 from spdatoms.interop import pyriemann_metric
+from spdatoms.paper import baselines
 
 #: pyRiemann's name of a metric, ours, and our value as a function of its distance.
 NAMES = {
@@ -192,7 +193,7 @@ def test_transformers_take_what_covariances_gives():
         SPDKNeighborsClassifier(3),
         baselines.KernelPursuitClassifier(),
         baselines.LogEuclideanSparseClassifier(),
-        baselines.MinimumDistanceToMean(),
+        MinimumDistanceToMean(),
         baselines.RiemannianSparseClassifier(),
         baselines.TensorSparseClassifier(),
     ],

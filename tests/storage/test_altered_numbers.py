@@ -9,7 +9,7 @@ import pytest
 
 from _model_files import LABELS, X, load_bytes, pack, refused, saved, unpack
 from spdatoms import SPDKMeans, SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.baselines import RiemannianSparseClassifier, TensorSparseClassifier
+from spdatoms.paper.baselines import RiemannianSparseClassifier, TensorSparseClassifier
 from spdatoms.storage import StorageError
 
 MODELS = [

@@ -22,7 +22,7 @@ from spdatoms import (
     SPDSparseClassifier,
     SPDSparseCoder,
 )
-from spdatoms.baselines import (
+from spdatoms.paper.baselines import (
     FrobeniusSparseCoder,
     KMeansSparseCoder,
     LogEuclideanKSVD,
@@ -189,7 +189,7 @@ def test_a_gram_matrix_that_is_none_is_refused(tmp_path):
         ({"dict": [[[], 1]]}, "keys and values"),
         ({"a": 1, "b": 2}, "stands for no value"),
         ({"scalar": ["<f8", "0"]}, "is not a number of the type <f8"),
-        ({"generator": {"dict": [["bit_generator", "PCG64"]]}}, "the state of the PCG64 is none"),
+        ({"generator": {"dict": [["bit_generator", "PCG64"]]}}, "PCG64 cannot have this state"),
         ({"objects": {"shape": [3], "items": []}}, "0 values are not as many"),
         ({"float": "1"}, "is not a special number"),
     ],

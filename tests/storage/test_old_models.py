@@ -17,7 +17,8 @@ from sklearn.utils.extmath import softmax
 
 import spdatoms
 from _write_models import MODELS, bag_estimators, estimators, image_estimators, outputs
-from spdatoms import baselines, load
+from spdatoms import load
+from spdatoms.paper import baselines
 from spdatoms.storage._earlier import of_today
 
 pytestmark = [

@@ -59,7 +59,7 @@ def test_not_fitted_comes_back_not_fitted(estimator) -> None:
 
 def public_estimators() -> list[type]:
     homes = [spdatoms]
-    for name in ("spdatoms.baselines", "spdatoms.descriptors"):
+    for name in ("spdatoms.paper.baselines", "spdatoms.descriptors"):
         homes += [import_module(name)] if find_spec(name) else []
     public = {getattr(home, name) for home in homes for name in home.__all__}
     classes = [c for c in public if isinstance(c, type) and issubclass(c, BaseEstimator)]

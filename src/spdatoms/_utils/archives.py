@@ -1,7 +1,7 @@
 """Read arrays from .npy, .npz, .mat, HDF5 and Zarr files; an error says what is wrong with a file.
 
 A file may be damaged in any way. Whatever its reader makes of that (an exception of any kind, a crash, an
-endless loop, a demand for more memory than there is) becomes a `ValueError` with a sentence that follows
+endless loop, a demand for more memory than there is) becomes a `ValueError` whose message follows
 the name of the file.
 """
 
@@ -36,7 +36,7 @@ _BUSY = 20
 
 @contextmanager
 def refusing_damage(kind: str) -> Iterator[None]:
-    """Turn what a reader raises for a damaged file into a sentence; errors of the system stay."""
+    """Turn what a reader raises for a damaged file into a clear error; errors of the system stay."""
     try:
         with np.errstate(all="ignore"):  # NumPy multiplies shapes before it looks at them
             yield

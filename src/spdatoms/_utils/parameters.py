@@ -1,4 +1,4 @@
-"""What parameters may be: declared once, checked in one place, refused with one sentence.
+"""What parameters may be: declared once, checked in one place, refused with one clear error.
 
 An estimator declares its parameters in its class, a function in a decorator; one line for each:
 
@@ -51,7 +51,7 @@ class Allowed:
         )
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a value with a sentence that says what is allowed, and what came."""
+        """Refuse a value with an error that says what is allowed, and what was given."""
         if not self.test(value):
             *others, last = self.words
             words = f"{', '.join(others)} or {last}" if others else last
@@ -99,7 +99,7 @@ def shown(value: Any) -> str:
 
 
 def integer(least: int, most: int | None = None) -> Allowed:
-    """Return: an integer ≥ ``least``, and ≤ ``most`` if that is given. True and False are none."""
+    """Return: an integer ≥ ``least``, and ≤ ``most`` if that is given. True and False are refused."""
 
     def test(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral):

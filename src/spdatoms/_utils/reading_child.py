@@ -3,7 +3,7 @@
 SciPy's reader, the library of HDF5 and the codecs of Zarr trust what a file says about itself: a damaged file
 can crash the process, keep it busy for ever or fill the memory. So they run in a child process, and plain arrays
 come back; see `archives.read_all_apart`. For each file it puts ``<number>.npz`` into the folder or, if the file
-cannot be read, ``<number>.txt`` with a sentence. The system ends it after the seconds of processor time, and
+cannot be read, ``<number>.txt`` with the reason. The system ends it after the seconds of processor time, and
 gives it no more memory than there is, where it can.
 """
 

@@ -1,4 +1,4 @@
-"""Classification of SPD matrices: by sparse codes, and by nearest neighbours.
+"""Classification of SPD matrices: by sparse codes, nearest neighbours, and class means.
 
 The names are imported when they are first used: each classifier brings its own part of scikit-learn.
 """
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from spdatoms.classification.ensemble import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification.explanation import Explanation as Explanation
     from spdatoms.classification.explanation import Explanations as Explanations
+    from spdatoms.classification.nearest_mean import (
+        MinimumDistanceToMean as MinimumDistanceToMean,
+    )
     from spdatoms.classification.neighbors import (
         SPDKNeighborsClassifier as SPDKNeighborsClassifier,
     )
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Explanation": "explanation",
     "Explanations": "explanation",
+    "MinimumDistanceToMean": "nearest_mean",
     "SPDEnsembleClassifier": "ensemble",
     "SPDKNeighborsClassifier": "neighbors",
     "SPDSparseClassifier": "sparse",

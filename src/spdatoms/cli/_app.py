@@ -8,11 +8,14 @@ from typing import Annotated
 import typer
 
 from spdatoms._utils.version import __version__
-from spdatoms.cli._errors import Commands
+from spdatoms.cli.errors import Commands
 from spdatoms.cli.show import show_lines
 
-#: A command is the function of this name in the module of this name.
-COMMANDS = ("inspect", "learn", "code", "classify", "reproduce")
+#: A command is the function of this name in the module of this name in one of these packages.
+COMMANDS = {
+    "spdatoms.cli": ("inspect", "learn", "code", "classify"),
+    "spdatoms.paper": ("reproduce",),
+}
 
 app = typer.Typer(
     name="spdatoms",
@@ -40,5 +43,6 @@ def spdatoms(
     """Sparse coding, dictionary learning and classification of symmetric positive definite matrices."""
 
 
-for _name in COMMANDS:
-    app.command(_name)(getattr(import_module(f"spdatoms.cli.{_name}"), _name))
+for _package, _names in COMMANDS.items():
+    for _name in _names:
+        app.command(_name)(getattr(import_module(f"{_package}.{_name}"), _name))

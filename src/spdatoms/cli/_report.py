@@ -17,7 +17,7 @@ from spdatoms._utils.text import drawable
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
-from spdatoms.experiments.reporting.page import render_page
+from spdatoms.cli.page import render_page
 
 #: The greatest numbers of matrices that are coded, of atoms that are drawn, and of mistakes that are listed.
 _CODED, _DRAWN, _LISTED = 2000, 24, 12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -17,10 +18,10 @@ from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights, given_weights, relative_weights
-from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms.base import check_streamable, per_matrix
+from spdatoms.coding import CodedBlock, Completing, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._loop import State, iterate
 from spdatoms.dictionary._samples import Samples, SomeSamples
@@ -32,8 +33,11 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels import DivergenceKernel
+from spdatoms.kernels.bandwidth import automatic_beta, subsample_divergences
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.preimages import preimages
 
@@ -43,7 +47,7 @@ _ROUNDS_ANEW = 3
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
-class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
     min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
@@ -295,13 +299,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return self
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices over the learned atoms.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -394,6 +401,25 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
 
         for_coded_blocks(keep, X, kernel, alpha, positive=self.positive, n_jobs=self.n_jobs)
         return losses
+
+    def _cut(self, known: Mask) -> SPDDictionaryLearning:
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        if isinstance(
+            self.beta, str
+        ):  # the training matrices are not kept: atoms tell how β changes
+            divergence = over(self._divergence(), self.atoms_)
+            before, now = (
+                automatic_beta(subsample_divergences(atoms, divergence))
+                for atoms in (self.atoms_, model.atoms_)
+            )
+            model.beta_ = self.beta_ * now / before
+        kernel = DivergenceKernel(self.metric, model.beta_, n_jobs=self.n_jobs)
+        model.kernel_ = kernel.fit_checked(model.atoms_)
+        return model
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, len(self.atoms_)), np.float32)}
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""

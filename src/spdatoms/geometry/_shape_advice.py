@@ -6,7 +6,7 @@ from math import isqrt
 
 
 def shape_advice(shape: tuple[int, ...], name: str) -> str:
-    """Return the end of a sentence: how to make matrices of an array, or nothing if no way is known.
+    """Return the end of an error message: how to make matrices of an array, or nothing if no way is known.
 
     Parameters
     ----------

@@ -76,13 +76,13 @@ def coding_beta(
 
 
 def automatic_beta(divergences: FloatArray) -> float:
-    """Return 1 / median of the positive off-diagonal entries of a matrix of divergences.
+    """Return 1 / median of the positive off-diagonal entries of a symmetric matrix of divergences.
 
     At this β a typical pair has the kernel value 1/e. Exact duplicates, whose divergence is zero,
     say nothing about the scale; where there is nothing else, β is 1.
     """
-    off_diagonal = divergences[~np.eye(len(divergences), dtype=bool)]
-    positive = off_diagonal[off_diagonal > 0]
+    below_diagonal = divergences[np.tri(len(divergences), k=-1, dtype=bool)]
+    positive = below_diagonal[below_diagonal > 0]
     return float(1.0 / np.median(positive)) if len(positive) else 1.0
 
 

@@ -174,7 +174,7 @@ class QueryCoding:
 
 
 def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder | None:
-    """Return what codes without a search, if no query has a penalty of ‖y‖₁ and y ≥ 0 is not asked for."""
+    """Return the closed-form coder if no query has a penalty of ‖y‖₁ and y ≥ 0 is not asked for."""
     if problem.ridge == 0 or problem.positive or alphas.any():
         return None
     coder = CollaborativeCoder(problem.gram)

@@ -1,5 +1,5 @@
 // min_y yᵀQy + α‖y‖₁ over Σ_j ℓ_j y_j = 1, for many Gram matrices Q: the method of multipliers of
-// baselines/tangent/_affine_lasso.py, each round a feature-sign search.
+// paper/baselines/tangent/_affine_lasso.py, each round a feature-sign search.
 #include "feature_sign.hpp"
 
 using namespace spdatoms;

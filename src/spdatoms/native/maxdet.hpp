@@ -8,7 +8,7 @@
 
 namespace spdatoms {
 
-// What is reported of each query; baselines/tensor/_maxdet.py says what it means.
+// What is reported of each query; paper/baselines/tensor/_maxdet.py says what it means.
 enum { OBJECTIVE, GAP, RESIDUAL, ROUNDS, REPORT };
 
 // Atoms D (N, n, n), their half-vectors (N, p) and costs c.

@@ -68,7 +68,7 @@ INLINE void write_columns(const double *panel, double *const *targets, Int begin
         }
 }
 
-// The end of a panel: what its atoms leave of each other.
+// The end of a panel: the Schur complement of its atoms.
 struct Corner {
     double squares[PANEL * PANEL];
     double floors[PANEL];  // the least squared pivots of atoms that depend on no others

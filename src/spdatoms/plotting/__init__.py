@@ -8,21 +8,16 @@ comes with ``pip install 'spdatoms[plot]'``. All pictures can be read in grey.
 from spdatoms.plotting._atoms import AtomsDisplay
 from spdatoms.plotting._bandwidth import BandwidthPenaltyDisplay
 from spdatoms.plotting._codes import CodesDisplay
-from spdatoms.plotting._comparison import ComparisonDisplay
-from spdatoms.plotting._curves import AccuracyBySizeDisplay, CMCDisplay
 from spdatoms.plotting._explanation import ExplanationDisplay
 from spdatoms.plotting._learning_curve import LearningCurveDisplay
 from spdatoms.plotting._path import RegularisationPathDisplay
 from spdatoms.plotting._usage import AtomUsageDisplay
 
 __all__ = [
-    "AccuracyBySizeDisplay",
     "AtomUsageDisplay",
     "AtomsDisplay",
     "BandwidthPenaltyDisplay",
-    "CMCDisplay",
     "CodesDisplay",
-    "ComparisonDisplay",
     "ExplanationDisplay",
     "LearningCurveDisplay",
     "RegularisationPathDisplay",

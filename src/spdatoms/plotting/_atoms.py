@@ -13,7 +13,7 @@ from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting._display import AXES, INK, PALE, Display, fitted_attribute
+from spdatoms.plotting.display import AXES, INK, PALE, Display, fitted_attribute
 
 #: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
 _LINE_STYLES = ("-", "--", ":")

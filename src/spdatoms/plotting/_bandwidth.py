@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils import parameters as allow
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting._display import AXES, Display
+from spdatoms.plotting.display import AXES, Display
 
 #: The default factors of the grid.
 _FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)

@@ -12,7 +12,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Indices
-from spdatoms.plotting._display import AXES, Display, dense_codes
+from spdatoms.plotting.display import AXES, Display, dense_codes
 
 #: The entry that is drawn black, as a quantile of the non-zero ones: with the largest one black, a few
 #: large entries would make the others invisible.

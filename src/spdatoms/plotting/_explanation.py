@@ -15,7 +15,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
 from spdatoms.classification.explanation import NamedAtoms
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
+from spdatoms.plotting.display import AXES, INK, PALE, Display, without_frame
 
 
 def _is_picture(value: Any) -> bool:

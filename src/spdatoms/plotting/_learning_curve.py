@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms.plotting._display import AXES, INK, Display, fitted_attribute, with_grid
+from spdatoms.plotting.display import AXES, INK, Display, fitted_attribute, with_grid
 
 
 class LearningCurveDisplay(Display):

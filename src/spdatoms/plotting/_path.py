@@ -13,7 +13,7 @@ from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
-from spdatoms.plotting._display import AXES, INK, PALE, Display, without_frame
+from spdatoms.plotting.display import AXES, INK, PALE, Display, without_frame
 
 #: Line styles of the labelled atoms, or classes, in turn.
 _LINE_STYLES = ("-", "--", ":", "-.")

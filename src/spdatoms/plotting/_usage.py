@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms.plotting._display import AXES, INK, PALE, Display, dense_codes, without_frame
+from spdatoms.plotting.display import AXES, INK, PALE, Display, dense_codes, without_frame
 
 
 class AtomUsageDisplay(Display):

@@ -52,7 +52,7 @@ class TargetCell:
         return kernel_values(divergences, self.beta)
 
     def codes(self, gram: Floats, weights: Floats | None) -> AtomCodes:
-        """Return what codes queries over atoms."""
+        """Return the coder of queries over atoms."""
         penalty = ridge_of(self.factor, _PENALTY_SHARE)
         return AtomCodes(gram, weights, penalty, penalty)
 

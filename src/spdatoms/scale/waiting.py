@@ -1,4 +1,4 @@
-"""Wait for the workers of a cluster, and stop with a sentence if nothing happens any more.
+"""Wait for the workers of a cluster, and stop with a clear error if nothing happens any more.
 
 Dask waits for ever: for a task on a worker that is stopped, for a worker where there is none, for a scheduler
 that is gone. Here the scheduler is asked now and then whether the state of any task has changed.
@@ -114,7 +114,7 @@ def _finite(seconds: float) -> float | None:
 
 
 def asked(ask: Callable[..., Any], question: Callable[..., Any]) -> Any:
-    """Return the answer of the scheduler to a question; `ClusterError` if there is none for a while."""
+    """Return the scheduler's answer to a call; `ClusterError` if there is none for a while."""
     with cluster_errors():
         try:
             return ask(question, callback_timeout=min(_ANSWER, _PATIENCE.get()))

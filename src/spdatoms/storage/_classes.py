@@ -10,7 +10,6 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from spdatoms.baselines.log_euclidean.coding import LogCosineKernel
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
@@ -22,13 +21,15 @@ from spdatoms.divergences.registry import divergence_classes
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import LandmarkKernel, LandmarkSpace
+from spdatoms.kernels.log_cosine import LogCosineKernel
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, WhitenedKernel, Whitening
 from spdatoms.regression.average import TargetAverage, TargetCell
 from spdatoms.storage._checks import check_arguments, check_estimator
 from spdatoms.storage._parts import check_stack
 
-#: Every estimator in the ``__all__`` of one of these can be stored.
-_PUBLIC = ("spdatoms", "spdatoms.baselines", "spdatoms.descriptors")
+#: Every estimator in the ``__all__`` of one of these can be stored. They are imported when a file or a class asks for
+#: a name that those before lack: the library does not need ``paper``.
+_PUBLIC = ("spdatoms", "spdatoms.descriptors", "spdatoms.paper.baselines")
 #: What they are made of besides divergences, by the names that files call them.
 _PARTS: dict[str, type] = {
     "Cell": Cell,

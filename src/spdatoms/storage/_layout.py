@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
+from spdatoms.channels import BrokenChannels
 from spdatoms.classification import SPDSparseClassifier
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
@@ -103,6 +104,7 @@ _COMMON: dict[str, Held] = {
     "atom_weights_": Maybe(Numbers("N", least=_TINY)),
     "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
+    "_sides": Maybe(Numbers("folds matrices", "i")),
     "_labels": Classes("N"),
     "targets_": Targets("N"),
     "_weights": Maybe(Numbers("N", least=_TINY)),
@@ -111,6 +113,8 @@ _COMMON: dict[str, Held] = {
     "_atoms": Part(PreparedSet),
     "_prepared": Part(PreparedSet),
     "cluster_centers_": Matrices("N"),
+    "donors_": Matrices("N", double=True),
+    "known_": Numbers("N n", "b"),
     "means_": Matrices("C"),
     "landmarks_": Matrices("L"),
     "log_atoms_": Numbers("N n n"),
@@ -139,6 +143,7 @@ _COMMON: dict[str, Held] = {
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
     "_memory": Maybe(Part(Summary, PastSums, Statistics)),
+    "detector_": Part(BrokenChannels),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -153,8 +158,6 @@ _COMMON: dict[str, Held] = {
     "_log_scale": _ANY,
     "corrected_": _BOOLEAN,
     "n_iter_": _COUNT,
-    "min_eigenvalue_": _ANY,
-    "max_eigenvalue_": _ANY,
     "inertia_": _ANY,
     "best_index_": _COUNT,
     "best_score_": _ANY,
@@ -179,6 +182,15 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "BrokenChannels": {"shift_": Numbers("two three"), "threshold_": _POSITIVE},
+    "SPDRange": {
+        "rank_": Size("r"),
+        "basis_": Numbers("n r", "fc"),
+        "spectrum_": Numbers("n"),
+        "_null": Numbers("n v", "fc"),
+        "_outside": _PENALTY,
+    },
+    "SPDImputer": {"mean_": Numbers("n n", "fc")},
     "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
     "Cell": {
         "metric": _COUNT,
@@ -223,8 +235,8 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "CorrectedGram": {
         "gram": Gram("N"),
-        "min_eigenvalue": _ANY,
-        "max_eigenvalue": _ANY,
+        "min_eigenvalue": Maybe(_ANY),
+        "max_eigenvalue": Maybe(_ANY),
         "indefinite": _BOOLEAN,
         "projection": Maybe(Numbers("N N")),
         "basis": Maybe(Numbers("N q")),
@@ -332,7 +344,10 @@ _NEEDED: dict[str, tuple[str, ...]] = {
         "left_out_rows_ left_out_errors_",
     ),
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
+    "SPDImputer": ("n_features_in_ donors_ known_ mean_",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
+    "BrokenChannels": ("n_features_in_ _matrices shift_ threshold_",),
+    "SPDRange": ("n_features_in_ rank_ basis_ spectrum_ _null _outside",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
     "LogEuclideanKSVD": ("n_features_in_ _log_scale _atoms log_atoms_",),
     "FrobeniusSparseCoder": (f"{_OWN_ATOMS} alpha_ scale_ _atoms",),

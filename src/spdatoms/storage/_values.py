@@ -252,7 +252,7 @@ class Decoder:
                     raise ValueError("it is beyond the end of its buffer")
             generator.state = state
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"the state of the {name} is none") from error
+            raise ValueError(f"{name} cannot have this state") from error
         return generator
 
     def _random_state(self, content: Any) -> np.random.RandomState:
@@ -260,7 +260,7 @@ class Decoder:
         try:
             source.set_state(self.decode(content))  # with what is left of the last normal pair
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise ValueError("the state of a RandomState is none") from error
+            raise ValueError("a RandomState cannot have this state") from error
         return source
 
     def _prepared(self, content: Any) -> Prepared:

@@ -1,0 +1,105 @@
+"""`MinimumDistanceToMean`: the class whose mean is nearest."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.progress import watched
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.weights import labelled_weights, part_of
+from spdatoms.base import check_labels
+from spdatoms.classification.scored import ScoredClassifier
+from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.means import mean
+from spdatoms.divergences.registry import METRIC
+from spdatoms.geometry.hermitian import as_double
+
+
+class MinimumDistanceToMean(ScoredClassifier):
+    """Classification by the nearest class mean (MDM).
+
+    The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
+
+    Parameters
+    ----------
+    metric : str or Divergence, default="riemann"
+        The divergence, any of `mean` and `pairwise_divergence`.
+    n_jobs : int, default=None
+        The number of threads.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    means_ : ndarray of shape (n_classes, n, n)
+        The means.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import MinimumDistanceToMean
+    >>> X = np.array([1.0, 2.0, 10.0, 20.0])[:, None, None] * np.eye(2)
+    >>> MinimumDistanceToMean().fit(X, ["a", "a", "b", "b"]).predict(4.0 * X[:2])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    hermitian: ClassVar[bool] = True
+    _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
+
+    def __init__(
+        self,
+        metric: str | Divergence = "riemann",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> MinimumDistanceToMean:
+        """Compute the mean of every class.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,)
+            Their labels.
+        sample_weight : array-like of shape (m,), default=None
+            Weights of the matrices in the means, all equal if not given.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
+        self.classes_, labels = check_labels(y, len(X))
+        rows, weights = labelled_weights(labels, self.classes_, sample_weight)
+        X, labels = X[rows], labels[rows]
+        members = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
+        self.means_: FloatArray = np.stack(
+            [
+                mean(X[of], self.metric, part_of(weights, of))
+                for of in watched(members, "class means")
+            ]
+        )
+        return self
+
+    def _scores(self, X: FloatArray) -> Floats:
+        """−d(X_i, C_c)."""
+        divergence = over(get_divergence(self.metric), np.result_type(X, self.means_))
+        queries = divergence.prepare(as_double(X))
+        means = divergence.prepare(as_double(self.means_))
+        return -divergence.pairwise(queries, means, n_jobs=self.n_jobs)

@@ -1,5 +1,0 @@
-"""The protocols of the paper, one file per table or figure.
-
-Each file defines one `Experiment`: how its data become matrices, how they are divided in a repeat, which
-methods are compared, and what the paper reports. `spdatoms.experiments.get_experiment` finds it by name.
-"""

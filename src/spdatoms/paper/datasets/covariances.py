@@ -1,0 +1,68 @@
+"""Ready covariances: a folder of .npz files, each a data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.archives import read_npz
+from spdatoms.datasets.dataset import Dataset, encode
+from spdatoms.geometry.validation import check_spd
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+
+_TITLE = "Ready covariances"
+_LAYOUT = ".npz files with arrays 'X' (m, n, n), 'y' (m,) and perhaps 'g' (m,)"
+
+
+@allow.checks(**FOLDER)
+def load_covariances(folder: PathLike, *, on_error: str = "raise") -> dict[str, Dataset]:
+    """Load ready covariances with their labels and groups.
+
+    Parameters
+    ----------
+    folder : path-like
+        Holds .npz files with the arrays ``X`` (m, n, n), SPD matrices, ``y`` (m,), their labels, and
+        perhaps ``g`` (m,), their groups: subjects, recordings, or parts of a published division.
+    on_error : {"raise", "warn", "ignore"}, default="raise"
+        What to do about files that cannot be read: stop, or leave them out with or without a
+        warning.
+
+    Returns
+    -------
+    dict of str to Dataset
+        By the name of the file, without its ending. ``groups`` is ``g``, or zeros if there is none.
+    """
+    root = existing_folder(folder, _TITLE, _LAYOUT)
+    problems = Problems(_TITLE, root, on_error)
+    found: dict[str, Dataset] = {}
+    for path in sorted(root.glob("*.npz")):
+        with problems.noted(path):
+            found[path.stem] = _dataset(path)
+    if not found and not problems.found:
+        problems.add(f"it does not hold {_LAYOUT}")
+    problems.report(len(found))
+    return found
+
+
+def _dataset(path: Path) -> Dataset:
+    arrays = read_npz(path)
+    missing = [key for key in ("X", "y") if key not in arrays]
+    if missing:
+        raise ValueError(f"has no array {missing[0]!r}")
+    X = check_spd(arrays["X"])
+    y, groups = arrays["y"], arrays.get("g", np.zeros(len(X), dtype=np.intp))
+    for name, labels in (("y", y), ("g", groups)):
+        if labels.shape != (len(X),):
+            raise ValueError(f"{name} has the shape {labels.shape} for {len(X)} matrices")
+    # Sorted as they are, not as text: 2 stands before 10.
+    target, names = encode([str(label) for label in y], [str(label) for label in np.unique(y)])
+    return Dataset(
+        data=X,
+        target=target,
+        target_names=names,
+        groups=groups,
+        names=tuple(f"{path.name}[{i}]" for i in range(len(X))),
+        description=f"{len(X)} ready covariances of size {X.shape[-1]}, {len(names)} classes.",
+    )

@@ -1,0 +1,437 @@
+"""What an experiment is: data, a protocol, methods to compare, and the figures that were published."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from spdatoms._utils.typing import Array, Indices
+
+Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
+
+#: The name of the score where there is only one.
+ACCURACY = "accuracy"
+COVARIANCES = "covariances"
+#: Queries that are timed before the others are predicted.
+_TIMED = 8
+
+
+@dataclass(frozen=True)
+class LabelledViews:
+    """Labelled samples, described in one or several ways.
+
+    Parameters
+    ----------
+    y : ndarray of shape (m,)
+        The labels.
+    views : dict of str to ndarray
+        Descriptions of the same m samples by name, "covariances" (m, n, n) among them.
+    """
+
+    y: Array
+    views: Mapping[str, Array]
+
+    def take(self, indices: Any) -> LabelledViews:
+        """Return some of the samples.
+
+        Parameters
+        ----------
+        indices : array-like of int or bool
+            Their indices, or a mask.
+
+        Returns
+        -------
+        LabelledViews
+        """
+        views = {name: view[indices] for name, view in self.views.items()}
+        return LabelledViews(self.y[indices], views)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method has to do in one repeat: learn from some samples, classify others.
+
+    Parameters
+    ----------
+    train : LabelledViews
+        The samples that a classifier is fitted to, or the gallery.
+    tests : dict of str to LabelledViews
+        The samples to classify, by the name of the score.
+    learn : LabelledViews, default=None
+        The samples that a dictionary is learned from, where they are not those of `train`.
+    parameters : dict, default={}
+        Parameters of the methods that the part prescribes, such as the number of atoms.
+    """
+
+    train: LabelledViews
+    tests: Mapping[str, LabelledViews]
+    learn: LabelledViews | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method is made with in a repeat.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the repeat.
+    n_jobs : int, default=None
+        The number of threads.
+    time_limit : float, default=None
+        Seconds of processor time that the predictions of a repeat may take.
+    """
+
+    seed: int
+    n_jobs: int | None = None
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named way to make an estimator.
+
+    Parameters
+    ----------
+    name : str
+        The name, as in the tables of the paper.
+    make : callable
+        Returns a new estimator for a `Setting`.
+    view : str, default="covariances"
+        The description of the samples that it works on.
+    note : str, default=""
+        What it is, in one line.
+    kind : {"usual", "variant", "slow", "external"}, default="usual"
+        A "variant" of a usual method has another rule or other parameters, a "slow" one takes long to
+        compile or to run, and an "external" one needs another library. Without a choice of methods
+        only the usual ones run on embedded data.
+    """
+
+    name: str
+    make: Callable[[Setting], Any]
+    view: str = COVARIANCES
+    note: str = ""
+    kind: Kind = "usual"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of a published table, in per cent.
+
+    Parameters
+    ----------
+    method : str
+        The name of the method.
+    scores : dict of str to float
+        The scores by name.
+    deviations : dict of str to float, default={}
+        Standard deviations, where they were given.
+    part : str, default=""
+        The part of the experiment that the row belongs to; the empty string stands for all.
+    cited : bool, default=False
+        Whether the method is only quoted and cannot be run here.
+    why : str, default=""
+        What it would take to run a method that is only quoted.
+    """
+
+    method: str
+    scores: Mapping[str, float]
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    part: str = ""
+    cited: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a method reached in one repeat.
+
+    Parameters
+    ----------
+    scores : dict of str to float
+        The scores by name, in per cent.
+    fit_seconds, predict_seconds : float
+        Processor time, which other work on the machine changes little.
+    extra : dict, default={}
+        What figures need besides the scores: curves, predictions.
+    note : str, default=""
+        What a reader of the scores must know.
+    """
+
+    scores: dict[str, float]
+    fit_seconds: float
+    predict_seconds: float
+    extra: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+class NoDataError(ValueError):
+    """An experiment has no data to run on; the message says which folder it needs."""
+
+
+class UnknownNameError(ValueError):
+    """There is no experiment, method or part of a name; the message says which there are."""
+
+
+class Experiment(ABC):
+    """One table or figure: where its data are, how they are divided, what is measured.
+
+    A subclass sets the class attributes and defines `load`, `task` and `methods`. The `evaluate` given
+    here suits most protocols: it fits a method to the training samples and returns its accuracy on the
+    test samples.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    #: The protocol, in a few sentences.
+    protocol: ClassVar[str]
+    #: What a folder of data must hold.
+    wants: ClassVar[str]
+    #: Its usual name inside a folder that holds several data sets.
+    subfolder: ClassVar[str]
+    published: ClassVar[tuple[Published, ...]] = ()
+    #: Printed confusion matrices by method: names of the classes, and rows in %.
+    published_confusions: ClassVar[Mapping[str, tuple[Sequence[str], Any]]] = {}
+    #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
+    repeats: ClassVar[int] = 20
+    repeats_embedded: ClassVar[int | None] = None
+    #: The numbers of repeats of methods and parts that take too long for all of them, by name.
+    few_repeats: ClassVar[Mapping[str, int]] = {}
+    #: Whether seconds are what is measured: nothing else may then run at the same time.
+    timed: ClassVar[bool] = False
+    #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
+    single_queries: ClassVar[bool] = False
+    #: How the data that come with the package's dependencies differ; empty if there are none.
+    embedded: ClassVar[str] = ""
+    #: Whether they are drawn by a program, and stand in for data that are missing where all experiments are run.
+    drawn: ClassVar[bool] = False
+    #: How the data at hand differ from those of the paper.
+    caveat: ClassVar[str] = ""
+    #: What the paper has and these data do not, and what it would take.
+    missing: ClassVar[tuple[tuple[str, str], ...]] = ()
+    #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "seconds" or "descent".
+    figure: ClassVar[str] = "bars"
+    #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, "curves",
+    #: "seconds" beside published ones, "descent" of an objective, or scores against "sparsity".
+    table: ClassVar[str] = "scores"
+    #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
+    reference: ClassVar[str] = "RSR-S"
+    own: ClassVar[tuple[str, ...]] = ()
+    #: The methods in the figure, where all would be too many to tell apart. Empty for all.
+    in_figure: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
+        """Return the data of every part.
+
+        Parameters
+        ----------
+        folder : Path or None
+            Where the data are; None stands for the embedded ones.
+        on_error : {"raise", "warn"}, default="raise"
+            What to do about files that are missing or cannot be read: stop before anything is
+            computed, or leave them out with a warning.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
+        """
+
+    @abstractmethod
+    def task(self, data: Any, repeat: int, rng: np.random.Generator) -> Task:
+        """Return what the methods have to do in one repeat.
+
+        Parameters
+        ----------
+        data : object
+            The data of one part, see `load`.
+        repeat : int
+            The number of the repeat.
+        rng : Generator
+            The source of randomness.
+
+        Returns
+        -------
+        Task
+        """
+
+    @abstractmethod
+    def methods(self) -> dict[str, Method]:
+        """Return the methods that can be compared.
+
+        Returns
+        -------
+        dict of str to Method
+            The methods by name, in the order of the table.
+        """
+
+    def most_repeats(self, data: Any) -> int | None:
+        """Return how many different repeats there can be.
+
+        Parameters
+        ----------
+        data : object
+            The data of one part, see `load`.
+
+        Returns
+        -------
+        int or None
+            None if there is no limit.
+        """
+        return None
+
+    def few(self, part: str, method: str) -> float:
+        """Return the number of repeats that a method in a part is limited to because it takes long.
+
+        Parameters
+        ----------
+        part, method : str
+            Their names.
+
+        Returns
+        -------
+        float
+            Infinity if there is no limit.
+        """
+        return min(self.few_repeats.get(name, np.inf) for name in (part, method))
+
+    def default_methods(self, embedded: bool) -> list[str]:
+        """Return the methods to run if none are chosen.
+
+        Parameters
+        ----------
+        embedded : bool
+            Whether the data are the embedded ones.
+
+        Returns
+        -------
+        list of str
+            The names of all methods, or of the usual ones on embedded data.
+        """
+        methods = self.methods().values()
+        return [method.name for method in methods if not embedded or method.kind == "usual"]
+
+    def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
+        """Return the accuracy of a method.
+
+        Parameters
+        ----------
+        method : Method
+            The method.
+        task : Task
+            The samples to learn from and to classify.
+        setting : Setting
+            The seed, the number of threads and the time limit.
+
+        Returns
+        -------
+        Outcome
+            A score for every test set, and their average where there are several.
+        """
+        from spdatoms.paper.experiments.methods.nonzeros import nonzeros_of
+
+        model, fit_seconds = fitted(method, task, setting)
+        start, scores, asked_of = time.process_time(), {}, []
+        units: dict[str, list[int]] = {}
+        share = 1.0 / len(task.tests)
+        for name, test in task.tests.items():
+            predicted, asked = predict_in_time(model, test.views[method.view], setting, share)
+            hits = predicted == test.y[asked]
+            scores[name] = percentage(hits)
+            # Of a single division the queries are what methods can be compared on.
+            if self.repeats == 1:
+                units |= {f"{name} {i}": [int(hit), 1] for i, hit in zip(asked, hits, strict=True)}
+            if len(asked) < len(test):
+                where = f" ({name})" if len(task.tests) > 1 else ""
+                asked_of.append(f"{len(asked)} of {len(test)}{where}")
+        if len(scores) > 1:
+            scores["average"] = float(np.mean(list(scores.values())))
+        seconds = time.process_time() - start
+        extra: dict[str, Any] = {"units": units} if units else {}
+        nonzeros = nonzeros_of(model, next(iter(task.tests.values())).views[method.view])
+        if nonzeros is not None:
+            extra["nonzeros"] = nonzeros
+        if hasattr(model, "alpha_"):
+            extra["alpha"] = model.alpha_
+        note = f"{', '.join(asked_of)} queries because time ran out" if asked_of else ""
+        return Outcome(scores, fit_seconds, seconds, extra, note)
+
+    def place(self, folder: Path) -> Path:
+        """Return where the data of this experiment are.
+
+        Parameters
+        ----------
+        folder : Path
+            A folder of these data, or of several data sets.
+
+        Returns
+        -------
+        Path
+            The folder with the usual name inside it, or the folder itself.
+        """
+        inside = folder / self.subfolder
+        return inside if inside.is_dir() else folder
+
+    def no_embedded_data(self) -> NoDataError:
+        """Return the error that says which folder is needed.
+
+        Returns
+        -------
+        NoDataError
+        """
+        return NoDataError(
+            f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
+        )
+
+
+def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """Return what a call returns, and the seconds of processor time it took."""
+    start = time.process_time()
+    result = call(*arguments)
+    return result, time.process_time() - start
+
+
+def fitted(method: Method, task: Task, setting: Setting) -> tuple[Any, float]:
+    """Return the method's estimator, fitted to the training samples, and the seconds it took."""
+    train = task.train
+    return timed(lambda: method.make(setting).fit(train.views[method.view], train.y))
+
+
+def percentage(hits: Any) -> float:
+    """Return the share of true values in per cent."""
+    return 100.0 * float(np.mean(hits))
+
+
+def predict_in_time(
+    model: Any, X: Array, setting: Setting, share: float = 1.0
+) -> tuple[Array, Indices]:
+    """Return predictions, and the indices of their queries: all, or as many as the time allows.
+
+    The time is a ``share`` of the limit. If it is not enough for all, the queries are random ones.
+    """
+    everything = np.arange(len(X))
+    if setting.time_limit is None or len(X) <= _TIMED:
+        return np.asarray(model.predict(X)), everything
+    order = np.random.default_rng(setting.seed).permutation(len(X))
+    model.predict(X[order[:1]])  # what is loaded or prepared once does not count
+    first, seconds = timed(model.predict, X[order[:_TIMED]])
+    first, each = np.asarray(first), seconds / _TIMED
+    limit = share * setting.time_limit
+    if each * len(X) <= limit:
+        return np.asarray(model.predict(X)), everything
+    asked = order[: max(_TIMED, int(limit / each))]
+    rest = asked[_TIMED:]
+    if not len(rest):
+        return first, asked
+    return np.concatenate([first, np.asarray(model.predict(X[rest]))]), asked

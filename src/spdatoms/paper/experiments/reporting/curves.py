@@ -1,0 +1,108 @@
+"""Accuracy against what makes classification hard: tables of means over data sets, and curves for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.reporting.comparison import MISSING
+from spdatoms.paper.experiments.reporting.differences import difference
+from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
+from spdatoms.paper.experiments.results import Results
+
+_BETWEEN = ": "
+
+
+def data_and_kind(part: str) -> tuple[str, str]:
+    """Return the data set and the kind of difficulty in the name of a part."""
+    data, _, kind = part.rpartition(_BETWEEN)
+    return data, kind
+
+
+def kinds_of(results: Results) -> list[str]:
+    """Return the kinds of difficulty in order of appearance."""
+    return list(dict.fromkeys(data_and_kind(part)[1] for part in results.parts()))
+
+
+def levels_of(results: Results, parts: Sequence[str]) -> list[str]:
+    """Return the levels of some parts, those of the part with the most."""
+    found = [list(row.scores) for row in results.rows if row.part in parts]
+    return max(found, key=len)
+
+
+def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, float]]:
+    """Return the mean accuracy and its standard error by level, over the repeats that have it."""
+    rows = results.of(part, method)
+    found = {}
+    for level in dict.fromkeys(level for row in rows for level in row.scores):
+        values = [row.scores[level] for row in rows if level in row.scores]
+        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+        found[level] = (float(np.mean(values)), float(spread / np.sqrt(len(values))))
+    return found
+
+
+def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
+    """Return for every kind of difficulty the mean accuracies over the data sets that always have all levels.
+
+    Beside them are the differences to the reference of the experiment, paired by data set.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+    """
+    return [table for kind in kinds_of(results) for table in _of_kind(experiment, results, kind)]
+
+
+def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
+    """Return whether every repeat of a part has all levels, though some methods may lack one."""
+    rows = [row for row in results.rows if row.part == part]
+    return all(
+        {level for row in rows if row.repeat == repeat for level in row.scores} >= set(levels)
+        for repeat in {row.repeat for row in rows}
+    )
+
+
+def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]:
+    ran = {row.method for row in results.rows}
+    methods = [name for name in experiment.methods() if name in ran]
+    parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+    levels = levels_of(results, parts)
+    curves = {(m, p): curve(results, p, m) for m in methods for p in parts}
+    # In every repeat: else the mean at one level is of other repeats than that at the next.
+    complete = [
+        p for p in parts if all(curves[m, p] for m in methods) and _is_whole(results, p, levels)
+    ]
+    found = {
+        (m, level): {p: curves[m, p][level][0] for p in complete if level in curves[m, p]}
+        for m in methods
+        for level in levels
+    }
+    whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
+    lines = [Line((m, *(_mean(whole[m, level]) for level in levels))) for m in methods]
+    names = ", ".join(data_and_kind(part)[0] for part in complete)
+    kind = f"{kind[0].upper()}{kind[1:]}"
+    title = f"{kind}: mean accuracy (%) over {names or 'no data set with all levels'}"
+    header, reference = ("method", *levels), experiment.reference
+    shown = [Table(title, header, tuple(lines), ("", *(HIGH for _ in levels)))]
+    others = [method for method in methods if method != reference]
+    if reference in methods and others and complete:
+        title = f"{kind}: difference to {reference} in points ± standard error over data sets"
+        lines = [
+            Line((m, *(difference(whole[m, v], whole[reference, v]) for v in levels)))
+            for m in others
+        ]
+        shown.append(Table(title, header, tuple(lines)))
+    return shown
+
+
+def _mean(accuracies: Mapping[str, float]) -> str:
+    return f"{np.mean(list(accuracies.values())):.1f}" if accuracies else MISSING

@@ -1,0 +1,130 @@
+"""One self-contained page of results, and a folder with all files."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from spdatoms._utils.version import __version__
+from spdatoms._utils.writing import replace_file
+from spdatoms.cli.page import render_page
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.reporting.figures import Picture, pictures
+from spdatoms.paper.experiments.reporting.mosaic import texture_pictures
+from spdatoms.paper.experiments.reporting.tables import remarks, tables
+from spdatoms.paper.experiments.results import Results
+
+REPORT = "report.html"
+
+
+def report_page(
+    experiment: Experiment, results: Results, drawn: list[Picture] | None = None
+) -> str:
+    """Return a page with tables, published scores, figures, methods, settings and versions.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    drawn : list of Picture, default=None
+        The figures, if they are drawn already.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    drawn = _all_pictures(experiment, results) if drawn is None else drawn
+    shown = {picture.name: _figure(picture) for picture in drawn}
+    about = [shown.pop(name) for name in ("textures", "mosaic") if name in shown]
+    return render_page(
+        "report.html.jinja",
+        "spdatoms.paper.experiments.reporting",
+        experiment=experiment,
+        tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
+        about=about,
+        figures=[*shown.values()],
+        methods=[m for m in experiment.methods().values() if _has(results, m.name)],
+        remarks=remarks(experiment, results),
+        settings=_readable(results.settings),
+        embedded=results.settings.get("data") == "embedded",
+        parameters=_parameters(results),
+        version=__version__,
+    )
+
+
+def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:
+    """Write results.json, results.csv, the figures and report.html.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    folder : Path
+        Where to write; it is made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = _all_pictures(experiment, results)
+    results.write_json(folder / "results.json")
+    results.write_csv(folder / "results.csv")
+    written = [folder / "results.json", folder / "results.csv"]
+    for picture in drawn:
+        for ending in ("png", "svg"):
+            path = folder / f"{picture.name}.{ending}"
+            replace_file(path, picture.render(ending))
+            written.append(path)
+    page = report_page(experiment, results, drawn)
+    replace_file(folder / REPORT, page.encode())
+    return [*written, folder / REPORT]
+
+
+def _has(results: Results, method: str) -> bool:
+    return any(row.method == method for row in results.rows)
+
+
+def _all_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    return [*texture_pictures(experiment, results), *pictures(experiment, results)]
+
+
+def _figure(picture: Picture) -> dict[str, str]:
+    """Return what the page needs of a picture: its caption, and it itself for wide and narrow screens."""
+    shown = {"caption": picture.caption, "wide": _data_uri(picture, False)}
+    return shown | ({} if picture.narrow is None else {"narrow": _data_uri(picture, True)})
+
+
+def _data_uri(picture: Picture, narrow: bool) -> str:
+    # Photographs are smaller as pixels, drawings as lines.
+    ending = "png" if picture.name in ("textures", "mosaic") else "svg"
+    kind = "image/png" if ending == "png" else "image/svg+xml"
+    return f"data:{kind};base64,{base64.b64encode(picture.render(ending, narrow=narrow)).decode()}"
+
+
+def _parameters(results: Results) -> dict[str, str]:
+    return {row.method: row.parameters for row in results.rows}
+
+
+def _readable(settings: dict[str, Any]) -> dict[str, str]:
+    """Return settings as words."""
+    shown = {}
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if isinstance(value, float):
+            value = f"{value:.1f}"
+        if isinstance(value, dict):
+            value = [f"{key}: {chosen}" for key, chosen in value.items() if chosen is not None]
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
+        if value != "":
+            shown[name.replace("_", " ")] = str(value)
+    return shown

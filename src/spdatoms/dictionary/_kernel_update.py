@@ -127,7 +127,8 @@ class KernelUpdate(AtomUpdate):
         def of_columns(number: int) -> Floats:
             some = parts[number]
             column_weights = scipy.sparse.csc_array(weights[:, some])
-            return self.atom_sums.sums(atoms, column_weights, self.atoms[block[some]])
+            sums: Floats = self.atom_sums.sums(atoms, column_weights, self.atoms[block[some]])
+            return sums
 
         parts = list(block_slices(len(block), _ATOMS_AT_ONCE))
         over_atoms = map_in_threads(of_columns, len(parts), self.moves.n_jobs)

@@ -15,6 +15,8 @@ from spdatoms.kernels.values import kernel_values
 _SUBSAMPLE = 500
 #: The β of coders and dictionaries that are tried, as multiples of 1 / median, before it is 1 / median itself.
 _CODING_FACTORS = (0.2, 0.5)
+#: That of a divergence whose kernel is known to be positive definite for no β.
+_NEVER_SOUND_FACTOR = 1.0
 
 
 def subsample_divergences(X: FloatArray, divergence: Divergence) -> FloatArray:
@@ -60,7 +62,7 @@ def coding_beta(
     float
     """
     if not divergence.kernel_is_guaranteed(np.inf, n):
-        return median_beta
+        return _NEVER_SOUND_FACTOR * median_beta
     for factor in _CODING_FACTORS:
         beta = factor * median_beta
         if divergence.kernel_is_guaranteed(beta, n):

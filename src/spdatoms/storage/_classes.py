@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
-from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums, Summary
+from spdatoms.dictionary.online import PastSums, Statistics, Summary
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, Hermitian, get_divergence
 from spdatoms.divergences.hermitian import over

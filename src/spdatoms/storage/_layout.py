@@ -18,8 +18,7 @@ from spdatoms.classification.cells import Cell
 from spdatoms.classification.references import References
 from spdatoms.classification.scores import MEAN, RULES
 from spdatoms.dictionary import SPDDictionaryLearning
-from spdatoms.dictionary.features import Statistics
-from spdatoms.dictionary.online import PastSums, Summary
+from spdatoms.dictionary.online import PastSums, Statistics, Summary
 from spdatoms.dictionary.problem import LandmarkProblem, Problem
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.registry import METRIC

@@ -69,14 +69,17 @@ PEERS: dict[str, Callable[[], Any]] = {
     "MDM": lambda: MinimumDistanceToMean(),
     "1-NN": lambda: SPDKNeighborsClassifier(1, metric="stein"),
 }
-OURS = {"RSR-S": SPDSparseClassifier, "ensemble": SPDEnsembleClassifier}
+OURS: dict[str, Callable[[], Any]] = {
+    "RSR-S": SPDSparseClassifier,
+    "ensemble": SPDEnsembleClassifier,
+}
 
 
 def feret(data: Path, people: int = 200, every: int = 4) -> Iterator[Division]:
     from scipy.io import loadmat
 
     def pose(name: str) -> np.ndarray:
-        found = loadmat(data / f"feret_b/{name}.mat")["features"]
+        found: np.ndarray = loadmat(data / f"feret_b/{name}.mat")["features"]
         return found.transpose(2, 0, 1).astype(float)[:people]
 
     y = np.arange(people)
@@ -242,7 +245,7 @@ def completion(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
                         "SPDDictionaryLearning.complete": learner.fit(X).complete(masked),
                     }
                     for label, filled in found.items():
-                        errors[label].extend(divergence(filled, Z, "stein"))
+                        errors[label].extend(np.ravel(divergence(filled, Z, "stein")))
                 for label, values in errors.items():
                     table[label].append(float(np.mean(values)))
             print(f"{name}, {share:.0%} of the channels missing")

@@ -254,7 +254,7 @@ class Completing(SPDEstimator):
         X, known = found
         if not hasattr(self, "atoms_"):
             return self._over_its_dictionary().complete(X, channels=known)
-        codes = np.asarray(self.transform(X, channels=known), np.float64)  # type: ignore[attr-defined]
+        codes = np.asarray(self.transform(X, channels=known), np.float64)
         if not hasattr(self.kernel_, "beta_"):
             raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
         atoms = as_double(self.atoms_)
@@ -270,7 +270,7 @@ class Completing(SPDEstimator):
 
     def _over_its_dictionary(self) -> Self:
         """Return the coder fitted to its dictionary."""
-        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)  # type: ignore[attr-defined]
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)
         return fitted
 
 

@@ -129,7 +129,7 @@ def groups_of(
     rng = np.random.default_rng(seed)
     for p in range(number):
         mask = np.ones(n, bool)
-        mask[rng.permutation(n)[: round(share * n)]] = False
+        mask[rng.permutation(n)[: int(share * n)]] = False
         yield np.arange(p, count, number), mask
 
 

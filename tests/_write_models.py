@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 
 import spdatoms
 from spdatoms import (
+    BrokenChannels,
     DivergenceKernel,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
@@ -35,6 +36,7 @@ from spdatoms import (
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
     SPDNystroem,
+    SPDRange,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -91,7 +93,9 @@ def estimators() -> dict[str, Any]:
         "classifier-cv": SPDSparseClassifierCV(alphas=[0.1, 0.01], betas=[0.5, 2.0]),
         "classifier-groups": SPDSparseClassifierCV("jeffrey", cv=GroupKFold(3), rules="sum"),
         "ensemble": SPDEnsembleClassifier("cv"),
+        "broken-channels": BrokenChannels(),
         "imputer": SPDImputer(3),
+        "range": SPDRange(),
         "kmeans": SPDKMeans(3, random_state=np.random.default_rng(0)),
         "kmeans-stein": SPDKMeans(3, "stein", random_state=np.random.RandomState(0)),
         "nystroem": SPDNystroem("jeffrey", n_landmarks=8, random_state=0),

@@ -152,8 +152,8 @@ def each_without(X: np.ndarray, share: float, rng: np.random.Generator) -> np.nd
 def report(table: dict[str, list[float]], unit: str = "%") -> None:
     for name, values in table.items():
         found = np.array(values)
-        error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
-        print(f"    {name:32s} {found.mean():7.2f} ± {error:.2f} {unit}", flush=True)
+        error = f" ± {found.std(ddof=1) / np.sqrt(len(found)):.2f}" if len(found) > 1 else ""
+        print(f"    {name:32s} {found.mean():7.2f}{error} {unit}", flush=True)
 
 
 def queries(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:

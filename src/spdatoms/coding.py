@@ -272,23 +272,20 @@ class Completing(SPDEstimator):
             raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
         warn_of_no_channel(known, "they are the mean of the atoms")
         atoms = as_double(self.atoms_)
-        models = np.empty(X.shape, np.result_type(X, atoms))
-        models[:] = mean(atoms, "jeffrey")
+        models = np.tile(mean(atoms, "jeffrey").astype(np.result_type(X, atoms)), (len(X), 1, 1))
         rows = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
         if len(rows):
-            codes, losses = self._codes_and_losses(X[rows], channels=known[rows])
-            rows, codes, losses = (each[codes.any(axis=1)] for each in (rows, codes, losses))
+            codes, losses = self._coded(X[rows], channels=known[rows])
+            some = codes.any(axis=1)
+            rows, codes, losses = rows[some], codes[some], losses[some]
             divergence = over(symmetric_divergence(self.metric), atoms)
             with one_blas_thread():
                 described = preimages(divergence, atoms, float(self.kernel_.beta_), codes)
-            share = np.clip(losses, 0.0, 1.0)[:, None, None]
-            models[rows] = between(described, models[rows], share)
+            models[rows] = between(described, models[rows], np.clip(losses, 0, 1)[:, None, None])
         return completed(as_double(X), known, models).astype(X.dtype, copy=False)
 
     @by_channels
-    def _codes_and_losses(
-        self, X: FloatArray, *, channels: Mask | None = None
-    ) -> tuple[Floats, Floats]:
+    def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
         X = self.check_queries(X)
         codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
 

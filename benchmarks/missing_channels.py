@@ -69,14 +69,17 @@ PEERS: dict[str, Callable[[], Any]] = {
     "MDM": lambda: MinimumDistanceToMean(),
     "1-NN": lambda: SPDKNeighborsClassifier(1, metric="stein"),
 }
-OURS = {"RSR-S": SPDSparseClassifier, "ensemble": SPDEnsembleClassifier}
+OURS: dict[str, Callable[[], Any]] = {
+    "RSR-S": SPDSparseClassifier,
+    "ensemble": SPDEnsembleClassifier,
+}
 
 
 def feret(data: Path, people: int = 200, every: int = 4) -> Iterator[Division]:
     from scipy.io import loadmat
 
     def pose(name: str) -> np.ndarray:
-        found = loadmat(data / f"feret_b/{name}.mat")["features"]
+        found: np.ndarray = loadmat(data / f"feret_b/{name}.mat")["features"]
         return found.transpose(2, 0, 1).astype(float)[:people]
 
     y = np.arange(people)
@@ -126,7 +129,7 @@ def groups_of(
     rng = np.random.default_rng(seed)
     for p in range(number):
         mask = np.ones(n, bool)
-        mask[rng.permutation(n)[: round(share * n)]] = False
+        mask[rng.permutation(n)[: int(share * n)]] = False
         yield np.arange(p, count, number), mask
 
 
@@ -149,8 +152,8 @@ def each_without(X: np.ndarray, share: float, rng: np.random.Generator) -> np.nd
 def report(table: dict[str, list[float]], unit: str = "%") -> None:
     for name, values in table.items():
         found = np.array(values)
-        error = found.std(ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
-        print(f"    {name:32s} {found.mean():7.2f} ± {error:.2f} {unit}", flush=True)
+        error = f" ± {found.std(ddof=1) / np.sqrt(len(found)):.2f}" if len(found) > 1 else ""
+        print(f"    {name:32s} {found.mean():7.2f}{error} {unit}", flush=True)
 
 
 def queries(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
@@ -242,7 +245,7 @@ def completion(sets: dict[str, Any], seeds: int, shares: list[float]) -> None:
                         "SPDDictionaryLearning.complete": learner.fit(X).complete(masked),
                     }
                     for label, filled in found.items():
-                        errors[label].extend(divergence(filled, Z, "stein"))
+                        errors[label].extend(np.ravel(divergence(filled, Z, "stein")))
                 for label, values in errors.items():
                     table[label].append(float(np.mean(values)))
             print(f"{name}, {share:.0%} of the channels missing")

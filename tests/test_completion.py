@@ -51,8 +51,15 @@ def test_it_is_the_regression_on_what_the_code_describes() -> None:
     X, queries, _ = clusters()
     learner = models(X)[1]
     some = queries[:10]
-    described = learner.inverse_transform(learner.transform(some))
-    expected = completed(some, known_channels(some), described)
+    losses = np.array([-learner.score(some[i : i + 1]) for i in range(10)])
+    both = learner.inverse_transform(learner.transform(some)), mean(learner.atoms_, "jeffrey")
+    mixed = np.stack(
+        [
+            mean(np.stack([own, both[1]]), "jeffrey", [1.0 - loss, loss])
+            for own, loss in zip(both[0], losses, strict=True)
+        ]
+    )
+    expected = completed(some, known_channels(some), mixed)
     np.testing.assert_allclose(learner.complete(some), expected, rtol=1e-9)
 
 
@@ -73,7 +80,7 @@ def test_other_ways_to_ask() -> None:
     expected = coder.complete(queries[:1])
     known = ~np.isnan(queries[0].diagonal())
     np.testing.assert_array_equal(coder.complete(X[:1], channels=known), expected)
-    given = SPDSparseCoder(X, alpha=coder.alpha_)
+    given = SPDSparseCoder(X)
     np.testing.assert_allclose(given.complete(queries[:1]), expected, rtol=1e-6)
     single = coder.complete(queries[:1].astype(np.float32))
     assert single.dtype == np.float32

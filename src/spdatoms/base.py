@@ -319,16 +319,16 @@ def by_channels(method: Method) -> Method:
             else:
                 result = _of_nothing(self, method.__name__, rows)
             results.append((rows, result))
-        nothing = int((~known.any(axis=1)).sum())
-        warn_of_share(
-            nothing,
-            len(X),
-            "queries have no channel, so that nothing is known of them.",
-            NoChannelWarning,
-        )
+        warn_of_no_channel(known, "nothing is known of them")
         return _in_order(results, len(X))
 
     return cast(Method, of_any)
+
+
+def warn_of_no_channel(known: Mask, meaning: str) -> None:
+    """Warn if matrices have no channel by a mask (m, n), with what follows from it."""
+    count = int((~known.any(axis=1)).sum())
+    warn_of_share(count, len(known), f"matrices have no channel: {meaning}.", NoChannelWarning)
 
 
 def _of_nothing(estimator: SPDEstimator, method: str, rows: Indices) -> Array:

@@ -18,13 +18,13 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, per_matrix, warn_of_no_channel
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
-from spdatoms.divergences.incomplete import completed
+from spdatoms.divergences.incomplete import between, completed
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.geometry.channels import Mask, cut
+from spdatoms.geometry.channels import Mask, cut, find_unfit_channels
 from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
@@ -234,15 +234,19 @@ class Completing(SPDEstimator):
     """Estimators that code matrices over atoms, and fill in channels by what codes describe."""
 
     metric: str | Divergence
+    positive: bool
+    n_jobs: int | None
     atoms_: FloatArray
     kernel_: Kernel
+    alpha_: float
 
     def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Fill in channels that matrices lack, by regression on the matrix that the code describes.
 
         X_mo = A X_oo and X_mm = A X_oo Aᵀ + R, with A = S_mo S_oo⁻¹ and R = S_mm − A S_om: what is missing (m) follows
-        from what is known (o). S is the matrix with φ(S) nearest to Σ_j y_j φ(D_j), y being the code of X_oo over the
-        atoms cut to these channels. Known entries stay what they are, and the result is positive definite.
+        from what is known (o). S is the mean of two matrices, by Jeffrey's divergence: the C with φ(C) nearest to
+        Σ_j y_j φ(D_j), y being the code of X_oo over the atoms cut to these channels, and the mean of all atoms, whose
+        weight is the loss of the code. Known entries stay what they are, and the result is positive definite.
 
         Parameters
         ----------
@@ -255,31 +259,46 @@ class Completing(SPDEstimator):
         Returns
         -------
         ndarray of shape (m, n, n)
-            The matrices, complete. Where a code is zero, S is a mean of the atoms.
+            The matrices, complete. One without channels is the mean of the atoms, and there is a warning.
         """
         found = self._with_channels(X, channels)
         if found is None:
             return self.check_queries(X)
         X, known = found
+        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
         if not hasattr(self, "atoms_"):
             return self._over_its_dictionary().complete(X, channels=known)
-        codes = np.asarray(self.transform(X, channels=known), np.float64)  # type: ignore[attr-defined]
         if not hasattr(self.kernel_, "beta_"):
             raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
+        warn_of_no_channel(known, "they are the mean of the atoms")
         atoms = as_double(self.atoms_)
-        divergence = over(symmetric_divergence(self.metric), atoms)
-        described = codes.any(axis=1) & ~known.all(axis=1)
-        models = np.empty(X.shape, np.result_type(X, atoms))
-        models[~described] = mean(atoms, "jeffrey")
-        with one_blas_thread():
-            models[described] = preimages(
-                divergence, atoms, float(self.kernel_.beta_), codes[described]
-            )
+        models = np.tile(mean(atoms, "jeffrey").astype(np.result_type(X, atoms)), (len(X), 1, 1))
+        rows = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+        if len(rows):
+            codes, losses = self._coded(X[rows], channels=known[rows])
+            some = codes.any(axis=1)
+            rows, codes, losses = rows[some], codes[some], losses[some]
+            divergence = over(symmetric_divergence(self.metric), atoms)
+            with one_blas_thread():
+                described = preimages(divergence, atoms, float(self.kernel_.beta_), codes)
+            models[rows] = between(described, models[rows], np.clip(losses, 0, 1)[:, None, None])
         return completed(as_double(X), known, models).astype(X.dtype, copy=False)
+
+    @by_channels
+    def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
+        X = self.check_queries(X)
+        codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
+
+        def keep(block: CodedBlock) -> None:
+            codes[block.rows], losses[block.rows] = block.codes, block.losses
+
+        penalties: Any = {"ridge": getattr(self, "ridge", 0.0), "positive": self.positive}
+        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        return codes, losses
 
     def _over_its_dictionary(self) -> Self:
         """Return the coder fitted to its dictionary."""
-        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)  # type: ignore[attr-defined]
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)
         return fitted
 
 

@@ -224,7 +224,7 @@ def test_a_matrix_without_channels(estimator, labelled) -> None:
         return
     method = "predict_proba" if is_classifier(model) else "predict"
     ask = getattr(model, method if hasattr(model, method) else "transform")
-    with pytest.warns(NoChannelWarning, match="1 of 8 queries have no channel"):
+    with pytest.warns(NoChannelWarning, match="1 of 8 matrices have no channel"):
         found = ask(queries)[6]
     if is_classifier(model):
         labels = labelled[1]

@@ -10,13 +10,11 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms._utils.warning import warn_of_share
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, per_matrix, warn_of_no_channel
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.incomplete import completed, regression_mean
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.exceptions import NoChannelWarning
 from spdatoms.geometry.channels import (
     Mask,
     check_incomplete,
@@ -165,13 +163,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         own, known = found
         find_unfit_channels(own, known).raise_if_any("X", own.shape[:1])
         own = self._of_its_type(own)
-        nothing = ~known.any(axis=1)
-        warn_of_share(
-            int(nothing.sum()),
-            len(own),
-            "matrices have no channel: they are the mean.",
-            NoChannelWarning,
-        )
+        warn_of_no_channel(known, "they are the mean")
         filled = self._filled_in(as_double(own), known)
         return filled.astype(own.dtype, copy=False)
 

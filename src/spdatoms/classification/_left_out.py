@@ -92,6 +92,9 @@ class Whitenings:
         self.dimension = dimension
         self._of_folds: WeakKeyDictionary[FoldBlock, Floats] = WeakKeyDictionary()
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.divergences, self.labels, self.weights, self.dimension)
+
     @cached_property
     def scaling(self) -> ClassicalScaling:
         """What gives the training matrices their coordinates."""

@@ -229,6 +229,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
     def _cut(self, known: Mask) -> Self:
         # The chosen cell stays, with its multiple of the automatic β or the β that was given; calibration is new.
         best, chosen = self.best_estimator_, self.best_params_
+        assert best.atoms_ is not None  # it was fitted to an array in memory
         model = clone(self).set_params(
             metrics=chosen["metric"],
             betas=None if self.betas is None else [chosen["beta"]],

@@ -9,6 +9,7 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.geometry.channels import Mask, cut, patterns, regressed
+from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.spectral import adjoint, cholesky
 
@@ -26,6 +27,16 @@ def completed(X: FloatArray, known: Mask, models: FloatArray) -> FloatArray:
             own = models[rows] if models.ndim == 3 else models
             found[rows] = regressed(X[rows], mask, own)
     return found
+
+
+def between(A: Floats, B: Floats, share: Floats) -> Floats:
+    """Return the means, by Jeffrey's divergence, of matrices A_i with the weight 1 − s_i and B_i with the weight s_i.
+
+    They are Q # P⁻¹ with Q = (1 − s)A + sB and P = (1 − s)A⁻¹ + sB⁻¹.
+    """
+    Q = (1.0 - share) * A + share * B
+    P = (1.0 - share) * np.linalg.inv(A) + share * np.linalg.inv(B)
+    return np.asarray(geometric_mean(Q, np.linalg.inv(P)))
 
 
 def regression_mean(X: Floats, known: Mask, weights: Floats) -> Floats:

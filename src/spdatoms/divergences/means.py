@@ -88,27 +88,27 @@ def _mean(
     X: ArrayLike, divergence: Divergence, weights: ArrayLike | None, tol: float, max_iter: int
 ) -> FloatArray:
     """Return the mean of matrices, which may lack channels."""
-    X = as_float(X, "X")
-    if X.ndim == 3 and X.shape[1] == X.shape[2] and not (known := known_channels(X)).all():
+    Z = as_float(X, "X")
+    if Z.ndim == 3 and Z.shape[1] == Z.shape[2] and not (known := known_channels(Z)).all():
         if not divergence.symmetric:
             raise ValueError(
                 f"X lacks channels, and its {divergence.name} mean is not defined: take a symmetric divergence."
             )
-        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
-        shares = np.where(known.any(axis=1), check_weights(weights, len(X)), 0.0)
+        find_unfit_channels(Z, known).raise_if_any("X", Z.shape[:1])
+        shares = np.where(known.any(axis=1), check_weights(weights, len(Z)), 0.0)
         rows = np.flatnonzero(shares > 0)
         shares = shares[rows] / shares.sum()
 
-        def find(d: Divergence, Z: Floats, *rest: Any) -> tuple[Floats, float]:
+        def find(d: Divergence, own: Floats, *rest: Any) -> tuple[Floats, float]:
             both = np.tile(
-                known[rows], Z.shape[-1] // X.shape[-1]
+                known[rows], own.shape[-1] // Z.shape[-1]
             )  # a real form has each channel twice
-            return incomplete_mean(d, Z, both, *rest)
+            return incomplete_mean(d, own, both, *rest)
 
-        return centre_of(X[rows], divergence, shares, tol, max_iter, "mean", find)
-    X = check_semidefinite(X) if divergence.semidefinite else check_spd(X)
-    weights = check_weights(weights, len(X))
-    return centre_of(X, divergence, weights, tol, max_iter, "mean", stationary_point)
+        return centre_of(Z[rows], divergence, shares, tol, max_iter, "mean", find)
+    Z = check_semidefinite(Z) if divergence.semidefinite else check_spd(Z)
+    shares = check_weights(weights, len(Z))
+    return centre_of(Z, divergence, shares, tol, max_iter, "mean", stationary_point)
 
 
 def centre_of(

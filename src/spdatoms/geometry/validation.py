@@ -240,15 +240,9 @@ class Unfit:
     def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
         first = matrix_name(name, self.first, batch)
         others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
-        raise UnfitError(f"{first} {self.complaint}{others}.", self)
-
-
-class UnfitError(ValueError):
-    """Some matrices are not SPD. It knows which, so that an error about a block can be one about the whole."""
-
-    def __init__(self, message: str, unfit: Unfit | None = None) -> None:
-        super().__init__(message)
-        self.unfit = unfit or Unfit()
+        error = ValueError(f"{first} {self.complaint}{others}.")
+        vars(error)["unfit"] = self  # so that an error about a block can become one about the whole
+        raise error
 
 
 def find_unfit(X: FloatArray, channels: NDArray[np.intp] | None = None) -> Unfit:

@@ -15,7 +15,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import growing_blocks, progress_bar
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import UnfitError, check_stack, float_type
+from spdatoms.geometry.validation import Unfit, check_stack, float_type
 from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_chunked
 
@@ -130,6 +130,7 @@ def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     stop = start + len(X)
     try:
         return call.of_rows(slice(start, stop))(X)
-    except UnfitError as error:
-        error.unfit.moved(start).raise_in_block(name, start, stop)
+    except ValueError as error:
+        if isinstance(unfit := getattr(error, "unfit", None), Unfit):
+            unfit.moved(start).raise_in_block(name, start, stop)
         raise

@@ -83,6 +83,8 @@ class TextureDictionaries(Experiment):
         "Stein's itself) were settled after looking at test accuracies of other divisions of the same plates. "
         "Logarithms and symmetric 5×5 matrices have 15 dimensions, so codes over them never have 20 non-zeros. Tensor "
         "codes have 9 to 15 and Riemannian codes 8 to 16, whatever α is: they have one point on the curves, their own. "
+        "Where the number of non-zeros is chosen, it is nearly always the greatest. An earlier run with α = 0.0001, 97 "
+        "non-zeros of 104, had 72.3 % with learned, 73.3 with k-means and 73.4 with random atoms (Stein). "
         "Twenty repeats are for 104 atoms and the rows RSR-S and RSR-J; ten for blocks that do not overlap, five for "
         "the other sizes and dictionaries."
     )

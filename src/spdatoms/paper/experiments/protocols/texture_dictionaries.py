@@ -85,14 +85,14 @@ class TextureDictionaries(Experiment):
         "codes have 9 to 15 and Riemannian codes 8 to 16, whatever α is: they have one point on the curves, their own. "
         "Where the number of non-zeros is chosen, it is nearly always the greatest. An earlier run with α = 0.0001, 97 "
         "non-zeros of 104, had 72.3 % with learned, 73.3 with k-means and 73.4 with random atoms (Stein). "
-        "Twenty repeats are for 104 atoms and the rows RSR-S and RSR-J; ten for blocks that do not overlap, five for "
-        "the other sizes and dictionaries."
+        "Twenty repeats are for 104 atoms and the rows RSR-S and RSR-J; five for the other dictionaries, three for "
+        "blocks that do not overlap and for the other sizes."
     )
     figure = table = "sparsity"
     repeats_embedded = 2
     few_repeats: ClassVar[dict[str, int]] = {
-        **{str(size): 5 for size in SIZES[:-1]},
-        APART: 10,
+        **{str(size): 3 for size in SIZES[:-1]},
+        APART: 3,
         "logEuc K-SVD": 5,
         **{f"{name.capitalize()} dictionary": 5 for name in _PEERS},
     }

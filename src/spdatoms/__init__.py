@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.channels import BrokenChannels as BrokenChannels
     from spdatoms.channels import SPDImputer as SPDImputer
+    from spdatoms.channels import SPDRange as SPDRange
     from spdatoms.classification import MinimumDistanceToMean as MinimumDistanceToMean
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from spdatoms.storage import save as save
 
 _HOME = {
+    "BrokenChannels": "channels",
     "DivergenceKernel": "kernels",
     "LogEuclideanSparseCoder": "coding",
     "MinimumDistanceToMean": "classification",
@@ -71,6 +74,7 @@ _HOME = {
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
+    "SPDRange": "channels",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",

@@ -140,11 +140,32 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         check_is_fitted(self)
         return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
 
+    def example_query(self, n: int, dtype: Any) -> FloatArray:
+        """Return a query: results of every method have the same form for all matrices.
+
+        Parameters
+        ----------
+        n : int
+            The size of the matrix.
+        dtype : dtype
+            The type of its numbers.
+
+        Returns
+        -------
+        ndarray of shape (1, n, n)
+            The identity.
+        """
+        return np.eye(n, dtype=dtype)[None]
+
     @property
     def _n_channels(self) -> int:
         """The size of the matrices, if the estimator is fitted."""
         check_is_fitted(self)
         return self.n_features_in_
+
+    def _heeded(self, X: Any) -> Any:
+        """Return queries without the channels that an estimator does not trust."""
+        return X
 
     def _with_channels(self, X: Any, channels: ArrayLike | None) -> tuple[FloatArray, Mask] | None:
         """Return matrices with the mask (m, n) of their channels; None if they have all channels, or X is no stack."""
@@ -282,6 +303,8 @@ def by_channels(method: Method) -> Method:
         if not hasattr(self, "_cut"):
             return method(self, X, *args, **kwargs)
         channels = kwargs.pop("channels", None)
+        if channels is None:
+            X = self._heeded(X)
         found = self._with_channels(X, channels)
         if found is None:
             return method(self, X, *args, **kwargs)

@@ -35,6 +35,7 @@ from spdatoms.kernels.log_cosine import WithLogCosineKernel
 from spdatoms.kernels.preimages import preimages
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
+from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
 
@@ -60,14 +61,14 @@ class CodedBlock:
         Their kernel values with the atoms.
     codes : ndarray of shape (m, N)
         Their codes.
-    losses : ndarray of shape (m,)
-        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y.
+    losses : ndarray of shape (m,) or None
+        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y, if they are wanted.
     """
 
     rows: slice
     cross: FloatArray
     codes: FloatArray
-    losses: Floats
+    losses: Floats | None
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,7 @@ def for_coded_blocks(
     ridge: float = 0.0,
     positive: bool = False,
     weights: Floats | None = None,
+    losses: bool = True,
     n_jobs: int | None = None,
 ) -> None:
     """Call ``use`` with the codes of checked matrices X over the atoms of a fitted kernel, block by block.
@@ -115,10 +117,15 @@ def for_coded_blocks(
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
-    short = ShortCodes()
+    jobs, short = effective_n_jobs(n_jobs), ShortCodes()
+    coder = None if losses or positive or jobs > 1 else GramCoder(gram, alpha, ridge)
 
     def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
+        quick = None if coder is None else coder.quickly(atoms.lengthened(cross))
+        if quick is not None:
+            use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
+            return
         codes, certificate = sparse_code_block(
             gram,
             atoms.lengthened(cross),
@@ -132,7 +139,6 @@ def for_coded_blocks(
         )
         use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
 
-    jobs = effective_n_jobs(n_jobs)
     # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
     run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
     short.warn()
@@ -212,7 +218,9 @@ def code_matrices(
         else:
             codes[block.rows] = block.codes
 
-    for_coded_blocks(keep, X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
+    for_coded_blocks(
+        keep, X, kernel, alpha, ridge=ridge, positive=positive, losses=False, n_jobs=n_jobs
+    )
     return codes
 
 

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
+    BrokenChannels,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
     SPDDictionaryLearning,
@@ -19,6 +20,7 @@ from spdatoms import (
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
     SPDNystroem,
+    SPDRange,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -33,6 +35,7 @@ ESTIMATORS = [
     SPDSparseClassifier(metric="jeffrey", rule="sum"),
     SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
     SPDSparseClassifier(landmarks=8),
+    SPDSparseClassifier(robust=True),
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
@@ -48,6 +51,8 @@ ESTIMATORS = [
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDRange(),
+    BrokenChannels(),
     SPDImputer(n_neighbors=3),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
     LogEuclideanSparseCoder(),
@@ -83,7 +88,7 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
 }
 
 #: Those that make matrices of matrices have no features.
-OF_MATRICES = (SPDImputer,)
+OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange)
 TRANSFORMERS = [
     e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
 ]

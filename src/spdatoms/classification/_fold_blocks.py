@@ -149,17 +149,14 @@ class FoldBlock:
         grams[:, diagonal, diagonal] = squares = (
             np.full(count, 1.0 if self._weights is None else self._weights) + cell.ridge
         )
-        codes = quick_codes(
-            grams,
-            self._ends.tolist(),
-            lengths.lengthened(cross * left_in),
-            cell.alpha,
-            atom_scales(squares),
-            cell.ridge,
-            self._excluded,
-        )
-        if codes is None:
-            return None
+        scales, own = atom_scales(squares), lengths.lengthened(cross * left_in)
+        codes, begin = np.empty(own.shape), 0
+        for gram, end in zip(grams, self._ends, strict=True):
+            part = slice(begin, end)
+            excluded = self._excluded[part]
+            if not quick_codes(gram, own[part], cell.alpha, scales, excluded, codes[part]):
+                return None
+            begin = end
         codes = lengths.lengthened(codes)
         if cell.rule == "max":
             codes[~left_in] = -np.inf

@@ -20,8 +20,8 @@ from spdatoms.native import kernel
 RULES = ("residual", "sum", "max")
 #: The rule of `class_means`, which needs no codes.
 MEAN = "mean"
-#: Up to this share of non-zeros, pairs of them are summed one by one.
-_FEW = 0.25
+#: Up to this share, or this number, of non-zeros pairs of them are summed one by one.
+_FEW_SHARE, _FEW = 0.6, 128
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
 
@@ -83,14 +83,16 @@ def class_scores(
     """
     there = np.bincount(atom_classes, minlength=n_classes) > 0
     if rule == "sum":
-        members = np.zeros((len(atom_classes), n_classes))
-        members[np.arange(len(atom_classes)), atom_classes] = 1.0
+        members = (atom_classes[:, None] == np.arange(n_classes)).astype(np.float64)
         return np.where(there, row_products(np.asarray(codes, np.float64), members), -np.inf)
     scores = np.zeros((len(codes), n_classes))
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
         codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
-        classes, most = np.require(atom_classes, np.int64, ["C"]), int(_FEW * codes.shape[1])
+        classes, most = (
+            np.require(atom_classes, np.int64, ["C"]),
+            max(_FEW, int(_FEW_SHARE * codes.shape[1])),
+        )
         _class_residuals(codes, gram, cross, classes, *codes.shape, n_classes, most, scores, many)
     rows: Any = slice(None) if many.all() else np.flatnonzero(many)
     codes, cross = codes[rows], cross[rows]

@@ -16,9 +16,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
 from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
+from spdatoms.channels import BrokenChannels
+from spdatoms.channels.broken import MOST_USUAL
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import (
     Explanation,
@@ -101,6 +104,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
+    robust : bool, default=False
+        Look for broken channels in queries, by `BrokenChannels` fitted to the training matrices, and leave them out
+        as if they were missing.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness when atoms are learned.
     n_jobs : int, default=None
@@ -124,6 +130,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         span of landmarks, with ``features_`` of shape (N, r).
     alpha_ : float
         The α in use.
+    detector_ : BrokenChannels
+        What looks for broken channels, if ``robust``.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -162,11 +170,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rule=allow.choice(*RULES),
         n_atoms_per_class=allow.NONE | allow.integer(1),
         class_weight=CLASS_WEIGHT,
+        robust=allow.BOOLEAN,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
     class_weight: Any = None  # for subclasses without this parameter
+    robust: bool = False
     atom_weights_: Floats | None = None  # for models of earlier versions
 
     def __init__(
@@ -182,6 +192,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rule: str = "residual",
         n_atoms_per_class: int | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        robust: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -196,6 +207,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.rule = rule
         self.n_atoms_per_class = n_atoms_per_class
         self.class_weight = class_weight
+        self.robust = robust
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -237,7 +249,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self._label_atoms(labels, weights)
         self.kernel_ = self._labelled_kernel(X, labels, weights)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
+        self._fit_detector(X)
         return self
+
+    def _fit_detector(self, X: Any) -> None:
+        if self.robust:
+            some = np.arange(len(X))[evenly_spaced(len(X), MOST_USUAL)]
+            self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X[some])
+
+    def _heeded(self, X: Any) -> Any:
+        return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X
 
     def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
         return labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
@@ -296,6 +317,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             labels = self._atom_classes
         self._label_atoms(labels, weights)
         self.kernel_ = LandmarkKernel(space, self.n_jobs).fit_features(features)
+        self._fit_detector(matrices)
         return self
 
     def _landmarks(self) -> Any:
@@ -458,7 +480,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             landmarks = cut(np.asarray(landmarks), known)
         data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
         return self._fitted_anew(
-            *data, landmarks=landmarks, n_atoms_per_class=None, class_weight=None
+            *data, landmarks=landmarks, n_atoms_per_class=None, class_weight=None, robust=False
         )
 
     def _answers_to_nothing(self) -> dict[str, Array]:
@@ -519,7 +541,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
             use(block.rows, scores, zero, contributions)
 
-        for_coded_blocks(score, X, self.kernel_, self.alpha_, **self._coding())
+        for_coded_blocks(score, X, self.kernel_, self.alpha_, losses=False, **self._coding())
 
     def _score_features(self, use: UseScores, X: FloatArray, kernel: LandmarkKernel) -> None:
         """Do what `_score_codes` does in the span of landmarks."""

@@ -33,6 +33,7 @@ from spdatoms.cli.outputs import ForceOption, check_outputs
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
+    from spdatoms.cli.formats.matrices import Matrices
     from spdatoms.cli.formats.volumes import Volume
 
 #: Options that a trained model does not take.
@@ -199,9 +200,9 @@ def classify(
         )
     reads = [train, train_labels, test, test_labels, model, mask, test_mask]
     check_outputs(reads, [out, save_model, report, suspects], force=force)
-    from spdatoms.cli._models import load_model
+    from spdatoms.cli import _models
     from spdatoms.cli.formats.labels import read_labels
-    from spdatoms.cli.formats.matrices import Source, read_checked, read_queries
+    from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.volumes import VOLUME_FILES
 
     def source(path: Path, other: Path | None, voxels: Path | None) -> Source:
@@ -209,19 +210,28 @@ def classify(
         order = components if of_volume else None  # the other file may be no volume
         return Source(path, _key(key, path, other), voxels, order, covariance)
 
+    def placed(queries: Matrices | None) -> Matrices | None:
+        if queries is None or test is None:
+            return None
+        return _models.on_range(queries, test, reach, incomplete=True)
+
     shown = wants_progress(verbose)
-    queries, truth = None, None
+    queries, truth, reach = None, None, None
     if test is not None:
-        queries = read_queries(source(test, train, test_mask))
+        queries = read_matrices(source(test, train, test_mask))
     if test_labels is not None and queries is not None:
         at = _key(label_key, test_labels, train_labels)
         truth = read_labels(test_labels, at, len(queries.X), queries.volume)
     if model is not None:
-        classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
+        abilities = ("classes_", "predict_proba")
+        classifier, reach = _models.load_model(model, abilities, "classify", jobs)
+        queries = placed(queries)
     elif train is not None and train_labels is not None:
         if mask is None and train_labels.name.lower().endswith(VOLUME_FILES):
             mask = train_labels
-        labelled = read_checked(source(train, test, mask))
+        labelled = read_matrices(source(train, test, mask))
+        reach = _models.common_range(labelled.X, train)
+        labelled, queries = _models.on_range(labelled, train, reach), placed(queries)
         X, at = labelled.X, _key(label_key, train_labels, test_labels)
         y = read_labels(train_labels, at, len(X), labelled.volume)
         classifier = _classifier(
@@ -250,9 +260,7 @@ def classify(
         if suspects is not None:
             _write_suspects(suspects, classifier, X, y)
     if save_model is not None:
-        from spdatoms.storage import save
-
-        save(classifier, save_model)
+        _models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
     if queries is None:
         return

@@ -35,7 +35,7 @@ _ADVICE = {
     "is not Hermitian": "symmetrise it, as --repaired does",
     _ZERO: "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not positive definite": "project it, as --repaired does",
-    "is singular": "add a ridge, as --repaired does",
+    "is singular": "work on the common range if there is one, or add a ridge, as --repaired does",
 }
 
 
@@ -89,7 +89,7 @@ def inspect(
         raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
     unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
-    show_table(_summary(X, unfit, fit), title=str(matrices))
+    show_table([*_summary(X, unfit, fit), *_range(X, unfit)], title=str(matrices))
     if unfit:
         listed = [(str(i), reason) for i, reason in unfit.items()][:_LISTED]
         if len(unfit) > _LISTED:
@@ -175,6 +175,24 @@ def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str
     if len(A) < m:
         rows.append(("", f"eigenvalue, rank and condition are those of {len(A)} matrices"))
     return rows
+
+
+def _range(X: Array, unfit: dict[int, str]) -> list[tuple[str, str]]:
+    """Return what is common to singular matrices: their range, copies of channels, and flat ones."""
+    low = (why.startswith("is singular") or why.endswith(" is 0") for why in unfit.values())
+    if not unfit or not all(low):
+        return []
+    from spdatoms.channels.rank import SPDRange, dependent_channels
+
+    copies, flat = dependent_channels(X)
+    rows = [("copies", "channels " + " and ".join(map(str, group))) for group in copies]
+    rows += [("flat", f"channel {channel}") for channel in flat]
+    try:
+        rank = SPDRange().fit(X).rank_
+    except ValueError as error:
+        return [("common range", f"none: {error}"), *rows]
+    used = "'learn', 'code' and 'classify' use it, in Python SPDRange() does"
+    return [("common range", f"dimension {rank} of {X.shape[-1]}; {used}"), *rows]
 
 
 def _advice(unfit: dict[int, str]) -> list[tuple[str, str, str]]:

@@ -31,7 +31,11 @@ _BLOCK_BYTES = 1 << 20
 _REPAIR = (
     "spdatoms.nearest_spd projects it, spdatoms.geometry.regularise or shrink makes it definite"
 )
-
+#: Singular matrices are most often covariances of treated signals.
+_SINGULAR = (
+    "if all have the same range (average reference, ICA, interpolation), make_pipeline(spdatoms.SPDRange(), "
+    "estimator).fit(X, y) works on it, else spdatoms.geometry.regularise or shrink makes it definite"
+)
 _LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
 _INCOMPLETE = "many estimators take such matrices as queries, and spdatoms.SPDImputer fills them in for all others"
 
@@ -210,6 +214,11 @@ class Unfit:
     first: int = 0
     complaint: str = ""
     count: int = 0
+
+    @property
+    def singular(self) -> bool:
+        """Whether a low rank is what is wrong with the first."""
+        return _SINGULAR in self.complaint
 
     def moved(self, offset: int) -> Unfit:
         """Return the findings on a stack that begins at the offset."""
@@ -396,8 +405,8 @@ def _problem(
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal().real))
     if A[i, i].real <= 0.0:
-        at = named[i]
-        return f"is not positive definite: its entry ({at}, {at}) is {A[i, i]:.3g}; {_REPAIR}"
+        at, repair = named[i], _REPAIR if A[i, i].real else _SINGULAR
+        return f"is not positive definite: its entry ({at}, {at}) is {A[i, i]:.3g}; {repair}"
     if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())
         asymmetry = abs(R - R.T) / root / root[:, None]
@@ -410,7 +419,7 @@ def _problem(
         if least < -n * eps:
             return f"is not positive definite: {reason}; {_REPAIR}"
         if least <= n * eps or findings & _NOT_POSITIVE:
-            return f"is singular to working precision: {reason}; {_REPAIR}"
+            return f"is singular to working precision: {reason}; {_SINGULAR}"
     return ""
 
 

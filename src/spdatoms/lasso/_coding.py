@@ -155,7 +155,7 @@ class QueryCoding:
     def _search(self, part: slice, cross: Floats, codes: Floats) -> None:
         """Feature-sign search; a block of K that looks indefinite is trusted if K is semidefinite."""
         problem = self._problem
-        scales, order = problem.scales, alike_together(cross)
+        scales, order = problem.scales, _alike_together(cross)
         warm = self._init is not None or self._direct is not None
         while True:
             # The kernel works with h, half the gradient.
@@ -181,13 +181,13 @@ def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder 
     return coder if coder.definite else None
 
 
-def alike_together(cross: Floats) -> NDArray[np.int64]:
+def _alike_together(cross: Floats) -> NDArray[np.int64]:
     """Return the queries in an order in which those follow each other that are nearest to the same of some atoms.
 
     They need the same rows of K, which are then in the cache. Of few atoms all rows are.
     """
     n_queries, n_atoms = cross.shape
-    if n_atoms < _MANY_ATOMS or n_queries == 1:
+    if n_atoms < _MANY_ATOMS:
         return np.arange(n_queries)
     some = cross[:, :: -(-n_atoms // _LANDMARKS)]
     return np.argsort(some.argmax(axis=1).astype(np.int16), kind="stable")

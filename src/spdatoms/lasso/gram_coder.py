@@ -10,17 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.lasso._coding import alike_together
 from spdatoms.lasso._input import as_double, with_ridge
 from spdatoms.lasso.solve import sparse_code
-from spdatoms.lasso.units import atom_scales, unit_exponent, unit_exponents, within_penalty
+from spdatoms.lasso.units import FREE, LEAST_ERROR, OF_PENALTY, atom_scales
 from spdatoms.native import kernel
-from spdatoms.native.feature_sign import EXCESS, REPORT, SOLVED, AtomScales, code_block
+from spdatoms.native.feature_sign import AtomScales
 
 #: The tolerance and the rounds that `sparse_code` allows.
 _TOLERANCE, _ROUNDS = 1e-8, 500
 
-_row_sizes = kernel("row_sizes", "DqqD")
+#: Kernel values between these need no unit of their own.
+_LEAST, _MOST = 2.0**-FREE, 2.0**FREE
+
+_code_quickly = kernel("code_quickly", "DDqqdddddDddqIddD")
 
 
 class GramCoder:
@@ -41,9 +43,7 @@ class GramCoder:
 
     def codes(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the codes (m, N) of queries with kernel values k, of which each may have to do without one atom."""
-        found = quick_codes(
-            [self._matrix], [len(cross)], cross, self._alpha, self._scales, self._ridge, exclude
-        )
+        found = self.quickly(cross, exclude)
         if found is not None:
             return found
         return np.asarray(
@@ -57,56 +57,46 @@ class GramCoder:
             )
         )
 
+    def quickly(self, cross: Floats, exclude: Indices | None = None) -> Floats | None:
+        """Return `codes`, or None if they need more care."""
+        cross = as_double(cross)
+        found = np.empty(cross.shape)
+        done = quick_codes(self._matrix, cross, self._alpha, self._scales, exclude, found)
+        return found if done else None
+
 
 def quick_codes(
-    grams: Floats | list[Floats],
-    ends: list[int],
+    gram: Floats,
     cross: Floats,
     alpha: float,
     scales: AtomScales,
-    ridge: float,
-    exclude: Indices | None = None,
-) -> Floats | None:
-    """Return codes over several Gram matrices K + ρI with the same diagonal; None if they need more care.
+    exclude: Indices | None,
+    codes: Floats,
+) -> bool:
+    """Write the codes of queries over K + ρI; return whether that was possible without more care.
 
     Parameters
     ----------
-    grams : sequence of ndarray of shape (N, N)
-        The matrices.
-    ends : list of int
-        Where the queries of each of them end.
+    gram : ndarray of shape (N, N)
+        K + ρI.
     cross : ndarray of shape (m, N)
-        The kernel values of all queries.
+        The kernel values of the queries.
     alpha : float
         α.
     scales : AtomScales
-        Those of the diagonal.
-    ridge : float
-        ρ, which the matrices have already.
+        Those of the diagonal of the matrix.
     exclude : ndarray of int of shape (m,) or None
         An atom that a query must not use, or −1.
+    codes : ndarray of shape (m, N)
+        Where to write.
     """
-    cross = as_double(cross)
-    count, length = cross.shape
-    sizes, report, codes = np.empty(count), np.empty((count, REPORT)), np.empty((count, length))
-    if not (count and alpha > 0.0 and scales.uniform and _row_sizes(cross, count, length, sizes)):
-        return None
-    scale = float(scales.inverse[0])
-    if unit_exponent(max(alpha, scale)) or unit_exponents(sizes).any():
-        return None
-    largest, alphas = sizes * scale, np.full(count, alpha)
-    aims = within_penalty(_TOLERANCE * largest, alphas, ridge, largest, scales)
-    aims *= 0.5
-    alphas *= 0.5
-    excluded = np.full(count, -1) if exclude is None else exclude
-    begin = 0
-    for gram, end in zip(grams, ends, strict=True):
-        rows = alike_together(cross[begin:end])
-        rows += begin
-        failed = code_block(
-            gram, cross, alphas, aims, False, _ROUNDS, scales, excluded, False, codes, report, rows
+    inverse, uniform, limits = scales
+    scale = float(inverse[0])
+    if not (uniform and alpha > 0.0 and _LEAST < alpha < _MOST and _LEAST < scale < _MOST):
+        return False
+    return bool(
+        _code_quickly(
+            gram, cross, *reversed(cross.shape), alpha, scale, _TOLERANCE, OF_PENALTY, LEAST_ERROR,
+            inverse, *limits, _ROUNDS, exclude, _LEAST, _MOST, codes,
         )
-        if failed != SOLVED:
-            return None
-        begin = end
-    return codes if (report[:, EXCESS] <= aims).all() else None
+    )  # fmt: skip

@@ -86,13 +86,13 @@ def with_progress(
 
 
 def _example(call: _Call, X: Any) -> FloatArray:
-    """Return the result for the identity matrix, which has the dtype and the length of every row."""
-    identity = np.eye(X.shape[-1], dtype=float_type(X.dtype, "X"))[None]
+    """Return the result for an example, which has the dtype and the shape of that of every matrix."""
+    query = call.estimator.example_query(X.shape[-1], float_type(X.dtype, "X"))
     if call.by_matrix:
         call = call.with_channels(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(call(identity))
+        return np.asarray(call(query))
 
 
 def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:

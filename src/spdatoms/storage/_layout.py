@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.parameters import shown
+from spdatoms.channels import BrokenChannels
 from spdatoms.classification import SPDSparseClassifier
 from spdatoms.classification.average import KernelAverage
 from spdatoms.classification.cells import Cell
@@ -143,6 +144,7 @@ _COMMON: dict[str, Held] = {
     "space": Part(LandmarkSpace),
     "_problem": Part(Problem, LandmarkProblem),
     "_memory": Maybe(Part(Summary, PastSums, Statistics)),
+    "detector_": Part(BrokenChannels),
     "learner_": Part(SPDDictionaryLearning),
     "classifier_": Part(BaseEstimator),
     "best_estimator_": Part(SPDSparseClassifier),
@@ -181,6 +183,14 @@ _OF_CLASS: dict[str, dict[str, Held]] = {
     },
     "PixelSparseClassifier": _IMAGES,
     "GaborSparseClassifier": _IMAGES,
+    "BrokenChannels": {"shift_": Numbers("two three"), "threshold_": _POSITIVE},
+    "SPDRange": {
+        "rank_": Size("r"),
+        "basis_": Numbers("n r", "fc"),
+        "spectrum_": Numbers("n"),
+        "_null": Numbers("n v", "fc"),
+        "_outside": _PENALTY,
+    },
     "SPDImputer": {"mean_": Numbers("n n", "fc")},
     "SPDEnsembleRegressor": {"average_": Part(TargetAverage, q="targets")},
     "Cell": {
@@ -337,6 +347,8 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "SPDKNeighborsRegressor": ("n_features_in_ targets_ _matrices _prepared",),
     "SPDImputer": ("n_features_in_ donors_ known_ mean_",),
     "SPDNystroem": ("n_features_in_ _space _dtype eigenvalues_",),
+    "BrokenChannels": ("n_features_in_ _matrices shift_ threshold_",),
+    "SPDRange": ("n_features_in_ rank_ basis_ spectrum_ _null _outside",),
     "SPDKMeans": ("n_features_in_ cluster_centers_",),
     "LogEuclideanKSVD": ("n_features_in_ _log_scale _atoms log_atoms_",),
     "FrobeniusSparseCoder": (f"{_OWN_ATOMS} alpha_ scale_ _atoms",),

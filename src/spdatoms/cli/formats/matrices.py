@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from spdatoms._utils.archives import read_apart, read_npy, read_npz
@@ -21,7 +21,6 @@ from spdatoms.cli.formats._tables import (
 )
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Components, Volume, read_volume
-from spdatoms.cli.show import counted, say
 
 ARRAY_FILES = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
 #: Every format that is read.
@@ -101,37 +100,17 @@ def read_matrices(source: Source) -> Matrices:
         return Matrices(as_stack(array))
 
 
-def read_checked(source: Source) -> Matrices:
-    """Return the matrices of a file, or refuse them with the index of the first bad one."""
-    from spdatoms.geometry import check_spd
-
-    read = read_matrices(source)
-    with complaints_about(source.path):
-        return replace(read, X=check_spd(read.X))
-
-
-def read_queries(source: Source) -> Matrices:
-    """Return what `read_checked` does, but matrices may lack channels, whose rows and columns are NaN."""
-    from spdatoms.geometry.channels import check_incomplete
-
-    read = read_matrices(source)
-    with complaints_about(source.path):
-        X, known = check_incomplete(read.X)
-    incomplete = int((~known.all(axis=1)).sum())
-    if incomplete:
-        say(f"note: {incomplete} of {counted(len(X), 'matrix', 'matrices')} lack channels")
-    return replace(read, X=X)
-
-
 @contextmanager
 def complaints_about(path: Path) -> Iterator[None]:
     """Let an error about a matrix X[i] name the file, and a command instead of functions of Python."""
     try:
         yield
     except ValueError as error:
-        found = re.match(r"X(\[\d+\] is [^;]*)", str(error))
+        found = re.match(r"X(\[\d+\] (is|has) [^;]*)", str(error))
         if found is None:
             raise
+        if found[2] == "has":
+            raise ValueError(f"{path.name}{str(error)[1:]}") from error
         raise ValueError(
             f"{path.name}{found[1].rstrip('.')}. 'spdatoms inspect {path}' lists all such matrices, and "
             "--repaired there writes repaired ones."

@@ -268,6 +268,9 @@ def test_nonzeros_of_classifiers_are_those_of_their_codes():
     kernel = sparse.kernel_
     codes = sparse_code(kernel.gram_, kernel.cross(X[1::2]), sparse.alpha_)
     assert nonzeros_of(sparse, X[1::2]) == pytest.approx(mean_nonzeros(codes))
+    largest = sparse.set_params(rule="max")
+    assert nonzeros_of(largest, X[1::2]) == pytest.approx(mean_nonzeros(codes))
+    assert sparse.rule == "max"
     tensor = TensorSparseClassifier(bounded=True).fit(X[::2], y[::2])
     coder = TensorSparseCoder(X[::2], 0.01, bounded=True).fit(X)
     expected = mean_nonzeros(coder.transform(X[1::2]))

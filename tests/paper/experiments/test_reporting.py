@@ -324,6 +324,9 @@ def test_mcnemar_against_its_definition():
     # Five queries that one method alone has right, none the other way round: 2·2⁻⁵.
     assert mcnemar([100.0] * 5 + [0.0] * 20) == pytest.approx(2 * 0.5**5)
     assert difference({"a": 100.0}, {"b": 0.0}, queries=True) == "–"
+    zeros, right = ({str(i): value for i in range(20)} for value in (0.0, 100.0))
+    assert difference(right, zeros, queries=True) == "+100.0 (p < 0.001)"
+    assert difference(right, right, queries=True) == "+0.0 (p = 1)"
 
 
 class Sparsity(Toy):

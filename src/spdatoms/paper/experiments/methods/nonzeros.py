@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def mean_nonzeros(codes: Floats) -> float:
 def nonzeros_of(model: Any, X: Array) -> float | None:
     """Return the mean number of non-zeros of the codes of some queries, None for a classifier without codes."""
     model, X = getattr(model, "model_", model), X[:_COUNTED]
+    if isinstance(model, SPDSparseClassifier):
+        model = copy(model).set_params(rule="sum")  # to which every entry of the code contributes
     if isinstance(model, SPDSparseClassifier | SPDSparseClassifierCV):
         return float(np.mean([len(one.atoms) for one in model.explain(X)]))
     if isinstance(model, KernelPursuitClassifier):

@@ -61,7 +61,8 @@ def difference(first: Units, second: Units, queries: bool = False) -> str:
         return MISSING
     mean, error = mean_and_error(differences)
     if queries:
-        return f"{mean:+.1f} (p = {mcnemar(differences):.2g})"
+        p = mcnemar(differences)
+        return f"{mean:+.1f} (p {'< 0.001' if p < 0.001 else f'= {p:.2g}'})"
     return f"{mean:+.1f}" if error is None else f"{mean:+.1f} ± {error:.1f}"
 
 

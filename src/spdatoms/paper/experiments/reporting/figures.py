@@ -175,7 +175,7 @@ def _sparsity(experiment: Experiment, results: Results) -> list[Picture]:
             {name: [np.mean(values) for values, _ in points] for name, points in curves.items()},
             {name: [np.std(values) for values, _ in points] for name, points in curves.items()},
         ).plot(ax)
-        ax.set(xscale="log", xlabel="non-zeros of a code", title=f"{part} atoms")
+        ax.set(xscale="log", xlabel="non-zeros of a code", title=part)
         ax.set_xticks([int(level) for level in LEVELS], labels=LEVELS, minor=False)
         ax.set_xticks([], minor=True)
         ax.get_legend().remove()

@@ -108,7 +108,7 @@ def _accuracies(part: str, levels: Sequence[str], curves: Curves) -> Table:
         lines.append(Line((name, *cells, alone, str(repeats))))
     counts = {level: [own[level][1] for own in curves.values() if level in own] for level in levels}
     probes = (f"{level} ({min(n):.1f}–{max(n):.1f})" for level, n in counts.items())
-    title = f"{part} atoms: accuracy (%) against non-zeros of the learning blocks (in brackets: of the probes)"
+    title = f"Sparsity, {part}: accuracy (%) against non-zeros of the learning blocks (in brackets: of the probes)"
     header = ("method", *probes, "its own", "repeats")
     return Table(title, header, tuple(lines), ("", *(HIGH for _ in levels), "", ""))
 
@@ -121,7 +121,7 @@ def _differences(part: str, levels: Sequence[str], curves: Curves, results: Resu
             rows = [results.of(part, method) for method in (name, control)]
             cells = [_compared(*(_units(own, level) for own in rows)) for level in levels]
             lines.append(Line((f"{name} − {control.removeprefix(stem).strip()}", *cells)))
-    title = f"{part} atoms: difference in points ± standard error over repeats (repeats that learned atoms win)"
+    title = f"Sparsity, {part}: difference in points ± standard error over repeats (repeats that learned atoms win)"
     return [Table(title, ("pair", *levels), tuple(lines))] if lines else []
 
 

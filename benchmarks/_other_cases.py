@@ -109,7 +109,7 @@ def images() -> Results:
         "blocks": {"block": 16},
         "overlapping": {"block": (12, 9), "step": 2, "mean": True},
         "rectangles": {"rectangles": rectangles},
-        "masks": {"masks": masks, "ridge": 1e-3},
+        "masks": {"masks": masks, "shrinkage": 1e-3},
     }
     for name, options in regions.items():
         yield f"regions {name}", descriptors.region_covariances(features, **options)

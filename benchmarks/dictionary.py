@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
 
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.dictionary._state import State
+from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._samples import Samples
+from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import get_divergence
@@ -59,15 +61,13 @@ class Learner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.problem: Any = fix_problem(X, atoms, divergence, "auto", ALPHA)
-        self.data: Any
-        self.rule: Any
-        self.data, self.rule = self.problem.passes(X, n_atoms, update, None, None)
-        self.state: State = State.first(atoms, self.problem.images(atoms), len(X))
+        self.data = Samples(self.problem, X, n_atoms)
+        self.moves = Moves.of(X, update, None, None)
+        self.state = State.first(atoms, self.problem, len(X))
 
     def iterate(self) -> State:
         self.data.start_from(self.state.codes)
-        after: State = self.problem.iterated(self.data, self.rule, self.state)
-        return after
+        return self.state.next(self.data, self.moves)
 
     def go_on(self, count: int) -> None:
         for _ in range(count):
@@ -220,7 +220,7 @@ def schedules(quick: bool) -> list[dict[str, Any]]:
     for metric in ("stein", "jeffrey", "logeuclid"):
         for update, block in (("centre", 1), ("centre", 8), ("centre", None), ("gradient", None)):
             learner = Learner(X, 64, metric, update)
-            learner.rule = replace(learner.rule, block_size=block)
+            learner.moves = replace(learner.moves, block_size=block)
             learner.iterate()
             start = time.perf_counter()
             learner.go_on(iterations_made)

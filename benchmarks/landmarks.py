@@ -47,7 +47,9 @@ from dictionary import matrices
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.dictionary._state import State
+from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._samples import Samples
+from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences import get_divergence
@@ -244,15 +246,15 @@ class Form:
             )
         self.data: Any
         self.rule: Any
-        self.data, self.rule = self.problem.passes(X, len(atoms), "centre", None, None)
-        self.state: State = State.first(atoms, self.problem.images(atoms), len(X))
+        self.data = Samples(self.problem, X, len(atoms))
+        self.state = State.first(atoms, self.problem, len(X))
         self.first_pass = time.perf_counter() - start
         self.seconds: list[float] = []
 
     def go_on(self) -> None:
         """Iterate once."""
         start = time.perf_counter()
-        self.state = self.problem.iterated(self.data, self.rule, self.state)
+        self.state = self.state.next(self.data, Moves())
         self.seconds.append(time.perf_counter() - start)
 
     @property

@@ -108,7 +108,7 @@ def updates_of_atoms() -> Iterator[tuple[str, str]]:
 
 def steps_of_stein() -> Iterator[tuple[str, str]]:
     """The paper's step P⁻¹ for an atom under Stein, and one that goes twice as far where the objective falls."""
-    module: Any = import_module("spdatoms.dictionary._update")
+    module: Any = import_module("spdatoms.dictionary._kernel_update")
     ours = module.STEPS
     lower, ratios, gains = 0, [], []
     for seed in range(5):

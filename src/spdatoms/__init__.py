@@ -13,6 +13,7 @@ from spdatoms._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from spdatoms import base as base
+    from spdatoms import channels as channels
     from spdatoms import classification as classification
     from spdatoms import clustering as clustering
     from spdatoms import coding as coding
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from spdatoms import regression as regression
     from spdatoms import scale as scale
     from spdatoms import storage as storage
+    from spdatoms.channels import BrokenChannels as BrokenChannels
+    from spdatoms.channels import SPDImputer as SPDImputer
+    from spdatoms.channels import SPDRange as SPDRange
     from spdatoms.classification import MinimumDistanceToMean as MinimumDistanceToMean
     from spdatoms.classification import SPDEnsembleClassifier as SPDEnsembleClassifier
     from spdatoms.classification import SPDKNeighborsClassifier as SPDKNeighborsClassifier
@@ -58,16 +62,19 @@ if TYPE_CHECKING:
     from spdatoms.storage import save as save
 
 _HOME = {
+    "BrokenChannels": "channels",
     "DivergenceKernel": "kernels",
     "LogEuclideanSparseCoder": "coding",
     "MinimumDistanceToMean": "classification",
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
     "SPDEnsembleRegressor": "regression",
+    "SPDImputer": "channels",
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
+    "SPDRange": "channels",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
@@ -88,6 +95,7 @@ _HOME = {
 
 _MODULES = (
     "base",
+    "channels",
     "classification",
     "clustering",
     "coding",

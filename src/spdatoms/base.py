@@ -2,18 +2,22 @@
 
 An estimator derives from `SPDEstimator`, checks its matrices with `SPDEstimator.check_training_matrices`
 and `SPDEstimator.check_queries`, and marks each method that has one result per matrix with `per_matrix`.
+If it can say what it would be for fewer channels, queries may lack some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import Any, ClassVar, TypeVar, cast
+from threading import RLock
+from typing import Any, ClassVar, Self, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -24,17 +28,35 @@ from spdatoms._utils.fitting import CheckedFit, call_of
 from spdatoms._utils.progress import progress_is_due
 from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms._utils.warning import warn_user
+from spdatoms._utils.warning import holding_warnings, warn_of_share, warn_user
+from spdatoms.exceptions import NoChannelWarning
+from spdatoms.geometry.channels import (
+    Mask,
+    cut,
+    find_unfit_channels,
+    given_channels,
+    known_channels,
+    patterns,
+)
 from spdatoms.geometry.hermitian import is_complex
-from spdatoms.geometry.validation import check_spd
+from spdatoms.geometry.validation import as_float, check_spd
 from spdatoms.layout import holds
 from spdatoms.scale.budget import is_streamed
 from spdatoms.scale.lazy import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
 
-__all__ = ["SPDEstimator", "check_labels", "check_streamable", "check_targets", "per_matrix"]
+__all__ = [
+    "SPDEstimator",
+    "by_channels",
+    "check_labels",
+    "check_streamable",
+    "check_targets",
+    "per_matrix",
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+#: Estimators for fewer channels are kept up to this number, and up to these bytes of arrays.
+_MOST_KEPT, _MOST_BYTES = 32, 1 << 29
 
 
 class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
@@ -48,6 +70,9 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
     with an imaginary part of zero. Other classes refuse matrices with an imaginary part.
 
     A parameter ``verbose`` that is set shows a progress bar for every method with one result per matrix.
+
+    An estimator with a method ``_cut(known)``, which returns itself fitted for the channels in a mask (n,), takes
+    queries that lack channels in its methods with `per_matrix` or `by_channels`: see there.
 
     Attributes
     ----------
@@ -117,6 +142,72 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         check_is_fitted(self)
         return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
 
+    def example_query(self, n: int, dtype: Any) -> FloatArray:
+        """Return a query: results of every method have the same form for all matrices.
+
+        Parameters
+        ----------
+        n : int
+            The size of the matrix.
+        dtype : dtype
+            The type of its numbers.
+
+        Returns
+        -------
+        ndarray of shape (1, n, n)
+            The identity.
+        """
+        return np.eye(n, dtype=dtype)[None]
+
+    @property
+    def _n_channels(self) -> int:
+        """The size of the matrices, if the estimator is fitted."""
+        check_is_fitted(self)
+        return self.n_features_in_
+
+    def _heeded(self, X: Any) -> Any:
+        """Return queries without the channels that an estimator does not trust."""
+        return X
+
+    def _with_channels(self, X: Any, channels: ArrayLike | None) -> tuple[FloatArray, Mask] | None:
+        """Return matrices with the mask (m, n) of their channels; None if they have all channels, or X is no stack."""
+        try:
+            X = as_float(X, "X")
+        except (TypeError, ValueError):
+            return None  # the method will say what is wrong with it
+        if X.ndim != 3 or X.shape[1] != X.shape[2] or not X.size:
+            return None
+        if channels is None:
+            if not np.isnan(X.diagonal(axis1=1, axis2=2)).any():
+                return None
+            return check_size(X, self._n_channels), known_channels(X)
+        m, n = len(X), self._n_channels
+        mask = given_channels(channels, m, n)
+        if (
+            mask.ndim == 1 and X.shape[-1] == mask.sum() < n
+        ):  # X holds these channels only, in the order of the indices
+            at = (
+                np.flatnonzero(mask)
+                if np.asarray(channels).dtype == np.bool_
+                else np.asarray(channels)
+            )
+            own, X = X, np.full((m, n, n), np.nan, X.dtype)
+            X[:, at[:, None], at] = own
+        known = known_channels(check_size(X, n)) & mask
+        return None if known.all() else (X, known)
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        """Return what methods, by name, say of one matrix without channels; others refuse it."""
+        return {}
+
+    def _fitted_anew(self, X: FloatArray, *args: Any, **parameters: Any) -> Self:
+        """Return a clone fitted to other matrices, with other parameters as far as the class has them."""
+        model = clone(self)
+        own = model.get_params(deep=False)
+        model.set_params(**{name: value for name, value in parameters.items() if name in own})
+        fitted: Self = model.fit(X, *args)
+        return fitted
+
     def _of_its_type(self, X: FloatArray) -> FloatArray:
         """Return X, or its real part if only real matrices are taken and the imaginary part is zero."""
         if self.hermitian or not is_complex(X):
@@ -138,7 +229,8 @@ def per_matrix(method: Method) -> Method:
     """Decorate a method with one result per matrix: it takes Dask arrays and long memory maps, too.
 
     The result for a Dask array is a Dask array with the same chunks, not yet computed. For a memory map
-    longer than `spdatoms.scale.block_budget` it is computed block by block.
+    longer than `spdatoms.scale.block_budget` it is computed block by block. Matrices may lack channels, as with
+    `by_channels`.
 
     Parameters
     ----------
@@ -157,16 +249,171 @@ def per_matrix(method: Method) -> Method:
     """
 
     @wraps(method)
+    def complete(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if progress_is_due() and isinstance(X, np.ndarray) and X.ndim == 3 and len(X) > 1:
+            return with_progress(method, self, X, *args, **kwargs)
+        return method(self, X, *args, **kwargs)
+
+    in_memory = by_channels(complete)
+
+    @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
         with call_of(self, method.__name__):
             if is_streamed(X):
+                if kwargs.get("channels") is not None:
+                    kwargs["channels"] = given_channels(
+                        kwargs["channels"], X.shape[0], self._n_channels
+                    )
                 # Blocks are not streamed: they come back here, and go to the method itself.
                 return by_chunks(of_any, self, X, *args, **kwargs)
-            if progress_is_due() and isinstance(X, np.ndarray) and X.ndim == 3 and len(X) > 1:
-                return with_progress(method, self, X, *args, **kwargs)
-            return method(self, X, *args, **kwargs)
+            return in_memory(self, X, *args, **kwargs)
 
     return cast(Method, of_any)
+
+
+@allow.checks(
+    method=allow.Allowed(
+        ("a method",), lambda value: callable(value) and not isinstance(value, type)
+    )
+)
+def by_channels(method: Method) -> Method:
+    """Decorate a method with one result per matrix, maybe no array: matrices may lack channels.
+
+    A channel k that is missing in X_i is a row and a column k of NaN, or one that the argument ``channels`` does not
+    name. Matrices with the same channels O are given to the estimator that ``_cut`` returns for these, as the
+    marginals X_OO. It is kept for the next call, with those for some other sets of channels.
+
+    Parameters
+    ----------
+    method : callable
+        A method ``method(self, X, *args, channels=None, **kwargs)`` of an `SPDEstimator`, which returns a sequence, an
+        array or a tuple of arrays, whose i-th entry depends on ``X[i]`` alone. The argument ``channels`` never
+        reaches it.
+
+    Returns
+    -------
+    callable
+        The method.
+
+    See Also
+    --------
+    per_matrix : For methods that return arrays: it takes streams, too.
+    """
+
+    @wraps(method)
+    def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(self, "_cut"):
+            return method(self, X, *args, **kwargs)
+        channels = kwargs.pop("channels", None)
+        if channels is None:
+            X = self._heeded(X)
+        found = self._with_channels(X, channels)
+        if found is None:
+            return method(self, X, *args, **kwargs)
+        X, known = found
+        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
+        results = []
+        for mask, rows in patterns(known):
+            if mask.all():
+                result = method(self, X[rows], *args, **kwargs)
+            elif mask.any():
+                result = method(_cut_model(self, mask), cut(X[rows], mask), *args, **kwargs)
+            else:
+                result = _of_nothing(self, method.__name__, rows)
+            results.append((rows, result))
+        warn_of_no_channel(known, "nothing is known of them")
+        return _in_order(results, len(X))
+
+    return cast(Method, of_any)
+
+
+def warn_of_no_channel(known: Mask, meaning: str) -> None:
+    """Warn if matrices have no channel by a mask (m, n), with what follows from it."""
+    count = int((~known.any(axis=1)).sum())
+    warn_of_share(count, len(known), f"matrices have no channel: {meaning}.", NoChannelWarning)
+
+
+def _of_nothing(estimator: SPDEstimator, method: str, rows: Indices) -> Array:
+    """Return what a method says of matrices without channels."""
+    answers = estimator._answers_to_nothing()
+    if method not in answers:
+        raise ValueError(
+            f"X[{rows[0]}] has no channel, and nothing can be said of it: leave it out."
+        )
+    return np.repeat(answers[method], len(rows), axis=0)
+
+
+def _in_order(results: list[tuple[Indices, Any]], count: int) -> Any:
+    """Return what is known of groups of rows as it would be of all rows at once."""
+    first = results[0][1]
+    if isinstance(first, tuple):
+        each = range(len(first))
+        return tuple(_in_order([(rows, part[i]) for rows, part in results], count) for i in each)
+    if isinstance(first, np.ndarray):
+        dtype = np.result_type(*(part for _, part in results))
+        found = np.empty((count, *first.shape[1:]), dtype)
+        for rows, part in results:
+            found[rows] = part
+        return found
+    placed = {row: one for rows, part in results for row, one in zip(rows, part, strict=True)}
+    return type(first)([placed[row] for row in range(count)])
+
+
+class _CutModels:
+    """Estimators for fewer channels, those that were asked last, as long as their model stays what it is."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.state, self.lock = state, RLock()
+        self._kept: OrderedDict[bytes, tuple[SPDEstimator, int]] = OrderedDict()
+
+    def of(self, known: Mask, make: Callable[[Mask], SPDEstimator]) -> SPDEstimator:
+        """Return the estimator for the channels that a mask knows."""
+        with self.lock:
+            key = known.tobytes()
+            if key not in self._kept:
+                with holding_warnings():  # fit has given them
+                    model = make(known)
+                self._kept[key] = model, _bytes_of(vars(model).values())
+            self._kept.move_to_end(key)
+            while len(self._kept) > 1 and (
+                len(self._kept) > _MOST_KEPT
+                or sum(size for _, size in self._kept.values()) > _MOST_BYTES
+            ):
+                self._kept.popitem(last=False)
+            return self._kept[key][0]
+
+
+#: They are no attributes of their models: clones, copies and files have none.
+_CUT_MODELS: WeakKeyDictionary[SPDEstimator, _CutModels] = WeakKeyDictionary()
+
+
+def _cut_model(estimator: SPDEstimator, known: Mask) -> SPDEstimator:
+    """Return an estimator for fewer channels, which may have been kept."""
+    models, state = _CUT_MODELS.get(estimator), vars(estimator)
+    if (
+        models is None
+        or models.state.keys() != state.keys()
+        or any(models.state[name] is not value for name, value in state.items())
+    ):
+        models = _CUT_MODELS[estimator] = _CutModels(dict(state))
+    return models.of(known, estimator._cut)
+
+
+def _bytes_of(values: Iterable[Any]) -> int:
+    """Return the bytes of the arrays among values and their attributes."""
+    size, seen, waiting = 0, set(), list(values)
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, np.ndarray):
+            size += value.nbytes
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            waiting += value
+        elif hasattr(value, "__dict__") and not isinstance(value, type):
+            waiting += vars(value).values()
+    return size
 
 
 @allow.checks(n_jobs=allow.N_JOBS)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -15,21 +16,26 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms.base import SPDEstimator, by_channels, per_matrix, warn_of_no_channel
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.incomplete import between, completed
+from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.channels import Mask, cut, find_unfit_channels
+from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.bandwidth import automatic_beta, coding_beta, subsample_divergences
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.landmarks import LandmarkKernel
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
+from spdatoms.kernels.preimages import preimages
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
+from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.lasso.solve import sparse_code_block
 from spdatoms.lasso.working_sets import code_features
 from spdatoms.layout import Part, holds
@@ -56,14 +62,14 @@ class CodedBlock:
         Their kernel values with the atoms.
     codes : ndarray of shape (m, N)
         Their codes.
-    losses : ndarray of shape (m,)
-        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y.
+    losses : ndarray of shape (m,) or None
+        k(X, X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖² of every code y, if they are wanted.
     """
 
     rows: slice
     cross: FloatArray
     codes: FloatArray
-    losses: Floats
+    losses: Floats | None
 
 
 @dataclass(frozen=True)
@@ -86,10 +92,11 @@ class AtomLengths:
         return np.ascontiguousarray(columns * lengths)
 
     def lengthened_gram(self, gram: FloatArray) -> FloatArray:
-        """Return √w_i K_ij √w_j, K itself without weights."""
+        """Return √w_i K_ij √w_j for K (…, N, N), K itself without weights."""
         if self.weights is None:
             return gram
-        return np.asarray(self.lengthened(self.lengthened(gram).T))
+        lengths = np.sqrt(self.weights)
+        return np.ascontiguousarray(lengths[:, None] * (gram * lengths))
 
 
 def for_coded_blocks(
@@ -101,6 +108,7 @@ def for_coded_blocks(
     ridge: float = 0.0,
     positive: bool = False,
     weights: Floats | None = None,
+    losses: bool = True,
     n_jobs: int | None = None,
 ) -> None:
     """Call ``use`` with the codes of checked matrices X over the atoms of a fitted kernel, block by block.
@@ -110,10 +118,15 @@ def for_coded_blocks(
     """
     atoms = AtomLengths(weights)
     gram = atoms.lengthened_gram(kernel.gram_)
-    short = ShortCodes()
+    jobs, short = effective_n_jobs(n_jobs), ShortCodes()
+    coder = None if losses or positive or jobs > 1 else GramCoder(gram, alpha, ridge)
 
     def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
+        quick = None if coder is None else coder.quickly(atoms.lengthened(cross))
+        if quick is not None:
+            use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
+            return
         codes, certificate = sparse_code_block(
             gram,
             atoms.lengthened(cross),
@@ -127,7 +140,6 @@ def for_coded_blocks(
         )
         use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
 
-    jobs = effective_n_jobs(n_jobs)
     # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
     run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
     short.warn()
@@ -207,7 +219,9 @@ def code_matrices(
         else:
             codes[block.rows] = block.codes
 
-    for_coded_blocks(keep, X, kernel, alpha, ridge=ridge, positive=positive, n_jobs=n_jobs)
+    for_coded_blocks(
+        keep, X, kernel, alpha, ridge=ridge, positive=positive, losses=False, n_jobs=n_jobs
+    )
     return codes
 
 
@@ -217,7 +231,79 @@ def of_norm_one(codes: FloatArray) -> FloatArray:
     return np.asarray(codes / np.where(norms > 0, norms, 1.0))
 
 
-class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class Completing(SPDEstimator):
+    """Estimators that code matrices over atoms, and fill in channels by what codes describe."""
+
+    metric: str | Divergence
+    positive: bool
+    n_jobs: int | None
+    atoms_: FloatArray
+    kernel_: Kernel
+    alpha_: float
+
+    def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
+        """Fill in channels that matrices lack, by regression on the matrix that the code describes.
+
+        X_mo = A X_oo and X_mm = A X_oo Aᵀ + R, with A = S_mo S_oo⁻¹ and R = S_mm − A S_om: what is missing (m) follows
+        from what is known (o). S is the mean of two matrices, by Jeffrey's divergence: the C with φ(C) nearest to
+        Σ_j y_j φ(D_j), y being the code of X_oo over the atoms cut to these channels, and the mean of all atoms, whose
+        weight is the loss of the code. Known entries stay what they are, and the result is positive definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            The matrices, complete. One without channels is the mean of the atoms, and there is a warning.
+        """
+        found = self._with_channels(X, channels)
+        if found is None:
+            return self.check_queries(X)
+        X, known = found
+        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary().complete(X, channels=known)
+        if not hasattr(self.kernel_, "beta_"):
+            raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
+        warn_of_no_channel(known, "they are the mean of the atoms")
+        atoms = as_double(self.atoms_)
+        models = np.tile(mean(atoms, "jeffrey").astype(np.result_type(X, atoms)), (len(X), 1, 1))
+        rows = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+        if len(rows):
+            codes, losses = self._coded(X[rows], channels=known[rows])
+            some = codes.any(axis=1)
+            rows, codes, losses = rows[some], codes[some], losses[some]
+            divergence = over(symmetric_divergence(self.metric), atoms)
+            with one_blas_thread():
+                described = preimages(divergence, atoms, float(self.kernel_.beta_), codes)
+            models[rows] = between(described, models[rows], np.clip(losses, 0, 1)[:, None, None])
+        return completed(as_double(X), known, models).astype(X.dtype, copy=False)
+
+    @by_channels
+    def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
+        X = self.check_queries(X)
+        codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
+
+        def keep(block: CodedBlock) -> None:
+            codes[block.rows], losses[block.rows] = block.codes, block.losses
+
+        penalties: Any = {"ridge": getattr(self, "ridge", 0.0), "positive": self.positive}
+        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        return codes, losses
+
+    def _over_its_dictionary(self) -> Self:
+        """Return the coder fitted to its dictionary."""
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)
+        return fitted
+
+
+class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Sparse codes of SPD matrices over a dictionary.
 
     min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
@@ -383,13 +469,16 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         return DivergenceKernel(self.metric, beta, self.correction, self.n_jobs)
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -397,8 +486,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
             The codes, one per row.
         """
         if self.dictionary is not None and not hasattr(self, "atoms_"):
-            fitted = clone(self).set_params(dictionary=None).fit(self.dictionary)
-            return np.asarray(fitted.transform(X))
+            return np.asarray(self._over_its_dictionary().transform(X))
         X = self.check_queries(X)
         codes = code_matrices(
             X,
@@ -410,6 +498,23 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstim
         )
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
+
+    def _cut(self, known: Mask) -> SPDSparseCoder:
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary()._cut(known)
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        model._use_atoms(model.atoms_)
+        if self.dictionary is not None:  # the matrices that its α is for are not kept
+            model.alpha_ = self.alpha_
+        return model
+
+    @property
+    def _n_channels(self) -> int:
+        return self.n_features_in_ if hasattr(self, "atoms_") else np.shape(self.dictionary)[-1]
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, self._n_features_out), np.float32)}
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.dictionary is not None or hasattr(self, "atoms_")

@@ -9,6 +9,10 @@ class ZeroCodeWarning(UserWarning):
     """A query got an all-zero code, so that it was given the class of its nearest atom."""
 
 
+class NoChannelWarning(UserWarning):
+    """A query has no channel, so that what is known without it was returned: the prior, the mean, or a zero code."""
+
+
 class ClusterError(RuntimeError):
     """A cluster does not finish its tasks: it was closed, lacks the package, or does nothing any more."""
 

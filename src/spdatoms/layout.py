@@ -335,6 +335,7 @@ _COMMON: dict[str, Held] = {
     "atom_weights_": Maybe(Numbers("N", least=TINY)),
     "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
+    "_sides": Maybe(Numbers("folds matrices", "i")),
     "_labels": Classes("N"),
     "targets_": Targets("N"),
     "_weights": Maybe(Numbers("N", least=TINY)),
@@ -363,8 +364,6 @@ _COMMON: dict[str, Held] = {
     "_dtype": _DTYPE,
     "corrected_": BOOLEAN,
     "n_iter_": COUNT,
-    "min_eigenvalue_": ANY,
-    "max_eigenvalue_": ANY,
     "inertia_": ANY,
     "best_index_": COUNT,
     "best_score_": ANY,
@@ -407,9 +406,9 @@ class Stored:
             PARTS[self.called or owner.__name__] = owner
 
 
-def holds(needed: str = "", /, **held: Held) -> Stored:
+def holds(needed: str = "", /, spare: Spare | None = None, **held: Held) -> Stored:
     """Declare what a fitted estimator holds: common attributes that it needs, and attributes of its own."""
-    return Stored((*needed.split(), *held), held)
+    return Stored((*needed.split(), *held), held, spare=spare)
 
 
 def part(needed: str = "", /, called: str = "", spare: Spare | None = None, **held: Held) -> Stored:

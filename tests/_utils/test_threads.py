@@ -18,8 +18,8 @@ from threadpoolctl import ThreadpoolController
 from _matrices import random_spd
 from spdatoms import pairwise_divergence
 from spdatoms._utils.threads import (
+    _blas,
     _SharedBlocks,
-    _threadpools,
     available_processors,
     block_slices,
     effective_n_jobs,
@@ -269,8 +269,7 @@ def test_progress_bar(capsys):
 
 def blas_threads() -> set[int]:
     """Return the threads of the BLAS of NumPy and SciPy; other libraries may load one of their own later."""
-    pools = _threadpools().info()
-    return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+    return {library.get_num_threads() for library in _blas()}
 
 
 def test_blas_has_one_thread_until_the_last_has_left():
@@ -357,7 +356,7 @@ def limit_and_release_blas():
 
 @pytest.fixture
 def two_blas_threads():
-    with _threadpools().limit(limits=2, user_api="blas"):
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
         if blas_threads() != {2}:
             pytest.skip("this BLAS cannot have two threads")
         yield
@@ -390,19 +389,21 @@ def test_a_forked_process_has_the_blas_threads_that_another_thread_had_taken(two
 def test_a_process_can_be_forked_while_another_thread_limits_blas(two_blas_threads, monkeypatch):
     begun = threading.Event()
 
-    class SlowController(ThreadpoolController):
-        def limit(self, **limits):
-            limiter = super().limit(**limits)
+    class SlowLibrary:
+        get_num_threads = _blas()[0].get_num_threads
+
+        def set_num_threads(self, count):
+            _blas()[0].set_num_threads(count)
             if threading.current_thread() is other:
                 begun.set()
                 time.sleep(0.5)
-            return limiter
 
     def hold():
         with one_blas_thread():
             pass
 
-    monkeypatch.setattr("spdatoms._utils.threads._threadpools", SlowController)
+    slow = [SlowLibrary(), *_blas()[1:]]
+    monkeypatch.setattr("spdatoms._utils.threads._blas", lambda: slow)
     other = threading.Thread(target=hold)
     other.start()
     begun.wait(60)

@@ -11,7 +11,7 @@ import pytest
 from _commands import run, two_classes
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder, load, save
-from spdatoms.dictionary.problem import Problem
+from spdatoms.dictionary._loop import State
 
 
 def test_learn_and_code(files):
@@ -125,15 +125,15 @@ def test_learning_goes_on_after_ctrl_c(files, monkeypatch, no_collection):
     """With a checkpoint the same command goes on, and ends as if it had not been interrupted."""
     options = ("--atoms", 4, "--tol", 0, "--iterations", 5)
     run("learn", files / "X.npy", *options, "--out", files / "straight.npz")
-    original, calls = Problem.iterated, []
+    original, calls = State.next, []
 
-    def iterated(self, data, rule, state):
-        calls.append(state.n_iter)
+    def iterated(self, data, moves):
+        calls.append(self.n_iter)
         if len(calls) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return original(self, data, rule, state)
+        return original(self, data, moves)
 
-    monkeypatch.setattr(Problem, "iterated", iterated)
+    monkeypatch.setattr(State, "next", iterated)
     again = (*options, "--checkpoint", files / "run.ckpt", "--out", files / "resumed.npz")
     said = run("learn", files / "X.npy", *again, code=130)
     assert f"interrupted: the same command goes on from {files / 'run.ckpt'}" in said

@@ -9,15 +9,18 @@ import pytest
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from spdatoms import (
+    BrokenChannels,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
+    SPDImputer,
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
     SPDNystroem,
+    SPDRange,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -32,6 +35,7 @@ ESTIMATORS = [
     SPDSparseClassifier(metric="jeffrey", rule="sum"),
     SPDSparseClassifier(n_atoms_per_class=2, random_state=0),
     SPDSparseClassifier(landmarks=8),
+    SPDSparseClassifier(robust=True),
     SPDSparseClassifier("jeffrey", alpha=0.3, n_atoms_per_class=3, random_state=1, landmarks=12),
     SPDSparseClassifier("stein", whitening=0.3, ridge=0.1),
     SPDSparseClassifier("jeffrey", landmarks=12, whitening=0.3),
@@ -47,6 +51,9 @@ ESTIMATORS = [
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDRange(),
+    BrokenChannels(),
+    SPDImputer(n_neighbors=3),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
     LogEuclideanSparseCoder(),
     baselines.LogEuclideanSparseClassifier(),
@@ -80,7 +87,11 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
     baselines.RiemannianSparseClassifier: baselines.RiemannianSparseClassifier(alpha=10.0),
 }
 
-TRANSFORMERS = [e for e in ESTIMATORS if hasattr(type(e), "transform")]
+#: Those that make matrices of matrices have no features.
+OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange)
+TRANSFORMERS = [
+    e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
+]
 CLASSIFIERS = [e for e in ESTIMATORS if is_classifier(e)]
 
 

@@ -121,6 +121,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (base.check_labels, {"y": [0, 1], "count": 2}),
     (base.check_targets, {"y": [0.5, 1.5], "count": 2}),
     (base.check_streamable, {"X": X}),
+    (base.by_channels, {"method": len}),
     (base.per_matrix, {"method": len}),
     (paper.baselines.riemannian_nearest_neighbour, {}),
     (storage.save, {"estimator": KMEANS, "path": "model"}),

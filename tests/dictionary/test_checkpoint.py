@@ -139,10 +139,8 @@ def test_files_from_before_parameters_of_metrics_are_still_read(X) -> None:
         "block_size": None,
     }
     for divergence in (Stein(), Hermitian(Stein())):
-        checkpoint = checkpoint_of(
-            "state", X, divergence, **{k: v for k, v in parameters.items() if k != "metric"},
-            landmarks="auto",
-        )  # fmt: skip
+        learner = SPDDictionaryLearning(5, alpha=0.05, random_state=0, checkpoint="state")
+        checkpoint = checkpoint_of(learner, X, divergence, None)
         assert checkpoint is not None
         assert checkpoint.mark == fingerprint(X, parameters)
 

@@ -7,7 +7,7 @@ import pytest
 
 from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, class_dictionary
-from spdatoms.dictionary import features
+from spdatoms.dictionary import _samples
 from spdatoms.scale import block_budget
 from spdatoms.scale._mapped import ThreadedPasses
 
@@ -51,17 +51,17 @@ def test_features_of_a_long_file_lie_in_another_file(X, tmp_path, monkeypatch) -
     np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     shapes = []
-    original = features.scratch_array
+    original = _samples.scratch_array
 
     def counted(shape, dtype):
         shapes.append(shape)
         return original(shape, dtype)
 
-    monkeypatch.setattr(features, "scratch_array", counted)
+    monkeypatch.setattr(_samples, "scratch_array", counted)
     with block_budget(1_000_000):
         in_memory = learner(X).fit(mapped)
         assert shapes == []
-        monkeypatch.setattr(features, "_SCRATCH_BYTES", 0)
+        monkeypatch.setattr(_samples, "_SCRATCH_BYTES", 0)
         in_a_file = learner(X).fit(mapped)
     assert shapes == [(len(mapped), in_memory._problem.space.size)]
     np.testing.assert_array_equal(in_a_file.atoms_, in_memory.atoms_)
@@ -81,13 +81,13 @@ def test_matrices_are_read_once(X, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(ThreadedPasses, "_results", counted)
     with block_budget(1_000_000):
         learner(X).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
-    assert reads == ["_find_unfit", "_features"]
+    assert reads == ["_find_unfit", "_prepare"]
 
 
 def test_what_dies_with_a_worker_is_computed_again(X, small_parts, monkeypatch) -> None:
     da, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
     expected = learner(X).fit(X).atoms_
-    original, calls = features._coded, []
+    original, calls = _samples._code, []
 
     def coded_or_die(matrices, span, *arguments):
         calls.append(len(span.parts))
@@ -95,7 +95,7 @@ def test_what_dies_with_a_worker_is_computed_again(X, small_parts, monkeypatch) 
             raise distributed.KilledWorker("task", None, 1)
         return original(matrices, span, *arguments)
 
-    monkeypatch.setattr(features, "_coded", coded_or_die)
+    monkeypatch.setattr(_samples, "_code", coded_or_die)
     monkeypatch.setattr("spdatoms.scale.stream._SPANS_PER_THREAD", 1)
     with pytest.warns(match="tasks of half the size"):
         found = learner(X).fit(da.from_array(X, chunks=(100, 5, 5)))

@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import SPDDictionaryLearning, pairwise_divergence
-from spdatoms.dictionary._coded_data import CodedData
 from spdatoms.dictionary._gram_margin import GramMargin, has_margin
-from spdatoms.dictionary._update import AtomUpdate
+from spdatoms.dictionary._samples import Samples
+from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences import get_divergence
 
@@ -22,18 +22,17 @@ METRICS = ["stein", "jeffrey", "logeuclid"]
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric) -> None:
+def test_trials_at_once_and_one_by_one_are_the_same_algorithm(metric, monkeypatch) -> None:
     X, _ = wishart_classes(6, 20)
     divergence = get_divergence(metric)
     D = X[:8]
     problem = fix_problem(X, D, divergence, "auto", 0.02)
     K = problem.images(D)
-    data = CodedData(X, divergence.atom_sums(), problem.beta, 8, None)
-    data.code(problem.ridged(K), D, problem.lasso)
-    rule = problem.rule("centre", 3, X)
-    one = AtomUpdate(rule, data, D, K)
+    data = Samples(problem, X, 8)
+    _, sums = data.code(K, D)
+    one, every = (problem.update(data, Moves(block_size=3), D, K, *sums) for _ in range(2))
     one.run()
-    every = AtomUpdate(replace(rule, trials_at_once=len(rule.trials)), data, D, K)
+    monkeypatch.setattr(every, "trials_of_a_pass", lambda waiting: len(every.trials))
     every.run()
     np.testing.assert_allclose(one.atoms, every.atoms, rtol=1e-8)
     assert one.change == pytest.approx(every.change)
@@ -58,23 +57,24 @@ def test_gram_margin_follows_replacements() -> None:
     assert has_margin(np.array([[1.0, 0.5], [0.5, 1.0]]), 0.0, 0.5)
 
 
-def test_margin_is_kept_where_the_objective_alone_would_lose_it() -> None:
+def test_margin_is_kept_where_the_objective_alone_would_lose_it(monkeypatch) -> None:
     X = random_spd(120, 3, condition=1e3, seed=3)
     divergence = get_divergence("jeffrey")
     D = X[:16]
     problem = fix_problem(X, D, divergence, 0.01, 1e-3)
     K = problem.images(D)
-    data = CodedData(X, divergence.atom_sums(), problem.beta, 16, None)
-    data.code(problem.ridged(K), D, problem.lasso)
-    rule = problem.rule("centre", None, X)
+    data = Samples(problem, X, 16)
+    _, sums = data.code(K, D)
     # All the margin that there is: the first atom that loses some of it is refused.
+    monkeypatch.setattr("spdatoms.dictionary._kernel_update.LEAST_SCHUR", 1e-6)
     shift = 1e-5 - np.linalg.eigvalsh(K)[0]
-    update = AtomUpdate(replace(rule, shift=shift, least_schur=1e-6), data, D, K)
+    update, free = (problem.update(data, Moves(), D, K, *sums) for _ in range(2))
+    update.problem = replace(problem, margin=problem.ridge - shift)
+    free.problem = replace(problem, margin=None)
     update.run()
-    free = AtomUpdate(replace(rule, shift=None), data, D, K)
     free.run()
-    assert np.linalg.eigvalsh(free.gram + shift * np.eye(16))[0] < 0
-    assert np.linalg.eigvalsh(update.gram + shift * np.eye(16))[0] > 0
+    assert np.linalg.eigvalsh(free.images + shift * np.eye(16))[0] < 0
+    assert np.linalg.eigvalsh(update.images + shift * np.eye(16))[0] > 0
     assert free.change < update.change < 0
 
 
@@ -85,7 +85,7 @@ def test_no_atom_moves_where_the_margin_is_lost_to_rounding(monkeypatch) -> None
     learner = SPDDictionaryLearning(len(X[::10]), "stein", 0.2, 0.01, **settings)
     moved = clone(learner).fit(X)
     assert not np.array_equal(moved.atoms_, X[::10])
-    monkeypatch.setattr("spdatoms.dictionary._update.has_margin", lambda *arguments: False)
+    monkeypatch.setattr("spdatoms.dictionary.problem.has_margin", lambda *arguments: False)
     learner.fit(X)
     np.testing.assert_array_equal(learner.atoms_, X[::10])
     assert (np.diff(learner.objective_) <= 0).all()

@@ -214,3 +214,20 @@ def test_centre_of_stein_is_the_step_of_its_fixed_point():
     stein = get_divergence("stein")
     found = stein.centre(stein.prepare(Z), weights, C)
     np.testing.assert_allclose(found, 0.5 * weights.sum() * np.linalg.inv(P), rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["stein", "riemann", "wasserstein"])
+@pytest.mark.parametrize("t", [0.0, 0.3, 0.5, 1.0])
+def test_two_matrices_need_no_loop(metric, t):
+    """The formula is a fixed point of the steps, and the limits are the matrices themselves."""
+    A, B = random_spd(2, 4)
+    divergence = get_divergence(metric)
+    C = divergence.between(A, B, t)
+    if C is None:
+        assert metric == "stein"
+        assert t != 0.5
+        return
+    step = divergence.centre(divergence.prepare(np.stack([A, B])), np.array([1.0 - t, t]), C)
+    assert_close(step, C, 1e-12)
+    if t in (0.0, 1.0):
+        assert_close(C, B if t else A, 1e-12)

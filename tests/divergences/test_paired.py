@@ -8,9 +8,10 @@ import pytest
 from _hermitian import random_hpd
 from _matrices import assert_close, random_spd
 from spdatoms import divergence, pairwise_divergence
+from spdatoms.divergences.registry import divergence_classes
 from spdatoms.geometry import geodesic
 
-METRICS = ["stein", "jeffrey", "burg", "riemann", "logeuclid", "euclid"]
+METRICS = [c.name for c in divergence_classes()]
 
 
 @pytest.mark.parametrize("metric", METRICS)

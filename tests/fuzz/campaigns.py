@@ -21,6 +21,7 @@ from fuzz import (
     matrices,
     matrix_functions,
     parameters,
+    ranks,
 )
 from fuzz.campaign import Case, run_campaign
 
@@ -58,6 +59,7 @@ CAMPAIGNS = {
     "frobenius_codes": Campaign(codes.frobenius_codes, 40, 0.5),
     "kernel_cases": Campaign(kernels.kernel_cases, 80, 2.0),
     "defined_estimators": Campaign(estimators.defined_estimators, 60, 6.0),
+    "fuzzed_rank": Campaign(ranks.fuzzed_rank, 150),
     # A law holds.
     "pair_laws": Campaign(laws.pair_laws, 40, 3.0),
     "law_cases": Campaign(laws.law_cases, 40, 3.0),

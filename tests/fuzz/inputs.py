@@ -20,10 +20,11 @@ from typer.testing import CliRunner
 from _matrices import three_classes
 from fuzz.campaign import clearly_refused, expect, expect_no_command, was_refused
 from fuzz.files import altered_bytes
+from spdatoms import check_spd
 from spdatoms._utils.archives import read_all_apart
 from spdatoms.cli import app
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_checked
+from spdatoms.cli.formats.matrices import Source, read_matrices
 
 #: Labels that nobody expects: markup, escapes, formulas, other scripts, nothing at all.
 TEXTS = [
@@ -158,7 +159,7 @@ def read_or_refuse(suffix: str, content: bytes, key: str | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"file{suffix}")
         path.write_bytes(content)
-        X = clearly_refused(lambda: read_checked(Source(path, key)).X)
+        X = clearly_refused(lambda: check_spd(read_matrices(Source(path, key)).X))
         labels = clearly_refused(lambda: read_labels(path, key, 24))
         for result in (X, labels):
             if was_refused(result):

@@ -129,12 +129,12 @@ def test_matlab_file(version):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_going_on_after_ctrl_c(monkeypatch, no_collection):
-    from spdatoms.dictionary.problem import Problem
+    from spdatoms.dictionary._loop import State
 
     np.save("X.npy", two_classes()[0])
     first, second = commands("Go on after Ctrl-C")
     assert first == second
-    original, calls = Problem.iterated, []
+    original, calls = State.next, []
 
     def iterated(self, *arguments):
         calls.append(None)
@@ -142,7 +142,7 @@ def test_going_on_after_ctrl_c(monkeypatch, no_collection):
             os.kill(os.getpid(), signal.SIGINT)
         return original(self, *arguments)
 
-    monkeypatch.setattr(Problem, "iterated", iterated)
+    monkeypatch.setattr(State, "next", iterated)
     assert "the same command goes on from run.ckpt" in run(*first, code=130)
     assert "written to model.spdatoms" in run(*second)
 

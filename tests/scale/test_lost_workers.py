@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from _learned import assert_same, learner
-from spdatoms.dictionary import _streamed as coding
+from spdatoms.dictionary import _samples as coding
 
 pytest.importorskip("distributed")
 
@@ -31,10 +31,10 @@ def kill_a_worker(client) -> None:
 def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, monkeypatch) -> None:
     """It takes its codes with it, and dies while the others of the same pass are computed."""
     killed = []
-    original = coding.StreamedCodedData.correlations_of
+    original = coding.Samples.total
 
-    def correlations_of(self, *arguments):
-        if len(self.codings) == 2 and not killed:
+    def total(self, *arguments):
+        if len(self._coded_with) == 2 and not killed:
             killed.append(True)
             victim = threading.Timer(0.02, kill_a_worker, [client])
             victim.start()
@@ -43,7 +43,7 @@ def test_a_worker_killed_in_an_iteration_is_survived(client, stored, expected, m
             return result
         return original(self, *arguments)
 
-    monkeypatch.setattr(coding.StreamedCodedData, "correlations_of", correlations_of)
+    monkeypatch.setattr(coding.Samples, "total", total)
     assert_same(learner().fit(stored), expected)
     assert killed
     client.wait_for_workers(2, timeout=600)

@@ -10,7 +10,7 @@ import pytest
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
-from spdatoms.dictionary import features
+from spdatoms.dictionary import _samples
 from spdatoms.scale.stored import StoredArray
 
 da = pytest.importorskip("dask.array")
@@ -42,7 +42,7 @@ def test_workers_with_little_memory_keep_features_in_files(monkeypatch) -> None:
         8, "jeffrey", alpha=0.1, init="random", max_iter=3, landmarks=20, random_state=0
     )
     expected = model.fit(X).atoms_
-    monkeypatch.setattr(features, "_SHARE_OF_MEMORY", 1 << 60)
+    monkeypatch.setattr(_samples, "_SHARE_OF_MEMORY", 1 << 60)
     made, original = [], StoredArray.__init__
 
     def counted(self, array) -> None:

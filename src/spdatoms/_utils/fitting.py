@@ -15,7 +15,7 @@ from spdatoms._utils.warning import warnings_of
 #: What a fitted estimator is asked.
 _ANSWERS = (
     "transform", "transform_regions", "transform_certified", "inverse_transform", "predict", "predict_proba",
-    "decision_function", "kneighbors", "cross", "explain", "score",
+    "decision_function", "kneighbors", "cross", "complete", "explain", "score",
 )  # fmt: skip
 #: What mixins of scikit-learn define with the help of those.
 _MIXED_IN = ("score", "fit_predict")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import Fold, class_folds
@@ -69,3 +69,26 @@ def _given_folds(splits: Any, count: int, rows: Indices) -> list[Fold]:
     if not folds:
         raise ValueError("cv as a list must hold a split with matrices on both sides.")
     return folds
+
+
+def sides_of(
+    folds: Sequence[Fold], count: int, rows: Indices | slice = slice(None)
+) -> NDArray[np.int8] | None:
+    """Return on which side each of ``count`` matrices is in every fold of these rows: 1 left out, −1 training, 0 none.
+
+    None for a fold that leaves out single matrices, which needs no record.
+    """
+    sides = np.zeros((len(folds), count), np.int8)
+    own = np.arange(count)[rows]
+    for side, fold in zip(sides, folds, strict=True):
+        if fold.exclude is not None:
+            return None
+        side[own[fold.train]], side[own[fold.test]] = -1, 1
+    return sides
+
+
+def given_folds(cv: Any, sides: NDArray[np.int8] | None) -> Any:
+    """Return ``cv`` as the list of splits that `sides_of` has recorded, itself if there is no record."""
+    if sides is None:
+        return cv
+    return [(np.flatnonzero(row < 0), np.flatnonzero(row > 0)) for row in sides]

@@ -17,7 +17,7 @@ from threading import Condition, Lock, RLock, Thread, current_thread, main_threa
 from typing import Any, TypeVar, cast
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import LibController, ThreadpoolController
 
 from spdatoms._utils.parameters import N_JOBS
 from spdatoms._utils.progress import progress_bar, progress_is_due
@@ -61,9 +61,11 @@ def block_slices(n_items: int, block: int) -> Iterator[slice]:
 
 
 @cache
-def _threadpools() -> ThreadpoolController:
+def _blas() -> list[LibController]:
     # Looking for the loaded libraries costs a millisecond, more than some whole computations here.
-    return ThreadpoolController()
+    return [
+        library for library in ThreadpoolController().lib_controllers if library.user_api == "blas"
+    ]
 
 
 class _OneBlasThread:
@@ -72,12 +74,12 @@ class _OneBlasThread:
     def __init__(self) -> None:
         # The thread that forks holds the lock, see below; a signal may let it fork where it holds it already.
         self.lock, self.inside = RLock(), 0
-        self.limiter: Any = None
+        self.before: list[tuple[LibController, int]] = []
 
     def __enter__(self) -> None:
         with self.lock:
             if not self.inside:
-                self.limiter = _threadpools().limit(limits=1, user_api="blas")
+                self.limit()
             self.inside += 1
 
     def __exit__(self, *exception: object) -> None:
@@ -86,11 +88,18 @@ class _OneBlasThread:
             if not self.inside:
                 self.restore()
 
+    def limit(self) -> None:
+        """Let BLAS have one thread, and remember what it had: often that is one, and there is nothing to do."""
+        counts = [(library, library.get_num_threads()) for library in _blas()]
+        self.before = [(library, count) for library, count in counts if count not in (None, 1)]
+        for library, _ in self.before:
+            library.set_num_threads(1)
+
     def restore(self) -> None:
         """Give BLAS the threads that it had before the first entered."""
-        if self.limiter is not None:
-            self.limiter.restore_original_limits()
-            self.limiter = None
+        for library, count in self.before:
+            library.set_num_threads(count)
+        self.before = []
 
 
 _one_blas_thread = _OneBlasThread()

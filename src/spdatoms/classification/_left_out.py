@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,15 @@ from spdatoms._utils.folds import Fold
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
+from spdatoms.classification._fold_blocks import FoldBlock, fold_blocks
 from spdatoms.classification.calibration import log_losses
-from spdatoms.classification.cells import Cell, CodedScores, labelled_atoms
+from spdatoms.classification.cells import Cell
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import (
     ClassicalScaling,
     Scatter,
     Whitening,
     cross_fitted_median,
-    squared_distances,
 )
 
 #: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two
@@ -89,6 +90,10 @@ class Whitenings:
     ) -> None:
         self.divergences, self.labels, self.weights = divergences, labels, weights
         self.dimension = dimension
+        self._of_folds: WeakKeyDictionary[FoldBlock, Floats] = WeakKeyDictionary()
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.divergences, self.labels, self.weights, self.dimension)
 
     @cached_property
     def scaling(self) -> ClassicalScaling:
@@ -104,33 +109,19 @@ class Whitenings:
         Z = self.scaling.coordinates[rows]
         return Scatter.within(Z, self.labels[rows], part_of(self.weights, rows))
 
+    def of_folds(self, block: FoldBlock, shrinkage: float) -> Floats:
+        """Return the divergences (1 or F, R, A) of a block of folds, whitened by their training matrices alone."""
+        if shrinkage >= 1.0:
+            return block.divergences(self.divergences)
+        if block not in self._of_folds:
+            self._of_folds[block] = block.scatters(self.scaling)
+        return block.whitened(self.scaling, self._of_folds[block], self.dimension, shrinkage)
+
     def of(self, shrinkage: float) -> Whitening | None:
         """Return the whitening with δ, None for 1: then the divergence is taken as it is."""
         if shrinkage >= 1.0:
             return None
         return Whitening(self.scaling, self._scatter, self.dimension, shrinkage)
-
-
-class FoldDivergences:
-    """The divergences to the training matrices of a fold, whitened by those alone."""
-
-    def __init__(self, whitenings: Whitenings, fold: Fold) -> None:
-        self._whitenings, self._train = whitenings, fold.train
-        self._rows = np.concatenate([fold.train, fold.test])
-
-    @cached_property
-    def _scatter(self) -> Scatter:
-        return self._whitenings.scatter_of(self._train)
-
-    def of(self, shrinkage: float) -> Floats:
-        """Return d_w of the training matrices and, in further rows, of those left out to the training matrices."""
-        if shrinkage >= 1.0:
-            return np.asarray(self._whitenings.divergences[np.ix_(self._rows, self._train)])
-        Z = self._whitenings.scaling.coordinates[self._rows]
-        whitened = self._scatter.whitened(Z, self._whitenings.dimension, shrinkage)
-        distances = squared_distances(whitened, whitened[: len(self._train)])
-        np.fill_diagonal(distances, 0.0)
-        return distances
 
 
 @dataclass(frozen=True)
@@ -176,32 +167,31 @@ def leave_out(
 ) -> LeftOut:
     """Return the scores of left-out matrices for every cell, given the whitenings of each divergence."""
     labels, weights = whitenings[0].labels, whitenings[0].weights
-    n_classes = int(labels.max()) + 1
     tests = np.concatenate([np.zeros(0, np.intp), *(fold.test for fold in folds)])
-    ends = np.cumsum([len(fold.test) for fold in folds])
-    scores = np.full((len(cells), len(tests), n_classes), -np.inf)
+    blocks = fold_blocks(folds, labels, weights)
+    ends = np.cumsum([len(block) for block in blocks])
+    scores = np.full((len(cells), len(tests), int(labels.max()) + 1), -np.inf)
     medians = np.ones(len(cells))
 
-    def score(c: int, f: int, to_training: Floats) -> None:
-        fold, beta = folds[f], cells[c].beta_for(float(medians[c]))
-        values, count = kernel_values(to_training, beta), len(fold.train)
-        gram, cross = values[:count], values[count:]
-        own = scores[c, ends[f] - len(fold.test) : ends[f]]
-        classes = labels[fold.train], part_of(weights, fold.train), n_classes, cells[c]
-        if fold.exclude is None:
-            own[:] = labelled_atoms(gram, *classes).scores(cross)
-        else:
-            own[:] = CodedScores(gram, *classes).scores(cross, fold.exclude)
+    def score(some: Sequence[int], b: int, to_training: Floats) -> None:
+        values = kernel_values(to_training, cells[some[0]].beta_for(medians[some[0]]))
+        rows = slice(ends[b] - len(blocks[b]), ends[b])
+        for c, own in zip(some, blocks[b].scores(values, [cells[c] for c in some]), strict=True):
+            scores[c, rows] = own
 
     for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
-        in_folds = [FoldDivergences(whitenings[metric], fold) for fold in folds]
+        own = whitenings[metric]
         for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
             same = list(of_both)
-            found = [in_fold.of(shrinkage) for in_fold in in_folds]
+            found = [own.of_folds(block, shrinkage) for block in blocks]
             medians[same] = cross_fitted_median(
-                d[len(fold.train) :] for d, fold in zip(found, folds, strict=True)
+                block.left_out(d) for d, block in zip(found, blocks, strict=True)
             )
-            jobs = [(c, f, d) for c in same for f, d in enumerate(found)]
+            kernels = [
+                list(some)
+                for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
+            ]
+            jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
             map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
             advance(len(same))
     usual = usual_spread(scores)

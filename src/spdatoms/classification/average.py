@@ -120,10 +120,13 @@ class KernelAverage:
 
     def scores(self, divergences: Sequence[Floats]) -> Floats:
         """Return the logits (m, n_classes) of queries with these divergences (m, N) to the atoms."""
-        logits = np.zeros((len(divergences[0]), self.n_classes))
-        for c, atoms, values in self._cell_values(divergences):
-            logits += self.gains[c] * standardised(atoms.scores(values), self.usual[c])
-        return logits
+        found = [(c, atoms.scores(values)) for c, atoms, values in self._cell_values(divergences)]
+        if not found:
+            return np.zeros((len(divergences[0]), self.n_classes))
+        cells, scores = [c for c, _ in found], np.stack([own for _, own in found])
+        logits = standardised(scores, self.usual[cells][:, None, None])
+        logits *= self.gains[cells][:, None, None]
+        return np.asarray(logits.sum(axis=0))
 
     def contributions(self, divergences: Sequence[Floats]) -> Floats:
         """Return what each atom adds to the logit of its class, shape (m, N).
@@ -181,6 +184,8 @@ def in_blocks(
 ) -> list[Floats]:
     """Return what a function makes of the divergences of matrices X to the references, block by block."""
     blocks = list(block_slices(len(X), _BLOCK))
+    if len(blocks) == 1:  # often a single query, which a pool of threads would take longer than
+        return [of_block(references.divergences(X))]
     return map_in_threads(
         lambda i: of_block(references.divergences(X[blocks[i]])), len(blocks), n_jobs
     )

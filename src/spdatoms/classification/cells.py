@@ -17,11 +17,13 @@ from spdatoms.classification.scores import (
     RULES,
     class_contributions,
     class_means,
+    class_members,
     class_scores,
+    class_sums,
 )
 from spdatoms.coding import AtomLengths
 from spdatoms.kernels.correction import CORRECTION, semidefinite_gram
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.layout import COUNT, PENALTY, POSITIVE, SHARE, Maybe, Value, part
 
 #: ρ of codes, as a share of 1 − e^(−β·median).
@@ -112,7 +114,8 @@ class AtomCodes:
         correction: str = "clip",
     ) -> None:
         self._correction = semidefinite_gram(gram, correction)
-        self._lengths, self._alpha, self._ridge = AtomLengths(weights), alpha, ridge
+        self._lengths = AtomLengths(weights)
+        self._coder = GramCoder(self._lengths.lengthened_gram(self.gram), alpha, ridge)
 
     @property
     def gram(self) -> Floats:
@@ -125,14 +128,7 @@ class AtomCodes:
 
     def of(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the codes of queries with corrected kernel values, of which each may do without one atom."""
-        codes = sparse_code(
-            self._lengths.lengthened_gram(self.gram),
-            self._lengths.lengthened(cross),
-            self._alpha,
-            ridge=self._ridge,
-            exclude=exclude,
-            check_gram=False,
-        )
+        codes = self._coder.codes(self._lengths.lengthened(cross), exclude)
         return np.asarray(self._lengths.lengthened(codes))
 
 
@@ -145,11 +141,14 @@ class CodedScores:
         # A kernel without whitening may be indefinite.
         self._atoms = AtomCodes(gram, weights, cell.alpha, cell.ridge, cell.correction)
         self._labels, self._n_classes, self._rule = labels, n_classes, cell.rule
+        self._members = class_members(labels, n_classes) if cell.rule == "sum" else None
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
         cross = self._atoms.corrected(cross)
         codes, gram = self._atoms.of(cross, exclude), self._atoms.gram
+        if self._members is not None:
+            return class_sums(codes, *self._members)
         return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
 
     def contributions(self, cross: Floats) -> Floats:
@@ -166,11 +165,13 @@ class MeanScores:
         self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int
     ) -> None:
         self._weights, self._offsets = class_means(gram, labels, n_classes, weights)
-        # Contributions are measured from the mean of all atoms: what all kernel values have in common is nobody's.
         self._columns, self._grand = gram.mean(axis=0), float(gram.mean())
-        centred = gram - self._columns - self._columns[:, None] + self._grand
         self._shares = 0.5 * self._weights[np.arange(len(labels)), labels]
-        self._within = np.where(labels == labels[:, None], centred, 0.0) @ self._shares
+        # (K̃_cc w)_j of kernel values K̃_ij = K_ij − K̄_i − K̄_j + K̄; the shares w of a class sum to one.
+        own = np.take_along_axis(gram @ (0.5 * self._weights), labels[:, None], 1)[:, 0]
+        means = self._shares * self._columns
+        of_class = np.bincount(labels, means, n_classes)[labels]
+        self._within = own - self._columns - of_class + self._grand
 
     def scores(self, cross: Floats) -> Floats:
         """Return the class scores (m, n_classes) of queries with kernel values (m, N)."""
@@ -179,7 +180,8 @@ class MeanScores:
     def contributions(self, cross: Floats) -> Floats:
         """Return w_j (2k̃ − K̃_cc w)_j with the shares w of atoms in their class mean, and centred kernel values.
 
-        Their sums over the classes are the scores, up to a number that is the same for all classes.
+        They are measured from the mean of all atoms: what all kernel values have in common is nobody's. Their sums
+        over the classes are the scores, up to a number that is the same for all classes.
         """
         centred = cross - cross.mean(axis=1, keepdims=True) - self._columns + self._grand
         return np.asarray(self._shares * (2.0 * centred - self._within))

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of
+from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_labels, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
 from spdatoms.classification.calibration import sharpness
@@ -32,6 +32,7 @@ from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import Part, holds
@@ -135,6 +136,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         verbose=allow.VERBOSE,
     )
 
+    _sides: Array | None = None  # for models of earlier versions
+    _factors: Sequence[float] = FACTORS
+
     def __init__(
         self,
         metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
@@ -195,6 +199,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         own = np.arange(len(labels))[rows]
         some = spread_over_classes(labels[own], max(MOST_COMPARED, len(self.classes_)))
         folds = list(folds_of(self._folds(), labels, groups, own[some]))
+        self._sides = sides_of(folds, len(own), some)
         cells = in_order(self._cells())
         compared = X[own[some]]
         references = References.as_they_are(compared, listed(self.metrics))
@@ -223,6 +228,28 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         ).fit(X, y, sample_weight)
         return self
 
+    def _cut(self, known: Mask) -> Self:
+        # The chosen cell stays, with its multiple of the automatic β or the β that was given; calibration is new.
+        best, chosen = self.best_estimator_, self.best_params_
+        assert best.atoms_ is not None  # it was fitted to an array in memory
+        model = clone(self).set_params(
+            metrics=chosen["metric"],
+            betas=None if self.betas is None else [chosen["beta"]],
+            alphas=[chosen["alpha"]],
+            ridges=[chosen["ridge"]],
+            whitenings=[chosen["whitening"] or 1.0],
+            rules=chosen["rule"],
+            cv=given_folds(self.cv, self._sides),
+            class_weight=None,
+        )
+        model._factors = (in_order(self._cells())[self.best_index_].factor,)
+        data = cut(best.atoms_, known), best.atom_labels_
+        fitted: Self = model.fit(*data, sample_weight=best.atom_weights_)
+        return fitted
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return self.best_estimator_._answers_to_nothing()
+
     def _folds(self) -> Any:
         """Return ``cv``; ValueError if it is "loo" with whitening, which left-out matrices must have no part in."""
         if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
@@ -249,7 +276,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         """Return multiples of the automatic β, or β itself."""
         if self.betas is not None:
             return [(1.0, float(beta)) for beta in np.ravel(self.betas)]
-        return [(factor, None) for factor in FACTORS]
+        return [(factor, None) for factor in self._factors]
 
     def _penalties(self, factor: float) -> list[tuple[float, float]]:
         """Return the pairs (α, ρ)."""
@@ -263,13 +290,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return list(product(alphas, ridges))
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -280,13 +310,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return self.best_estimator_.predict(X)
 
     @per_matrix
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the probabilities of the classes, calibrated on left-out training matrices.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -304,13 +337,16 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1) / 2.0
 
     @per_matrix
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return how well each class represents each matrix, as ``best_estimator_`` does.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -320,8 +356,14 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         X = self.check_queries(X)
         return self.best_estimator_.decision_function(X)
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> Explanations:
         """Return what every atom of the code of a matrix adds to the score of its class.
 
@@ -334,6 +376,9 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
             lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------

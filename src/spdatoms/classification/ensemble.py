@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +12,10 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.splits import CV, folds_of
+from spdatoms._utils.splits import CV, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
 from spdatoms.classification.average import KernelAverage, average, in_blocks
@@ -28,8 +28,10 @@ from spdatoms.classification.explanation import (
     taken_apart,
 )
 from spdatoms.classification.references import References
+from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.layout import Part, holds
 
@@ -136,6 +138,8 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         verbose=allow.VERBOSE,
     )
 
+    _sides: Array | None = None  # for models of earlier versions
+
     def __init__(
         self,
         weights: str = "uniform",
@@ -191,6 +195,7 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
         folds = list(folds_of(self.cv, labels, groups, self.atom_indices_))
+        self._sides = sides_of(folds, len(self.atom_indices_))
         cells = in_order(self._cells())
         self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
         size = dimension(self._references.matrices)
@@ -219,13 +224,16 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         yield from mean_cells(count, of_means, factors)
 
     @per_matrix
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the logits of the classes, whose softmax `predict_proba` is.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -236,13 +244,16 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -254,13 +265,16 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         return labels
 
     @per_matrix
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the probabilities of the classes, calibrated on left-out training matrices.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -269,8 +283,14 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         """
         return np.asarray(softmax(self._logits(self.check_queries(X))))
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> Explanations:
         """Return what every training matrix adds to the logit of its class: an exact sum.
 
@@ -283,6 +303,9 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
             most. None lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -302,6 +325,22 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
                 own, added, self.classes_, self._atom_classes, n_atoms, names, self.atom_indices_
             )
         return Explanations(found)
+
+    def _cut(self, known: Mask) -> Self:
+        model = self._fitted_anew(
+            cut(self.atoms_, known),
+            self.atom_labels_,
+            None,
+            self.atom_weights_,
+            cv=given_folds(self.cv, self._sides),
+            max_atoms=len(self.atoms_),
+            class_weight=None,
+        )
+        model.atom_indices_ = self.atom_indices_
+        return model
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return prior_answers(self.classes_, self._atom_classes, self.atom_weights_)
 
     def _logits(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it

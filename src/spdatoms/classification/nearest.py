@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, by_channels
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.geometry.hermitian import real_type
@@ -44,8 +44,14 @@ class NearestMatrices(SPDEstimator):
         self._matrices, self._weights = X, weights
         self._prepared = over(get_divergence(self.metric), X).prepare(X)
 
+    @by_channels
     def kneighbors(
-        self, X: ArrayLike, n_neighbors: int | None = None, return_distance: bool = True
+        self,
+        X: ArrayLike,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+        *,
+        channels: ArrayLike | None = None,
     ) -> Any:
         """Return the nearest training matrices of each matrix, the nearest first.
 
@@ -57,6 +63,9 @@ class NearestMatrices(SPDEstimator):
             How many; None is the number that votes.
         return_distance : bool, default=True
             Return their divergences, too.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------

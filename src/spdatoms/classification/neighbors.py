@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,10 @@ from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, per_matrix
 from spdatoms.classification.nearest import VOTES, NearestMatrices
+from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
 
 #: Votes that differ by less than this share of them are tied.
@@ -126,13 +128,16 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         return self
 
     @per_matrix
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the share of votes of each class.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -142,13 +147,16 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         return self._shares(self.check_queries(X))[0]
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -160,6 +168,15 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         tied = shares >= (1.0 - _ROUNDING) * shares.max(axis=1, keepdims=True)
         labels: Array = self.classes_[np.where(tied, nearest, -1.0).argmax(axis=1)]
         return labels
+
+    def _cut(self, known: Mask) -> Self:
+        labels = self.classes_[self._labels]
+        return self._fitted_anew(
+            cut(self._matrices, known), labels, self._weights, class_weight=None
+        )
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return prior_answers(self.classes_, self._labels, self._weights)
 
     def _shares(self, X: FloatArray) -> tuple[Floats, Floats]:
         """Return shares of votes, and for each class 1/(1 + rank of its nearest matrix)."""

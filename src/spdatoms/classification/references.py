@@ -44,11 +44,13 @@ class References:
         matrices=Matrices("N", double=True),
         factor=Numbers("n n", "fc"),
     )
+    _to_centre: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         divergences = [over(symmetric_divergence(metric), self.matrices) for metric in self.metrics]
         prepared = tuple((d, d.prepare(self.matrices)) for d in divergences)
         object.__setattr__(self, "_prepared", prepared)
+        object.__setattr__(self, "_to_centre", inverse_lower(self.factor))
 
     @classmethod
     def of(
@@ -60,7 +62,7 @@ class References:
         """Re-centre matrices at their weighted mean of Jeffrey's divergence, which has a closed form."""
         X = np.ascontiguousarray(as_double(X))
         factor = np.linalg.cholesky(mean(X, "jeffrey", weights))
-        return cls(metrics, recentred(X, factor), factor)
+        return cls(metrics, recentred(X, inverse_lower(factor)), factor)
 
     @classmethod
     def as_they_are(cls, X: FloatArray, metrics: tuple[str | Divergence, ...]) -> References:
@@ -74,7 +76,7 @@ class References:
 
     def divergences(self, X: FloatArray, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence of matrices X to the training matrices, shape (m, N)."""
-        X = recentred(np.ascontiguousarray(as_double(X)), self.factor)
+        X = recentred(np.ascontiguousarray(as_double(X)), self._to_centre)
         found = []
         for divergence, own in self._prepared:
             between, queries, references = beside(divergence, X, own)
@@ -82,8 +84,7 @@ class References:
         return tuple(found)
 
 
-def recentred(X: Floats, factor: Floats) -> Floats:
-    """Return L⁻¹ X_i L⁻ᵀ."""
-    inverse = inverse_lower(factor)
+def recentred(X: Floats, inverse: Floats) -> Floats:
+    """Return L⁻¹ X_i L⁻ᵀ, given L⁻¹."""
     moved = inverse @ X @ inverse.conj().T
     return np.asarray(0.5 * (moved + moved.conj().swapaxes(-1, -2)))

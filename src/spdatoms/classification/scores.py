@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.kernels.whitening import squared_distances
@@ -20,8 +20,8 @@ from spdatoms.native import kernel
 RULES = ("residual", "sum", "max")
 #: The rule of `class_means`, which needs no codes.
 MEAN = "mean"
-#: Up to this share of non-zeros, pairs of them are summed one by one.
-_FEW = 0.25
+#: Up to this share, or this number, of non-zeros pairs of them are summed one by one.
+_FEW_SHARE, _FEW = 0.6, 128
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
 
@@ -81,16 +81,17 @@ def class_scores(
     With y_c the code restricted to the atoms of class c: the residual rule gives
     2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     """
-    there = np.bincount(atom_classes, minlength=n_classes) > 0
+    members, there = class_members(atom_classes, n_classes)
     if rule == "sum":
-        members = np.zeros((len(atom_classes), n_classes))
-        members[np.arange(len(atom_classes)), atom_classes] = 1.0
-        return np.where(there, row_products(np.asarray(codes, np.float64), members), -np.inf)
+        return class_sums(np.asarray(codes, np.float64), members, there)
     scores = np.zeros((len(codes), n_classes))
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
         codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
-        classes, most = np.require(atom_classes, np.int64, ["C"]), int(_FEW * codes.shape[1])
+        classes, most = (
+            np.require(atom_classes, np.int64, ["C"]),
+            max(_FEW, int(_FEW_SHARE * codes.shape[1])),
+        )
         _class_residuals(codes, gram, cross, classes, *codes.shape, n_classes, most, scores, many)
     rows: Any = slice(None) if many.all() else np.flatnonzero(many)
     codes, cross = codes[rows], cross[rows]
@@ -105,6 +106,20 @@ def class_scores(
             scores[rows, c] = y.max(axis=1)
     scores[:, ~there] = -np.inf
     return scores
+
+
+def class_members(atom_classes: Indices, n_classes: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return which atoms belong to which class, as zeros and ones (N, n_classes), and which classes have atoms."""
+    members = atom_classes[:, None] == np.arange(n_classes)
+    return members.astype(np.float64), members.any(axis=0)
+
+
+def class_sums(codes: Floats, members: Floats, there: NDArray[np.bool_]) -> Floats:
+    """Return the sums of codes (m, N) over the classes; −inf for a class without atoms."""
+    sums: Floats = row_products(codes, members)
+    if not there.all():
+        sums[:, ~there] = -np.inf
+    return sums
 
 
 def class_contributions(
@@ -279,3 +294,20 @@ def warn_of_zero_codes(count: int, total: int) -> None:
         "large for them.",
         ZeroCodeWarning,
     )
+
+
+def prior_answers(
+    classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
+) -> dict[str, Array]:
+    """Return what a classifier says of a matrix of which nothing is known: the weighted shares p of its classes.
+
+    Its scores are log(p) divided by the sharpness that they are multiplied by before their softmax.
+    """
+    shares = np.bincount(labels, weights, len(classes))[None]
+    shares = shares / shares.sum()
+    scores = np.log(shares) / sharpness
+    return {
+        "predict": classes[shares.argmax(axis=1)],
+        "predict_proba": shares,
+        "decision_function": scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores,
+    }

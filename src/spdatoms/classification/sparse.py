@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,8 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
-from spdatoms.base import SPDEstimator, check_labels, check_streamable, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
+from spdatoms.channels import BrokenChannels
 from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.explanation import (
     Explanation,
@@ -31,6 +32,7 @@ from spdatoms.classification.scores import (
     class_contributions,
     feature_contributions,
     nearest_atom_contributions,
+    prior_answers,
     scores_of_codes,
     scores_of_feature_codes,
     warn_of_zero_codes,
@@ -39,6 +41,7 @@ from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
@@ -100,6 +103,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
+    robust : bool, default=False
+        Look for broken channels in queries, by `BrokenChannels` fitted to the training matrices, and leave them out
+        as if they were missing.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness when atoms are learned.
     n_jobs : int, default=None
@@ -123,6 +129,8 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         span of landmarks, with ``features_`` of shape (N, r).
     alpha_ : float
         The α in use.
+    detector_ : BrokenChannels
+        What looks for broken channels, if ``robust``.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -150,7 +158,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
-    _stored = holds("classes_ atoms_ atom_labels_ _atom_classes alpha_", kernel_=Part(Kernel))
+    _stored = holds(
+        "classes_ atoms_ atom_labels_ _atom_classes alpha_",
+        kernel_=Part(Kernel),
+        detector_=Part(BrokenChannels),
+        spare=lambda values: "detector_",  # only with ``robust``
+    )
     _parameters = allow.declare(
         metric=SYMMETRIC_METRIC,
         beta=allow.BETA,
@@ -162,11 +175,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rule=allow.choice(*RULES),
         n_atoms_per_class=allow.NONE | allow.integer(1),
         class_weight=CLASS_WEIGHT,
+        robust=allow.BOOLEAN,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
     class_weight: Any = None  # for subclasses without this parameter
+    robust: bool = False
     atom_weights_: Floats | None = None  # for models of earlier versions
 
     def __init__(
@@ -182,6 +197,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rule: str = "residual",
         n_atoms_per_class: int | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
+        robust: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -196,6 +212,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.rule = rule
         self.n_atoms_per_class = n_atoms_per_class
         self.class_weight = class_weight
+        self.robust = robust
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -237,7 +254,21 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self._label_atoms(labels, weights)
         self.kernel_ = self._labelled_kernel(X, labels, weights)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
+        self._fit_detector(X)
         return self
+
+    def _fit_detector(self, X: Any) -> None:
+        if not self.robust:
+            return
+        if self.atoms_ is None:
+            raise ValueError(
+                "robust=True needs the training matrices, which are not kept when they are read from a Dask array "
+                "or a long memory map: fit to an array in memory."
+            )
+        self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X)
+
+    def _heeded(self, X: Any) -> Any:
+        return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X
 
     def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
         return labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
@@ -296,6 +327,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             labels = self._atom_classes
         self._label_atoms(labels, weights)
         self.kernel_ = LandmarkKernel(space, self.n_jobs).fit_features(features)
+        self._fit_detector(matrices)
         return self
 
     def _landmarks(self) -> Any:
@@ -338,13 +370,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return atoms, np.searchsorted(self.classes_, names)
 
     @per_matrix
-    def decision_function(self, X: ArrayLike) -> Floats:
+    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return how well each class represents each matrix, by `rule`.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -355,13 +390,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Array:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -379,7 +417,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return labels
 
     @per_matrix
-    def predict_proba(self, X: ArrayLike) -> Floats:
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the probabilities of the classes, softmax(10·scores).
 
         They rank as `decision_function` does. They are not calibrated: `SPDSparseClassifierCV` and
@@ -389,6 +427,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -397,8 +438,14 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         """
         return np.asarray(softmax(_SHARPNESS * self._scores(self.check_queries(X))))
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> Explanations:
         """Return what every atom of the code of a matrix adds to the score of its class.
 
@@ -411,6 +458,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -428,6 +478,23 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
         self._for_scores(explain, X)
         return Explanations([one for start in sorted(found) for one in found[start]])
+
+    def _cut(self, known: Mask) -> Self:
+        if self.atoms_ is None:
+            raise ValueError(
+                "Queries that lack channels need the training matrices, which are not kept when they are read from a "
+                "Dask array or a long memory map: fit to an array in memory."
+            )
+        landmarks = self._landmarks()
+        if np.ndim(landmarks):
+            landmarks = cut(np.asarray(landmarks), known)
+        data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
+        return self._fitted_anew(
+            *data, landmarks=landmarks, n_atoms_per_class=None, class_weight=None, robust=False
+        )
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return prior_answers(self.classes_, self._atom_classes, self.atom_weights_, _SHARPNESS)
 
     def _coding(self) -> dict[str, Any]:
         """Return what `for_coded_blocks` wants to know besides the kernel and α."""
@@ -484,7 +551,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
 
             use(block.rows, scores, zero, contributions)
 
-        for_coded_blocks(score, X, self.kernel_, self.alpha_, **self._coding())
+        for_coded_blocks(score, X, self.kernel_, self.alpha_, losses=False, **self._coding())
 
     def _score_features(self, use: UseScores, X: FloatArray, kernel: LandmarkKernel) -> None:
         """Do what `_score_codes` does in the span of landmarks."""

@@ -3,17 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from spdatoms._utils.typing import Array
+from spdatoms.cli.show import counted, say
+
+if TYPE_CHECKING:
+    from spdatoms.cli._predictions import Labelled
+    from spdatoms.cli.formats.matrices import Matrices
+
+#: Matrices of a file, with or without labels.
+Read = TypeVar("Read", "Matrices", "Labelled")
+#: The steps of a model on the common range of singular matrices.
+_STEPS = ("range", "model")
 
 
-def load_model(path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None) -> Any:
-    """Return the estimator of a model file, or refuse it if a method or attribute is missing."""
+def load_model(
+    path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None
+) -> tuple[Any, Any]:
+    """Return the estimator of a model file, and the common range that it works on, or None.
+
+    It is refused if a method or attribute is missing.
+    """
     from spdatoms.storage import load
 
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    model = load(path)
+    model, reach = load(path), None
+    if [name for name, _ in getattr(model, "steps", ())] == list(_STEPS):
+        reach, model = (step for _, step in model.steps)
     if not all(hasattr(model, ability) for ability in abilities):
         raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {purpose}.")
-    return model if n_jobs is None else model.set_params(n_jobs=n_jobs)
+    return (model if n_jobs is None else model.set_params(n_jobs=n_jobs)), reach
+
+
+def save_model(path: Path, model: Any, reach: Any) -> None:
+    """Write an estimator, with the common range that it works on if there is one, to a model file."""
+    from spdatoms.storage import save
+
+    if reach is not None:
+        from sklearn.pipeline import Pipeline
+
+        model = Pipeline(list(zip(_STEPS, (reach, model), strict=True)))
+    save(model, path)
+
+
+def common_range(X: Array, path: Path) -> Any:
+    """Return the `SPDRange` of singular matrices, and say so; None for others."""
+    from spdatoms.geometry.validation import as_float, check_stack, find_unfit
+
+    X = as_float(X, "X")
+    check_stack(X, "X")
+    if not find_unfit(X).singular:
+        return None
+    from spdatoms.channels import SPDRange
+
+    reach = SPDRange()
+    try:
+        reach.fit(X)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    n = X.shape[-1]
+    say(
+        f"note: the rank of the matrices in {path} is {reach.rank_}, not {n}: their common range is used"
+    )
+    return reach
+
+
+def on_range(read: Read, path: Path, reach: Any, *, incomplete: bool = False) -> Read:
+    """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index.
+
+    Those that are ``incomplete`` may lack channels, whose rows and columns are NaN, if there is no common range.
+    """
+    from spdatoms.cli.formats.matrices import complaints_about
+    from spdatoms.geometry import check_spd
+    from spdatoms.geometry.channels import check_incomplete
+
+    with complaints_about(path):
+        if reach is not None:
+            return replace(read, X=reach.transform(read.X))
+        if not incomplete:
+            return replace(read, X=check_spd(read.X))
+        X, known = check_incomplete(read.X)
+    lacking = int((~known.all(axis=1)).sum())
+    if lacking:
+        say(f"note: {lacking} of {counted(len(X), 'matrix', 'matrices')} lack channels")
+    return replace(read, X=X)

@@ -21,7 +21,7 @@ _CONFUSED = 12
 
 @dataclass(frozen=True)
 class Labelled:
-    """Matrices that were read and checked.
+    """Matrices of a file.
 
     Attributes
     ----------

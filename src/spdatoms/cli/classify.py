@@ -202,14 +202,20 @@ def classify(
     settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
     _check_settings(settings, results)
     check_outputs([*training, *queries, model], results, force=force)
-    from spdatoms.cli._models import load_model
+    from spdatoms.cli import _models
 
     read, shown = _Reader(key, label_key, components, covariance), wants_progress(verbose)
     asked, labelled = read(queries, training), read(training, queries)
     if model is not None:
-        classifier = load_model(model, ("classes_", "predict_proba"), "classify", jobs)
+        abilities = ("classes_", "predict_proba")
+        classifier, reach = _models.load_model(model, abilities, "classify", jobs)
     else:
-        classifier = _new_classifier(settings)
+        classifier, reach = _new_classifier(settings), None
+    if labelled is not None and train is not None:
+        reach = _models.common_range(labelled.X, train)
+        labelled = _models.on_range(labelled, train, reach)
+    if asked is not None and test is not None:
+        asked = _models.on_range(asked, test, reach, incomplete=True)
     if labelled is not None and cv is not None:
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown)
         if asked is None:
@@ -218,9 +224,7 @@ def classify(
     if labelled is not None and any((asked, save_model, suspects)):
         _train(classifier, labelled, suspects, shown=shown)
     if save_model is not None:
-        from spdatoms.storage import save
-
-        save(classifier, save_model)
+        _models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
     if asked is not None:
         with showing_progress("classifying", shown):
@@ -333,7 +337,7 @@ class _Reader:
     def __call__(self, files: _Files, others: _Files) -> Labelled | None:
         """Return the matrices and, if there are, their labels; None if there is no file of matrices."""
         from spdatoms.cli.formats.labels import read_labels
-        from spdatoms.cli.formats.matrices import Source, read_checked
+        from spdatoms.cli.formats.matrices import Source, read_matrices
 
         path, labels, mask = files
         if path is None:
@@ -341,7 +345,7 @@ class _Reader:
         of_volume = path.name.lower().endswith(VOLUME_FILES)
         order = self.components if of_volume else None  # the other file may be no volume
         key = _key(self.key, path, others.matrices)
-        found = read_checked(Source(path, key, mask, order, self.covariance))
+        found = read_matrices(Source(path, key, mask, order, self.covariance))
         if labels is None:
             return Labelled(found.X, None, found.volume)
         key = _key(self.label_key, labels, others.labels)

@@ -96,13 +96,13 @@ def code(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
-    from spdatoms.cli._models import load_model
-    from spdatoms.cli.formats.matrices import Source, read_checked
+    from spdatoms.cli._models import common_range, load_model, on_range
+    from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.coding import SPDSparseCoder
 
     if model is not None:
-        coder = load_model(model, ("atoms_", "transform"), "give codes", jobs)
+        coder, reach = load_model(model, ("atoms_", "transform"), "give codes", jobs)
     elif dictionary is not None:
         given = {"metric": metric.value, "beta": beta, "alpha": alpha, "ridge": ridge}
         kept = _kept_with_atoms(dictionary)
@@ -111,8 +111,11 @@ def code(
             for name, value in given.items()
         }
         coder = SPDSparseCoder(**settings, positive=positive, n_jobs=jobs)
-        coder.fit(read_checked(Source(dictionary, dictionary_key)).X)
-    read = read_checked(Source(matrices, key, mask, components, covariance))
+        own = read_matrices(Source(dictionary, dictionary_key))
+        reach = common_range(own.X, dictionary)
+        coder.fit(on_range(own, dictionary, reach).X)
+    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
         codes = coder.transform(read.X)
     write_arrays(out, {"codes": codes}, read.volume)

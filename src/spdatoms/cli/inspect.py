@@ -38,7 +38,7 @@ _ADVICE = {
     "is not Hermitian": "symmetrise it, as --repaired does",
     _ZERO: "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not positive definite": "project it, as --repaired does",
-    "is singular": "add a ridge, as --repaired does",
+    "is singular": "work on the common range if there is one, or add a ridge, as --repaired does",
 }
 
 
@@ -91,7 +91,7 @@ def inspect(
         raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
     unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
-    show_table(_summary(X, unfit, fit), title=str(matrices))
+    show_table([*_summary(X, unfit, fit), *_range(X, unfit)], title=str(matrices))
     if unfit:
         listed = [(str(i), reason) for i, reason in unfit.items()][:_LISTED]
         if len(unfit) > _LISTED:
@@ -179,6 +179,24 @@ def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str
     return rows
 
 
+def _range(X: Array, unfit: dict[int, str]) -> list[tuple[str, str]]:
+    """Return what is common to singular matrices: their range, copies of channels, and flat ones."""
+    low = (why.startswith("is singular") or why.endswith(" is 0") for why in unfit.values())
+    if not unfit or not all(low):
+        return []
+    from spdatoms.channels.rank import SPDRange, dependent_channels
+
+    copies, flat = dependent_channels(X)
+    rows = [("copies", "channels " + " and ".join(map(str, group))) for group in copies]
+    rows += [("flat", f"channel {channel}") for channel in flat]
+    try:
+        rank = SPDRange().fit(X).rank_
+    except ValueError as error:
+        return [("common range", f"none: {error}"), *rows]
+    used = "'learn', 'code' and 'classify' use it, in Python SPDRange() does"
+    return [("common range", f"dimension {rank} of {X.shape[-1]}; {used}"), *rows]
+
+
 def _advice(unfit: dict[int, str]) -> list[tuple[str, str, str]]:
     kinds = Counter(_kind(reason) for reason in unfit.values())
     return [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
@@ -207,7 +225,8 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
         with one_blas_thread():  # more of them only wait for each other in so small a problem
             gram = correct_gram(kernel_values(divergences, beta))
         kind = "indefinite: will be corrected" if gram.indefinite else "positive semidefinite"
-        ratio = f"{gram.min_eigenvalue / gram.max_eigenvalue:.2g}"
+        least, greatest = gram.eigenvalues()
+        ratio = f"{least / greatest:.2g}"
         rows.append((metric, f"{beta:.4g}", kind, ratio))
     return rows
 

@@ -93,10 +93,13 @@ def learn(
     check_outputs([matrices, mask, checkpoint], [out, report], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
+    from spdatoms.cli._models import common_range, save_model
     from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
     from spdatoms.dictionary import SPDDictionaryLearning
 
-    X = read_matrices(Source(matrices, key, mask, components, covariance)).X
+    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    reach = common_range(read.X, matrices)
+    X = read.X if reach is None else reach.transform(read.X)
     learner = SPDDictionaryLearning(
         atoms,
         metric=metric.value,
@@ -113,11 +116,9 @@ def learn(
     with complaints_about(matrices), _resumed_later(checkpoint), shown:
         learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
-        from spdatoms.storage import save
-
-        save(learner, out)
+        save_model(out, learner, reach)
     else:
-        _write_atoms(learner, out)
+        _write_atoms(learner, out, reach)
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
     summary = _summary(learner, out)
     if report is not None:
@@ -143,14 +144,15 @@ def _resumed_later(checkpoint: Path | None) -> Iterator[None]:
             raise typer.Exit(INTERRUPTED) from warning
 
 
-def _write_atoms(learner: Any, out: Path) -> None:
+def _write_atoms(learner: Any, out: Path, reach: Any) -> None:
     """Write the atoms, and what 'code' needs to give the codes of the model over them."""
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.kernels.landmarks import LandmarkKernel
 
     numbers = {"beta": learner.beta_, "alpha": learner.alpha_, "ridge": learner.ridge_}
     settings = numbers | {"metric": learner.metric}
-    arrays = {"atoms": learner.atoms_, "objective": learner.objective_}
+    atoms = learner.atoms_ if reach is None else reach.inverse_transform(learner.atoms_)
+    arrays = {"atoms": atoms, "objective": learner.objective_}
     write_arrays(out, arrays | {name: np.asarray(value) for name, value in settings.items()})
     if out.suffix.lower() == ".npy":
         say(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.clustering._lloyd import Tally, exchange_goals
+from spdatoms.clustering._lloyd import Tally, relabelled
 from spdatoms.divergences.seeds import Sample
 from spdatoms.scale.largest import Largest
 
@@ -89,22 +89,14 @@ class ClusteredSample:
         for a in np.flatnonzero(chosen):
             self.centres[clusters[a]], self.divergences[clusters[a]] = centres[a], rows[a]
 
-    def assign(self) -> Tally:
+    def assign(self, totals: Floats | None = None) -> Tally:
         """Give every matrix to its nearest centre; at a tie it stays where it is."""
-        goals = self.divergences.argmin(axis=0)
-        return self._give(goals, self.divergences[goals, self._every] < self.own)
+        self.labels, moved = relabelled(self.divergences, self.labels, self.sample.weights, totals)
+        return self._tally(moved)
 
     def exchange(self, weights: Floats) -> Tally:
         """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
-        return self._give(
-            *exchange_goals(self.divergences, self.labels, self.sample.weights, weights)
-        )
-
-    def _give(self, goals: Indices, leaves: NDArray[np.bool_]) -> Tally:
-        moved = np.zeros(len(self.centres), dtype=bool)
-        moved[self.labels[leaves]] = moved[goals[leaves]] = True
-        self.labels[leaves] = goals[leaves]
-        return self._tally(moved)
+        return self.assign(weights)
 
     def worst_represented(self, count: int) -> Largest:
         """Return the matrices with the largest w_i d(X_i, C_{l_i}), and their labels."""

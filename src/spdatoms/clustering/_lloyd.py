@@ -222,6 +222,25 @@ class Lloyd:
         self._count(self.data.assign())
 
 
+def relabelled(
+    divergences: Floats, labels: Indices, weights: Floats, totals: Floats | None
+) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return new labels, and which clusters a matrix has entered or left.
+
+    Matrices go to their nearest centre, at a tie they stay; with the weights of the clusters, ``totals``, by
+    Hartigan's rule. ``divergences`` has d(X_i, C_j) at [j, i].
+    """
+    every = np.arange(len(labels))
+    if totals is None:
+        goals = divergences.argmin(axis=0)
+        leaves = divergences[goals, every] < divergences[labels, every]
+    else:
+        goals, leaves = exchange_goals(divergences, labels, weights, totals)
+    moved = np.zeros(len(divergences), dtype=bool)
+    moved[labels[leaves]] = moved[goals[leaves]] = True
+    return np.where(leaves, goals, labels), moved
+
+
 def exchange_goals(
     divergences: Floats,
     labels: Indices,

@@ -9,23 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.clustering._lloyd import Tally, exchange_goals
+from spdatoms.clustering._lloyd import Tally, relabelled
 from spdatoms.divergences import Divergence
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.largest import Largest
 from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Span, StreamPasses
+from spdatoms.scale.passes import Span, StreamPasses, SumTuple
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
 
-#: `Labelling.occupied` where no centre is one of the matrices.
+#: What a pass finds: the `Tally` after it, the sums that the next steps of the centres are made of, and Σ w_i d(X_i, C)
+#: over the members that clusters had before it, (2, k): with the centres of the last pass and with those of this one.
+Found: TypeAlias = tuple[Tally, Floats, Floats]
+#: Clusters whose centre is one of the matrices, and which: none.
 _NONE = np.zeros(0, np.intp), np.zeros(0, np.intp)
 
 
@@ -47,58 +50,6 @@ class Labelled:
         )
 
 
-@dataclass(frozen=True)
-class Labelling:
-    """How a pass gives matrices to clusters.
-
-    Attributes
-    ----------
-    divergence : Divergence
-        The divergence.
-    centres : ndarray of shape (k, n, n)
-        The centres.
-    rule : {"start", "assign", "exchange"}
-        Matrices go to their nearest centre (at a tie of "assign" they stay), or by Hartigan's rule.
-    totals : ndarray of shape (k,) or None
-        The weights of the clusters, for an exchange.
-    occupied : tuple of two ndarray
-        Clusters whose centre is one of the matrices, and which.
-    """
-
-    divergence: Divergence
-    centres: Floats
-    rule: str
-    totals: Floats | None
-    occupied: tuple[Indices, Indices]
-
-
-@dataclass(frozen=True)
-class PassResult:
-    """What a pass finds; results of parts of the data add up.
-
-    Attributes
-    ----------
-    tally : Tally
-        The clusters after the pass.
-    centre_terms : ndarray
-        The sums that the next steps of the centres are made of.
-    costs : ndarray of shape (2, k)
-        Σ w_i d(X_i, C) over the members that clusters had before the pass, with the centres of the last
-        pass and with those of this one.
-    """
-
-    tally: Tally
-    centre_terms: Floats
-    costs: Floats
-
-    def __add__(self, other: PassResult) -> PassResult:
-        return PassResult(
-            self.tally + other.tally,
-            self.centre_terms + other.centre_terms,
-            self.costs + other.costs,
-        )
-
-
 class ClusteredStream:
     """Matrices of a stream with their labels; the methods are those of `ClusteredSample`.
 
@@ -116,7 +67,7 @@ class ClusteredStream:
 
     centres: Floats
     states: list[Any]
-    result: PassResult
+    found: Found
 
     def __init__(
         self, stream: Stream, divergence: Divergence, weights: Floats, n_clusters: int
@@ -143,40 +94,40 @@ class ClusteredStream:
                 for span in self.passes.spans
             ]
         )
-        self._tried: tuple[Indices, Floats, list[Any], PassResult] | None = None
-        self._ready: tuple[list[Any], PassResult] | None = None
+        self._tried: tuple[Indices, Floats, list[Any], Found] | None = None
+        self._ready: tuple[list[Any], Found] | None = None
         self._occupied = _NONE
-        return self._label("start")
+        return self._label(first=True)
 
     def assign(self) -> Tally:
         """Give every matrix to its nearest centre; at a tie it stays where it is."""
         if self._ready is None:
-            return self._label("assign")
-        (self.states, self.result), self._ready = self._ready, None
-        return self.result.tally
+            return self._label()
+        (self.states, self.found), self._ready = self._ready, None
+        return self.found[0]
 
     def exchange(self, weights: Floats) -> Tally:
         """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
-        return self._label("exchange", weights)
+        return self._label(weights)
 
-    def _label(self, rule: str, totals: Floats | None = None) -> Tally:
-        self.states, self.result = self._pass(self.centres, rule, totals)
+    def _label(self, totals: Floats | None = None, first: bool = False) -> Tally:
+        self.states, self.found = self._pass(self.centres, totals, first)
         self._occupied = _NONE
-        return self.result.tally
+        return self.found[0]
 
     def _pass(
-        self, centres: Floats, rule: str, totals: Floats | None = None
-    ) -> tuple[list[Any], PassResult]:
+        self, centres: Floats, totals: Floats | None = None, first: bool = False
+    ) -> tuple[list[Any], Found]:
         """Return the states of the spans after a pass, and what it found."""
-        labelling = Labelling(self.divergence, centres, rule, totals, self._occupied)
-        return self.passes.run(_label, self.states, labelling)
+        shared = self.divergence, centres, totals, first, self._occupied
+        return self.passes.run(_label, self.states, *shared)
 
     def centre_steps(self, clusters: Indices) -> Floats:
         """Return `Divergence.centre` of the members of each of the clusters."""
-        terms, weights = self.result.centre_terms, self.result.tally.weights
+        tally, terms, _ = self.found
         return np.array(
             [
-                self.divergence.centre_from_terms(terms[j], weights[j], self.centres[j])
+                self.divergence.centre_from_terms(terms[j], tally.weights[j], self.centres[j])
                 for j in clusters
             ]
         )
@@ -188,20 +139,20 @@ class ClusteredStream:
         """
         trial = self.centres.copy()
         trial[clusters] = centres
-        states, result = self._pass(trial, "assign")
-        self._tried = clusters, trial, states, result
-        before, after = result.costs[:, clusters]
+        states, found = self._pass(trial)
+        self._tried = clusters, trial, states, found
+        before, after = found[2][:, clusters]
         return before, after
 
     def keep(self, chosen: NDArray[np.bool_]) -> None:
         """Replace the chosen centres by those just tried."""
         assert self._tried is not None
-        clusters, trial, states, result = self._tried
+        clusters, trial, states, found = self._tried
         self._tried = None
         kept = clusters[chosen]
         self.centres = self.centres.copy()
         self.centres[kept] = trial[kept]
-        self._ready = (states, result) if chosen.all() else None
+        self._ready = (states, found) if chosen.all() else None
 
     def worst_represented(self, count: int) -> Largest:
         """Return the matrices with the largest w_i d(X_i, C_{l_i}), and their labels."""
@@ -216,11 +167,11 @@ class ClusteredStream:
 
     def saved(self) -> Any:
         """Return the current state, for `restore`."""
-        return self.centres, self.states, self.result
+        return self.centres, self.states, self.found
 
     def restore(self, state: Any) -> None:
         """Return to a state that was saved."""
-        self.centres, self.states, self.result = state
+        self.centres, self.states, self.found = state
         self._ready = None
 
     def nearest(self, centres: Floats) -> tuple[Indices, float]:
@@ -235,32 +186,42 @@ class ClusteredStream:
 
 
 def _label(
-    matrices: FloatArray, span: Span, state: Sequence[Labelled], labelling: Labelling
-) -> tuple[tuple[Labelled, ...], PassResult]:
+    matrices: FloatArray, span: Span, state: Sequence[Labelled], *labelling: Any
+) -> tuple[tuple[Labelled, ...], SumTuple]:
     """Label the matrices of a span."""
     results = [
-        _label_part(X, rows, part, labelling)
+        _label_part(X, rows, part, *labelling)
         for X, rows, part in zip(span.split(matrices), span.parts, state, strict=True)
     ]
-    return tuple(part for part, _ in results), added([result for _, result in results])
+    return tuple(part for part, _ in results), added([found for _, found in results])
 
 
 def _label_part(
-    X: Floats, rows: slice, part: Labelled, labelling: Labelling
-) -> tuple[Labelled, PassResult]:
-    divergence, centres, weights = labelling.divergence, labelling.centres, part.weights
-    count, every = len(centres), np.arange(len(weights))
+    X: Floats,
+    rows: slice,
+    part: Labelled,
+    divergence: Divergence,
+    centres: Floats,
+    totals: Floats | None,
+    first: bool,
+    occupied: tuple[Indices, Indices],
+) -> tuple[Labelled, SumTuple]:
+    """Give matrices to their nearest centres, by Hartigan's rule if there are ``totals``, see `relabelled`."""
+    weights, count, every = part.weights, len(centres), np.arange(len(part.weights))
     if len(weights) < len(X):
         X = X[part.samples - rows.start]
     prepared = divergence.prepare(X)
     divergences = divergence.to_centres(prepared, centres)
-    for cluster, sample in zip(*labelling.occupied, strict=True):
+    for cluster, sample in zip(*occupied, strict=True):
         divergences[cluster, part.samples == sample] = 0.0
     costs = [
         np.bincount(part.labels, weights * own, minlength=count)
         for own in (part.own, divergences[part.labels, every])
     ]
-    labels, moved = _relabelled(divergences, part, labelling)
+    if first:
+        labels, moved = divergences.argmin(axis=0), np.ones(count, dtype=bool)
+    else:
+        labels, moved = relabelled(divergences, part.labels, weights, totals)
     labelled = replace(part, labels=labels, own=divergences[labels, every])
     terms = np.array(
         [
@@ -269,22 +230,7 @@ def _label_part(
         ]
     )
     tally = Tally.of(labels, labelled.own, weights, moved)
-    return labelled, PassResult(tally, terms, np.array(costs))
-
-
-def _relabelled(
-    divergences: Floats, part: Labelled, labelling: Labelling
-) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the new labels, and which clusters a matrix has entered or left."""
-    goals, every = divergences.argmin(axis=0), np.arange(len(part.labels))
-    if labelling.rule == "start":
-        return goals, np.ones(len(divergences), dtype=bool)
-    leaves = divergences[goals, every] < divergences[part.labels, every]
-    if labelling.totals is not None:
-        goals, leaves = exchange_goals(divergences, part.labels, part.weights, labelling.totals)
-    moved = np.zeros(len(divergences), dtype=bool)
-    moved[part.labels[leaves]] = moved[goals[leaves]] = True
-    return np.where(leaves, goals, part.labels), moved
+    return labelled, SumTuple((tally, terms, np.array(costs)))
 
 
 def _largest_costs(matrices: None, span: Span, state: Sequence[Labelled], count: int) -> Largest:

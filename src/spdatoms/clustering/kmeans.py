@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Matrices, holds
@@ -199,13 +201,16 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return self
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Indices:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Indices:
         """Return the index of the nearest centre for each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. For a Dask array the result is a Dask array.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -216,13 +221,16 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         return labels
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Return d(X_i, C_j), the divergences to the centres.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. For a Dask array the result is a Dask array.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -259,6 +267,12 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     def _losses(self, X: ArrayLike) -> Floats:
         """Return min_j d(X_i, C_j)."""
         return np.asarray(self._divergences(self.check_queries(X)).min(axis=1))
+
+    def _cut(self, known: Mask) -> SPDKMeans:
+        model = copy(self)
+        model.n_features_in_ = int(known.sum())
+        model.cluster_centers_ = cut(self.cluster_centers_, known)
+        return model
 
     def _check_number_of_samples(self, count: int, of: int) -> None:
         if count < self.n_clusters:

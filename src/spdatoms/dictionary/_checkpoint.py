@@ -23,7 +23,8 @@ from spdatoms._utils.locks import locked
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.writing import check_target, remove_parts
-from spdatoms.dictionary._state import State
+from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._samples import Codes
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.parameters import divergence_parameters
@@ -110,7 +111,7 @@ class Checkpoint:
         self.path, self.mark = Path(path), mark
         self.shape, self.kind = tuple(X.shape), X.dtype.kind
 
-    def write(self, state: State, problem: AnyProblem) -> None:
+    def write(self, problem: AnyProblem, state: State) -> None:
         """Replace the file by one with this state, atomically."""
         header = {
             "format": _FORMAT,
@@ -118,11 +119,12 @@ class Checkpoint:
             "beta": problem.beta,
             "alpha": problem.alpha,
         }
+        codes = state.codes.here if isinstance(state.codes, Codes) else state.codes
         arrays = {
             "atoms": state.atoms,
-            "code_values": state.codes.data,
-            "code_atoms": state.codes.indices,
-            "code_starts": state.codes.indptr,
+            "code_values": codes.data,
+            "code_atoms": codes.indices,
+            "code_starts": codes.indptr,
             "objective": np.array(state.objective),
         }
         if problem.positive:  # not named otherwise: files from before know nothing of it
@@ -148,27 +150,24 @@ class Checkpoint:
         try:
             header, arrays = read_container(self.path, self._check)
         except (StorageError, OSError) as error:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} is not a checkpoint, or was cut short. It is left as "
-                "it is: move it away, or give another name, to learn from the start."
-            ) from error
+            raise self._refused("is not a checkpoint, or was cut short") from error
         try:
             for name in arrays.keys() & {"atoms", "landmarks"}:
                 kind, char = arrays[name].dtype.kind, arrays[name].dtype.char
                 _require(kind == self.kind and char in "dD")
             return _state(arrays, self.shape), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} is damaged: its parts do not belong together. It is left "
-                "as it is: move it away, or give another name, to learn from the start."
-            ) from error
+            raise self._refused("is damaged: its parts do not belong together") from error
 
     def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
-            raise ValueError(
-                f"checkpoint={str(self.path)!r} belongs to other data or other parameters. It is left "
-                "as it is: move it away, or give another name, to learn from the start."
-            )
+            raise self._refused("belongs to other data or other parameters")
+
+    def _refused(self, reason: str) -> ValueError:
+        return ValueError(
+            f"checkpoint={str(self.path)!r} {reason}. It is left as it is: move it away, or give another "
+            "name, to learn from the start."
+        )
 
 
 def _state(arrays: dict[str, Any], shape: tuple[int, ...]) -> State:
@@ -220,53 +219,36 @@ def _require(condition: Any) -> None:
 
 
 def checkpoint_of(
-    path: str | os.PathLike[str] | None,
-    X: Any,
-    divergence: Divergence,
-    *,
-    n_atoms: int,
-    beta: float | str,
-    alpha: float | str,
-    init: str | ArrayLike,
-    random_state: Any,
-    update: str,
-    block_size: int | None,
-    landmarks: str | int | ArrayLike | None,
-    positive: bool = False,
-    weights: Floats | None = None,
+    learner: Any, X: Any, divergence: Divergence, weights: Floats | None
 ) -> Checkpoint | None:
-    """Return the checkpoint of these data and parameters, None without a path.
+    """Return the checkpoint of a learner with these data, None if it asks for none.
 
     Parameters that do not move the atoms, such as ``n_jobs``, have no part in its fingerprint, nor have
     those that only say when to stop.
     """
-    if path is None:
+    if learner.checkpoint is None:
         return None
-    if not isinstance(init, str):
-        init = _digest(init)
-    seeded = isinstance(random_state, Integral)
+    init, landmarks, seed = learner.init, learner.landmarks, learner.random_state
     parameters = {
-        "n_atoms": int(n_atoms),
+        "n_atoms": int(learner.n_atoms),
         "metric": divergence.name,
-        "beta": str(beta),
-        "alpha": str(alpha),
-        "init": init,
-        "random_state": int(random_state) if seeded else type(random_state).__name__,
-        "update": update,
-        "block_size": block_size and int(block_size),
+        "beta": str(learner.beta),
+        "alpha": str(learner.alpha),
+        "init": init if isinstance(init, str) else _digest(init),
+        "random_state": int(seed) if isinstance(seed, Integral) else type(seed).__name__,
+        "update": learner.update,
+        "block_size": learner.block_size and int(learner.block_size),
     }
-    if not isinstance(
-        landmarks, str
-    ):  # the automatic choice is not named: files from before know none
-        several = np.ndim(landmarks) > 0  # type: ignore[arg-type]
-        parameters["landmarks"] = _digest(landmarks) if several else landmarks  # type: ignore[arg-type]
-    if own := divergence_parameters(divergence):  # most have none, and files from before know none
+    # What is automatic, or not there, is not named: files from before know nothing of it.
+    if not isinstance(landmarks, str):
+        parameters["landmarks"] = _digest(landmarks) if np.ndim(landmarks) else landmarks
+    if own := divergence_parameters(divergence):
         parameters["metric_parameters"] = own
-    if positive:
+    if learner.positive:
         parameters["positive"] = True
     if weights is not None:
         parameters["weights"] = _digest(weights)
-    return Checkpoint(path, fingerprint(X, parameters), X)
+    return Checkpoint(learner.checkpoint, fingerprint(X, parameters), X)
 
 
 def _digest(matrices: ArrayLike) -> str:

@@ -10,6 +10,9 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats
 
+#: The least Schur complement of an atom in K + σI: what rounding cannot reach.
+LEAST_SCHUR = 1e-5
+
 
 class GramMargin:
     """The inverse M of K + σI, kept while rows of K are replaced.

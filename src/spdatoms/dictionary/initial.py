@@ -54,22 +54,28 @@ def first_atoms(
         return _with_midpoints(as_double(X[different]), n_atoms, rng)
     if init == "random":
         return as_double(X[different])
-    from spdatoms.clustering.kmeans import SPDKMeans
-
-    kmeans: Any = SPDKMeans(
+    metric = "riemann" if init == "kmeans-riemann" else divergence
+    some = evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))
+    kmeans = quick_kmeans(
+        X[some],
         n_atoms,
-        metric="riemann" if init == "kmeans-riemann" else divergence,
-        init="k-means++",
-        n_init=1,
+        part_of(weights, some),
+        metric=metric,
         max_iter=_KMEANS_ITERATIONS,
         random_state=int(rng.integers(2**31)),
         n_jobs=n_jobs,
     )
+    return as_double(kmeans.cluster_centers_)
+
+
+def quick_kmeans(X: FloatArray, count: int, weights: Floats | None, **options: Any) -> Any:
+    """Return `SPDKMeans` after one start: its centres need not be the best, and so it does not warn."""
+    from spdatoms.clustering.kmeans import SPDKMeans
+
+    kmeans: Any = SPDKMeans(count, n_init=1, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        some = evenly_spaced(len(X), max(_KMEANS_LEAST, _KMEANS_SAMPLES * n_atoms))
-        kmeans.fit(X[some], sample_weight=part_of(weights, some))
-        return as_double(kmeans.cluster_centers_)
+        return kmeans.fit(X, sample_weight=weights)
 
 
 def _with_midpoints(samples: Floats, n_atoms: int, rng: np.random.Generator) -> Floats:

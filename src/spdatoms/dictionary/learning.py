@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,24 +18,32 @@ from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms._utils.weights import check_weights, relative_weights
-from spdatoms.base import SPDEstimator, check_streamable, per_matrix
-from spdatoms.coding import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.weights import check_weights, given_weights, relative_weights
+from spdatoms.base import check_streamable, per_matrix
+from spdatoms.coding import CodedBlock, Completing, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
-from spdatoms.dictionary._fit import iterate, start_or_resume
-from spdatoms.dictionary._samples import SomeSamples
-from spdatoms.dictionary._state import State
-from spdatoms.dictionary.features import Statistics
+from spdatoms.dictionary._loop import State, iterate
+from spdatoms.dictionary._samples import Samples, SomeSamples
+from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import INIT, first_atoms
-from spdatoms.dictionary.online import PastSums, Summary, learn
-from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem, fix_problem
+from spdatoms.dictionary.online import PastSums, Statistics, Summary
+from spdatoms.dictionary.problem import (
+    AnyProblem,
+    LandmarkProblem,
+    Problem,
+    common_problem,
+    fix_problem,
+)
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.validation import check_spd
+from spdatoms.kernels import DivergenceKernel
+from spdatoms.kernels.bandwidth import automatic_beta, subsample_divergences
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.preimages import preimages
 from spdatoms.layout import Maybe, Part, holds
@@ -44,7 +54,7 @@ _ROUNDS_ANEW = 3
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
-class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
     min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
@@ -135,7 +145,8 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     n_iter_ : int
         The number of iterations of `fit`.
     batch_losses_ : ndarray of shape (n_batches,)
-        The mean loss of every batch given to `partial_fit`, before it was learned from.
+        The mean loss of every batch given to `partial_fit`, before it was learned from, under the kernel and α
+        of the time.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -268,13 +279,13 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     ) -> SPDDictionaryLearning:
         """Learn from one more batch.
 
-        A batch is learned from together with centres that stand for all matrices before it, at most a
-        tenth as many as these (but two per atom, and no more than eight), so that batches may come in
-        any order. Unless `fit` came before, first atoms, β, α, and the landmarks or the ridge are found
-        from these, and found anew whenever the stream has grown by 5 %, up to 80 matrices per atom:
-        then they are fixed. Losses of different streams can be compared if β, α and landmarks are
-        given. ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch
-        the estimator stays as it was.
+        A batch is learned from together with centres that stand for all matrices before it, at most eight
+        per atom, so that batches may come in any order. They are fewer than a tenth of a stream from 80
+        matrices per atom on; a shorter one is kept to a greater part. Unless `fit` came before, first atoms,
+        β, α, and the landmarks or the ridge are found from these, and found anew whenever the stream has
+        grown by 5 %, up to 80 matrices per atom: then they are fixed. `score` compares different streams.
+        ``n_atoms`` and ``metric`` must stay what they were. If anything is wrong with a batch the
+        estimator stays as it was.
 
         Parameters
         ----------
@@ -301,13 +312,16 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         return self
 
     @per_matrix
-    def transform(self, X: ArrayLike) -> FloatArray:
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices over the learned atoms.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -358,10 +372,12 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return minus the mean loss, so that greater is better.
+        """Return minus the mean loss under a kernel that X alone fixes: between -1 and 0, greater is better.
 
-        The loss of a matrix is its share of the objective, 1 − 2 yᵀk + yᵀ(K + μI)y + α‖y‖₁ with its
-        code y: between 0 and 1 where the kernel is positive definite.
+        The loss of a matrix is ‖φ(X_i) − Σ_j y_j φ(D_j)‖² + 0.1·‖y‖₁ with its code y. The map φ is that of at most
+        400 of the matrices X as landmarks, with β = 1 / median. So it depends on the atoms, but not on the β, α and
+        landmarks that they were learned with: scores of the same X compare dictionaries of one metric, whatever
+        their parameters, their first atoms, or the order of the stream.
 
         Parameters
         ----------
@@ -370,31 +386,53 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         y : object, default=None
             Ignored.
         sample_weight : array-like of shape (m,), default=None
-            Weights of the losses in the mean, not negative.
+            Weights of the losses in the mean, not negative. A matrix of weight 0 has no influence.
 
         Returns
         -------
         float
             Minus the mean loss.
         """
-        losses = np.asarray(self._losses(X))
-        if sample_weight is None:
-            return -float(losses.mean())
-        return -float(losses @ check_weights(sample_weight, len(losses)))
+        check_is_fitted(self)
+        matrices: Any = check_size(check_streamable(X, self.n_jobs), self.n_features_in_)
+        weights = given_weights(sample_weight, len(matrices))
+        chosen = matrices if weights.all() else SomeSamples(matrices, np.flatnonzero(weights))
+        with one_blas_thread():
+            problem = common_problem(chosen, over(self._divergence(), chosen), self.positive)
+            kernel = problem.kernel(self.metric, self.n_jobs).fit_checked(self.atoms_)
+        losses = np.asarray(self._losses(X, kernel, problem.alpha))
+        return -float(losses @ check_weights(weights, len(losses)))
 
     @per_matrix
-    def _losses(self, X: ArrayLike) -> Floats:
-        """Return the loss of every matrix."""
+    def _losses(self, X: ArrayLike, kernel: Kernel, alpha: float) -> Floats:
+        """Return the loss of every matrix over the atoms of a kernel."""
         X = self.check_queries(X)
         losses = np.empty(len(X))
 
         def keep(block: CodedBlock) -> None:
             losses[block.rows] = block.losses
 
-        for_coded_blocks(
-            keep, X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
-        )
+        for_coded_blocks(keep, X, kernel, alpha, positive=self.positive, n_jobs=self.n_jobs)
         return losses
+
+    def _cut(self, known: Mask) -> SPDDictionaryLearning:
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        if isinstance(
+            self.beta, str
+        ):  # the training matrices are not kept: atoms tell how β changes
+            divergence = over(self._divergence(), self.atoms_)
+            before, now = (
+                automatic_beta(subsample_divergences(atoms, divergence))
+                for atoms in (self.atoms_, model.atoms_)
+            )
+            model.beta_ = self.beta_ * now / before
+        kernel = DivergenceKernel(self.metric, model.beta_, n_jobs=self.n_jobs)
+        model.kernel_ = kernel.fit_checked(model.atoms_)
+        return model
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, len(self.atoms_)), np.float32)}
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
@@ -407,38 +445,23 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             weights = np.zeros(len(X))
             weights[rows] = 1.0 if own is None else own
         divergence = over(self._divergence(), X)
-        checkpoint = checkpoint_of(
-            self.checkpoint,
-            X,
-            divergence,
-            n_atoms=self.n_atoms,
-            beta=self.beta,
-            alpha=self.alpha,
-            init=self.init,
-            random_state=self.random_state,
-            update=self.update,
-            block_size=self.block_size,
-            landmarks=self.landmarks,
-            positive=self.positive,
-            weights=weights,
-        )
-        state, problem = start_or_resume(
-            checkpoint, divergence, lambda: self._first_atoms(chosen, own), len(X)
-        )
-        data, rule = self._passes(problem, X, weights)
-        state = iterate(
-            data,
-            problem,
-            rule,
-            state,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            checkpoint=checkpoint,
-        )
+        checkpoint = checkpoint_of(self, X, divergence, weights)
+        found = checkpoint and checkpoint.read(divergence)
+        if found:
+            state, problem = found
+        else:
+            atoms, problem = self._first_atoms(chosen, own)
+            state = State.first(atoms, problem, len(X))
+        save = partial(checkpoint.write, problem) if checkpoint else None
+        if save and not found:
+            save(state)
+        data, moves = self._passes(problem, X, weights)
+        state = iterate(data, moves, state, max_iter=self.max_iter, tol=self.tol, save=save)
         return state, problem
 
-    def _passes(self, problem: AnyProblem, X: Any, weights: Floats | None) -> tuple[Any, Any]:
-        return problem.passes(X, self.n_atoms, self.update, self.block_size, self.n_jobs, weights)
+    def _passes(self, problem: AnyProblem, X: Any, weights: Floats | None) -> tuple[Samples, Moves]:
+        data = Samples(problem, X, self.n_atoms, self.n_jobs, weights)
+        return data, Moves.of(X, self.update, self.block_size, self.n_jobs)
 
     def _first_atoms(self, X: Any, weights: Floats | None) -> tuple[Floats, AnyProblem]:
         divergence = over(self._divergence(), X)
@@ -451,7 +474,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
         self, X: FloatArray, weights: Floats | None
     ) -> tuple[Floats, AnyProblem, Summary, float]:
         """Return atoms, problem and summary after a batch, and its mean loss before."""
-        first, rounds = not hasattr(self, "atoms_"), self.batch_iter
+        first = not hasattr(self, "atoms_")
         if first:
             self._check_first_batch(len(X))
             past = replace(Summary.empty(X), started=len(X))
@@ -462,17 +485,31 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, S
             past = memory if isinstance(memory, Summary) else Summary.empty(self.atoms_)
         summary = past.with_batch(X, weights, self.forgetting)
         matrices, own = summary.centres, summary.weights / summary.weights.mean()
+        starts = [] if first else [(as_double(self.atoms_), self.batch_iter)]
         if first or (isinstance(self.init, str) and summary.begins_anew(self.n_atoms)):
             atoms, problem = self._first_atoms(matrices, own)
-            summary, rounds = replace(summary, started=summary.count), _ROUNDS_ANEW * rounds
+            starts = [start for start in starts if problem.admits(start[0])]
+            starts.append((atoms, _ROUNDS_ANEW * self.batch_iter))
+            summary = replace(summary, started=summary.count)
         else:
-            atoms, problem = as_double(self.atoms_), self._problem
-        data, rule = self._passes(problem, matrices, own)
-        state = learn(problem, data, rule, atoms, rounds)
-        loss = state.objective[0] / len(matrices) if first else -self.score(X, None, weights)
+            problem = self._problem
+        data, moves = self._passes(problem, matrices, own)
+
+        def learned(atoms: Floats, rounds: int) -> State:
+            state = State.first(atoms, problem, len(matrices))
+            data.start_from(state.codes)
+            for _ in range(rounds):
+                state = state.next(data, moves)
+            return state
+
+        state = min((learned(*start) for start in starts), key=lambda state: state.objective[-1])
+        if first:
+            loss = state.objective[0] / len(matrices)
+        else:
+            loss = np.average(self._losses(X, self.kernel_, self.alpha_), weights=weights)
         seed = int(generator(self.random_state).integers(2**31))
         summary = summary.merged(self.n_atoms, problem.divergence, seed, self.n_jobs)
-        return state.atoms, problem, summary, loss
+        return state.atoms, problem, summary, float(loss)
 
     def _keep(self, atoms: Floats, problem: AnyProblem, dtype: np.dtype[Any]) -> None:
         """Set what a fitted estimator needs."""

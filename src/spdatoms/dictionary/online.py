@@ -1,30 +1,26 @@
 """Learning from one batch after another: past matrices are replaced by a few centres that stand for all of them.
 
-The centres have weights, the numbers of matrices that they stand for, and are at most a tenth as many as the
-matrices of the stream. A batch and the centres together are learned from as any weighted matrices are, so that the
-order of the stream hardly matters. After that the nearest of them are merged, by k-means.
+The centres have weights, the numbers of matrices that they stand for, and are at most eight per atom. A batch and
+the centres together are learned from as any weighted matrices are, so that the order of the stream hardly matters.
+After that the nearest of them are merged, by k-means.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.clustering.kmeans import SPDKMeans
-from spdatoms.dictionary._state import State
-from spdatoms.dictionary.problem import AnyProblem
+from spdatoms.dictionary.initial import quick_kmeans
 from spdatoms.divergences import Divergence
 from spdatoms.layout import COUNT, POSITIVE, TINY, Matrices, Numbers, part
 
-#: Matrices of the stream per centre; the least and the greatest number of centres per atom.
-_MATRICES_PER_CENTRE, _LEAST_PER_ATOM, _MOST_PER_ATOM = 10, 2, 8
-#: A young stream begins anew when it has grown by this factor: less than a class that comes last would.
-_GROWTH = 1.05
+#: Centres per atom. With fewer of them learning ends above the loss of all matrices, most with Jeffrey's divergence.
+_CENTRES_PER_ATOM = 8
+#: A stream is young up to this many matrices per atom. It begins anew when it has grown by this factor: less than a
+#: class that comes last would.
+_YOUNG_PER_ATOM, _GROWTH = 80, 1.05
 #: Iterations of k-means when centres are merged.
 _MERGE_ITERATIONS = 5
 
@@ -49,6 +45,23 @@ class PastSums:
     _stored = part(
         called="Memory", sums=Numbers("N sums"), products=Numbers("N N"), weight=POSITIVE
     )
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A = YᵀY and B = YᵀΦ of past matrices in the span of landmarks, as model files of earlier versions hold them.
+
+    Attributes
+    ----------
+    code_gram : ndarray of shape (N, N)
+        A.
+    products : ndarray of shape (N, r)
+        B.
+    """
+
+    code_gram: Floats
+    products: Floats
+    _stored = part(code_gram=Numbers("N N"), products=Numbers("N r"))
 
 
 @dataclass(frozen=True)
@@ -92,23 +105,26 @@ class Summary:
 
     def begins_anew(self, n_atoms: int) -> bool:
         """Return whether first atoms, β, α and landmarks are to be found again: the stream is young and has grown."""
-        young = self.count < _MATRICES_PER_CENTRE * _MOST_PER_ATOM * n_atoms
+        young = self.count < _YOUNG_PER_ATOM * n_atoms
         return self.started > 0 and young and self.count >= _GROWTH * self.started
 
     def merged(
         self, n_atoms: int, divergence: Divergence, seed: int, n_jobs: int | None
     ) -> Summary:
         """Return fewer centres, of those that are near each other."""
-        most = min(_MOST_PER_ATOM * n_atoms, self.count // _MATRICES_PER_CENTRE)
-        size = max(_LEAST_PER_ATOM * n_atoms, most)
+        size = _CENTRES_PER_ATOM * n_atoms
         centres, weights = _distinct(self.centres, self.weights)
         if len(centres) > size:
-            kmeans: Any = SPDKMeans(
-                size, divergence, n_init=1, max_iter=_MERGE_ITERATIONS, tol=0.0, random_state=seed, n_jobs=n_jobs
-            )  # fmt: skip
-            with warnings.catch_warnings():  # they need not be the best centres
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                kmeans.fit(centres, sample_weight=weights)
+            options = {"max_iter": _MERGE_ITERATIONS, "tol": 0.0}
+            kmeans = quick_kmeans(
+                centres,
+                size,
+                weights,
+                metric=divergence,
+                random_state=seed,
+                n_jobs=n_jobs,
+                **options,
+            )
             weights = np.bincount(kmeans.labels_, weights, minlength=size).astype(np.float64)
             used = weights > 0
             centres, weights = kmeans.cluster_centers_[used], weights[used]
@@ -121,29 +137,3 @@ def _distinct(X: FloatArray, weights: Floats) -> tuple[FloatArray, Floats]:
     totals = np.bincount(of.ravel(), weights).astype(np.float64)
     order = np.argsort(first)
     return X[first[order]], totals[order]
-
-
-def learn(problem: AnyProblem, data: Any, rule: Any, atoms: Floats, rounds: int) -> State:
-    """Code weighted matrices and move the atoms, ``rounds`` times.
-
-    Parameters
-    ----------
-    problem : Problem or LandmarkProblem
-        The kernel and the objective.
-    data, rule : object
-        The matrices, and how atoms move, as ``problem.passes`` returns them.
-    atoms : ndarray of shape (N, n, n)
-        The dictionary to begin with.
-    rounds : int
-        The number of iterations.
-
-    Returns
-    -------
-    State
-        The dictionary, with the objective after every half-step.
-    """
-    state = State.first(atoms, problem.images(atoms), len(data))
-    data.start_from(state.codes)
-    for _ in range(rounds):
-        state = problem.iterated(data, rule, state)
-    return state

@@ -1,37 +1,45 @@
 """What is fixed before a dictionary is learned: the kernel, β, α, and how an indefinite kernel is made sound.
 
 A `Problem` computes with the kernel itself, a `LandmarkProblem` with its positive definite form in the
-span of landmarks. Both know how to look at the data, and how one iteration goes.
+span of landmarks. Each knows what passes look at of samples, how these are coded, and which update moves its atoms.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+import scipy.sparse
+from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.sampling import distinct_samples, evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.dictionary._coded_data import CodedData, Lasso
-from spdatoms.dictionary._landmark_update import LandmarkRule, LandmarkUpdate
-from spdatoms.dictionary._state import State
-from spdatoms.dictionary._streamed import StreamedCodedData
-from spdatoms.dictionary._update import AtomUpdate, UpdateRule
-from spdatoms.dictionary.features import FeatureData, StreamedFeatureData
+from spdatoms.dictionary._gram_margin import LEAST_SCHUR, has_margin
+from spdatoms.dictionary._kernel_update import KernelUpdate, times_weights
+from spdatoms.dictionary._landmark_update import LandmarkUpdate
+from spdatoms.dictionary._samples import Coded
 from spdatoms.divergences import Divergence
+from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.bandwidth import choose_beta, coding_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.kernel import RidgeKernel
-from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.landmarks import (
+    SHARE,
+    LandmarkKernel,
+    LandmarkSpace,
+    choose_landmarks,
+    landmark_gram,
+)
+from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
+from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import ANY, BOOLEAN, PENALTY, POSITIVE, Maybe, Part, part
+from spdatoms.scale.passes import SumTuple
 
 #: β and the ridge are found from this many samples at most, α from the codes of this many.
 _SUBSAMPLE, _CODED = 500, 200
@@ -39,22 +47,22 @@ _SUBSAMPLE, _CODED = 500, 200
 _ALLOWANCE = 0.25
 #: K + μI has no eigenvalue below this on the subsample and the first atoms.
 _MARGIN = 1e-3
-#: The least Schur complement of an atom in K + (μ − ν)I: what rounding cannot reach.
-_LEAST_SCHUR = 1e-5
-#: The least eigenvalue of an atom in its unit-diagonal scaling.
-_LEAST_EIGENVALUE = 1e-10
+#: Share of non-zeros above which YᵀY is faster as a dense product.
+_DENSE_CODES = 0.15
 #: The automatic number of landmarks.
 _LANDMARKS = 400
+#: The α of scores, where β = 1 / median.
+_COMMON_ALPHA = 0.1
 
 
 @dataclass(frozen=True)
 class Problem:
-    """The kernel and the objective, fixed from the first step to the last.
+    """The kernel exp(−β·d) and the objective, fixed from the first step to the last.
 
     Attributes
     ----------
     divergence : Divergence
-        The d of the kernel exp(−β·d).
+        The d of the kernel.
     beta, alpha : float
         β, and the penalty α of ‖y‖₁.
     ridge : float
@@ -80,66 +88,75 @@ class Problem:
         margin=Maybe(ANY),
         positive=BOOLEAN,
     )
+    #: Matrices of a stream are read and prepared in every pass.
+    n_features: ClassVar[int | None] = None
+    update: ClassVar[type[KernelUpdate]] = KernelUpdate
 
     @property
-    def lasso(self) -> Lasso:
-        """What codes are asked for."""
-        return Lasso(self.alpha, self.positive)
+    def shift(self) -> float | None:
+        """σ = μ − ν of `GramMargin`, None if there is no margin to keep."""
+        return None if self.margin is None else self.ridge - self.margin
+
+    def values(self, C: Floats, D: Floats | None = None, n_jobs: int | None = None) -> Floats:
+        """Return k(C_p, D_j), or k(C_p, C_q) without D."""
+        prepare = self.divergence.prepare
+        other = None if D is None else prepare(D)
+        return kernel_values(self.divergence.pairwise(prepare(C), other, n_jobs=n_jobs), self.beta)
 
     def images(self, atoms: Floats) -> Floats:
         """Return K of a dictionary."""
-        divergence = self.divergence
-        return kernel_values(divergence.pairwise(divergence.prepare(atoms)), self.beta)
+        return self.values(atoms)
+
+    def has_margin(self, gram: Floats) -> bool:
+        """Return whether K has the margin to keep, if there is one."""
+        return self.shift is None or has_margin(gram, self.shift, LEAST_SCHUR)
+
+    def admits(self, atoms: Floats) -> bool:
+        """Return whether a dictionary can be learned on from."""
+        return self.has_margin(self.images(atoms))
 
     def ridged(self, gram: Floats) -> Floats:
         """Return K + μI."""
         return gram + self.ridge * np.eye(len(gram))
 
-    def rule(self, update: str, block_size: int | None, X: FloatArray) -> UpdateRule:
-        """Return how atoms move, so that they are SPD in the precision of X, too."""
-        return UpdateRule(
-            self.divergence.atom_sums(),
-            self.beta,
-            gradient=update == "gradient",
-            block_size=block_size,
-            shift=None if self.margin is None else self.ridge - self.margin,
-            least_schur=_LEAST_SCHUR,
-            least_eigenvalue=_least_eigenvalue(X),
-        )
-
-    def passes(
-        self,
-        X: Any,
-        n_atoms: int,
-        update: str,
-        block_size: int | None,
-        n_jobs: int | None,
-        weights: Floats | None = None,
-    ) -> tuple[Any, UpdateRule]:
-        """Return the samples X, in memory or in a stream, and how atoms move."""
-        rule = replace(self.rule(update, block_size, X), n_jobs=n_jobs)
-        if isinstance(X, np.ndarray):
-            return CodedData(X, rule.sums, self.beta, n_atoms, n_jobs, weights), rule
-        data = StreamedCodedData(X, rule.sums, self.beta, n_atoms, weights)
-        # To read everything again costs about as much as to try this many candidates.
-        return data, replace(rule, trials_at_once=len(rule.trials), most_candidates=n_atoms // 2)
-
-    def iterated(self, data: Any, rule: UpdateRule, state: State) -> State:
-        """Return the state after one more iteration: coding, then the update of the atoms."""
-        coded = data.code(self.ridged(state.images), state.atoms, self.lasso)
-        update = AtomUpdate(rule, data, state.atoms, state.images)
-        update.run()
-        objective = (*state.objective, coded, coded + update.change)
-        return State(update.atoms, update.gram, data.codes(), objective)
-
     def kernel(self, metric: str | Divergence, n_jobs: int | None) -> Kernel:
         """Return the kernel that codes other matrices over the atoms."""
         return RidgeKernel(metric, self.beta, self.ridge, n_jobs)
 
+    def prepare(self, X: FloatArray) -> Any:
+        """Return what passes look at of samples X."""
+        return self.divergence.prepare(X)
+
+    def coding(self, gram: Floats, atoms: Floats) -> tuple[Floats, Any, Floats]:
+        """Return what a coding needs of a dictionary: K + μI, and D, prepared and as it is."""
+        return self.ridged(gram), self.divergence.prepare(atoms), atoms
+
+    def code(
+        self, samples: Any, start: Coded, gram: Floats, prepared: Any, atoms: Floats
+    ) -> tuple[Coded, SumTuple]:
+        """Code prepared samples, each from its last code.
+
+        The sums are Σ_i w_i f(y_i), the number of non-zeros, A = YᵀWY, and for every atom Σ_i w_i Y_ir k(X_i, D_r)
+        and the sums of the divergence with the weights w_i Y_ir k(X_i, D_r).
+        """
+        cross = kernel_in_place(self.divergence.pairwise(samples, prepared), self.beta)
+        rows, losses = _coded(self, gram, cross, start)
+        Y = rows.tocsc()
+        weighted = times_weights(Y, Y.data * cross[Y.indices, columns_of_entries(Y)], start.weights)
+        sums = (
+            code_products(times_weights(Y, Y.data, start.weights, 0.5)),
+            column_sums(weighted),
+            self.divergence.atom_sums().sums(samples, weighted, atoms),
+        )
+        return Coded(Y, losses, start.weights), SumTuple((float(losses.sum()), Y.nnz, *sums))
+
 
 @dataclass(frozen=True)
 class LandmarkProblem:
-    """The positive definite kernel φ(X)ᵀφ(Y), and the objective.
+    """The positive definite kernel φ(X)ᵀφ(Y) in the span of landmarks, and the objective.
+
+    Matrices are read once, for their features. After that an iteration needs the features alone: coding takes them,
+    and of the codes the atoms want to know A = YᵀWY and B = YᵀWΦ. Features are kept in single precision.
 
     Attributes
     ----------
@@ -155,11 +172,9 @@ class LandmarkProblem:
     alpha: float
     positive: bool = False
     _stored = part(space=Part(LandmarkSpace), alpha=PENALTY, positive=BOOLEAN)
-
-    @property
-    def lasso(self) -> Lasso:
-        """What codes are asked for."""
-        return Lasso(self.alpha, self.positive)
+    #: Zero: the kernel is positive definite.
+    ridge: ClassVar[float] = 0.0
+    update: ClassVar[type[LandmarkUpdate]] = LandmarkUpdate
 
     @property
     def divergence(self) -> Divergence:
@@ -172,52 +187,83 @@ class LandmarkProblem:
         return self.space.beta
 
     @property
-    def ridge(self) -> float:
-        """Zero: the kernel is positive definite."""
-        return 0.0
+    def n_features(self) -> int:
+        """The length of φ(X)."""
+        return self.space.size
 
     def images(self, atoms: Floats) -> Floats:
         """Return φ of a dictionary."""
         return self.space.features(atoms)
 
-    def rule(self, update: str, block_size: int | None, X: FloatArray) -> LandmarkRule:
-        """Return how atoms move, so that they are SPD in the precision of X, too."""
-        return LandmarkRule(self.space, update == "gradient", block_size, _least_eigenvalue(X))
-
-    def passes(
-        self,
-        X: Any,
-        n_atoms: int,
-        update: str,
-        block_size: int | None,
-        n_jobs: int | None,
-        weights: Floats | None = None,
-    ) -> tuple[Any, LandmarkRule]:
-        """Return the samples X, in memory or in a stream, and how atoms move."""
-        rule = self.rule(update, block_size, X)
-        if isinstance(X, np.ndarray):
-            return FeatureData(X, self.space, n_atoms, n_jobs, weights), rule
-        return StreamedFeatureData(X, self.space, n_atoms, weights), rule
-
-    def iterated(self, data: Any, rule: LandmarkRule, state: State) -> State:
-        """Return the state after one more iteration: coding, then the update of the atoms."""
-        coded = data.code(state.images, self.lasso)
-        update = LandmarkUpdate(rule, data.statistics, state.atoms, state.images)
-        update.run(data)
-        objective = (*state.objective, coded, coded + update.change)
-        return State(update.atoms, update.features, data.codes(), objective)
+    def admits(self, atoms: Floats) -> bool:
+        """Return True: every Gram matrix is positive semi-definite."""
+        return True
 
     def kernel(self, metric: str | Divergence, n_jobs: int | None) -> Kernel:
         """Return the kernel that codes other matrices over the atoms."""
         return LandmarkKernel(self.space, n_jobs)
 
+    def prepare(self, X: FloatArray) -> NDArray[np.float32]:
+        """Return what passes look at of samples X: Φ."""
+        return self.space.features(X).astype(np.float32)
+
+    def coding(self, P: Floats, atoms: Floats) -> tuple[Floats, Floats]:
+        """Return what a coding needs of a dictionary: the features P of its atoms, and PPᵀ."""
+        return landmark_gram(P), P
+
+    def code(self, samples: Any, start: Coded, gram: Floats, P: Floats) -> tuple[Coded, SumTuple]:
+        """Code samples with these features, each from its last code.
+
+        The sums are Σ_i w_i f(y_i), the number of non-zeros, A and B.
+        """
+        features = np.asarray(samples).astype(np.float64)
+        norms = np.einsum("ij,ij->i", features, features)
+        Y, losses = _coded(self, gram, features @ P.T, start, norms)
+        coded = Coded(Y.tocsc(), losses, start.weights)
+        if start.weights is not None:  # √w y_i and √w φ(X_i) in the place of y_i and φ(X_i)
+            roots = np.sqrt(start.weights)[:, None]
+            Y, features = Y.multiply(roots).tocsr(), roots * features
+        sums = code_products(Y), np.asarray(Y.T @ features)
+        return coded, SumTuple((float(losses.sum()), Y.nnz, *sums))
+
 
 AnyProblem: TypeAlias = Problem | LandmarkProblem
 
 
-def _least_eigenvalue(X: FloatArray) -> float:
-    eps = float(np.finfo(X.dtype).eps)
-    return max(_LEAST_EIGENVALUE, 4.0 * int(X.shape[-1]) * eps)
+def _coded(
+    problem: AnyProblem, gram: Floats, cross: Floats, start: Coded, norms: Floats | float = 1.0
+) -> tuple[scipy.sparse.csr_array, Floats]:
+    """Return Y, and w_i f(y_i) of every sample."""
+    codes, certificate = sparse_code(
+        gram,
+        cross,
+        problem.alpha,
+        positive=problem.positive,
+        query_norm=norms,
+        init=start.columns().toarray(),
+        check_gram=False,
+        return_certificate=True,
+    )
+    losses = certificate.objective
+    return sparse_rows(codes), losses if start.weights is None else start.weights * losses
+
+
+def code_products(Y: scipy.sparse.sparray) -> Floats:
+    """Return YᵀY."""
+    if Y.nnz > _DENSE_CODES * Y.shape[0] * Y.shape[1]:
+        dense = Y.toarray()
+        return np.asarray(dense.T @ dense)
+    return np.asarray((Y.T @ Y).toarray())
+
+
+def sparse_rows(codes: Floats) -> scipy.sparse.csr_array:
+    """Return the non-zeros by rows: `csr_array(codes)`, in a third of the time."""
+    used = codes != 0
+    entries = np.flatnonzero(used)
+    starts = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(np.count_nonzero(used, axis=1), out=starts[1:])
+    atoms = entries - np.repeat(np.arange(len(codes)) * codes.shape[1], np.diff(starts))
+    return scipy.sparse.csr_array((codes.ravel()[entries], atoms, starts), shape=codes.shape)
 
 
 def fix_problem(
@@ -279,6 +325,17 @@ def fix_problem(
             spread, kernel.gram_, cross, positive=positive, exclude=cross.argmax(axis=1)
         )
     return replace(problem, alpha=float(alpha))
+
+
+def common_problem(X: Any, divergence: Divergence, positive: bool) -> LandmarkProblem:
+    """Return the problem that matrices X fix alone, whatever was learned, so that losses under it can be compared.
+
+    Equal matrices count once, so that weights of losses are repetitions.
+    """
+    some = as_double(X[evenly_spaced(len(X), _LANDMARKS)])
+    landmarks = some[distinct_samples(some, range(len(some)), len(some))]
+    space = LandmarkSpace.of(divergence, landmarks, "auto", SHARE, centred=True)
+    return LandmarkProblem(space, _COMMON_ALPHA, positive)
 
 
 def _ridge_and_margin(least: float, gram: Floats) -> tuple[float, float]:

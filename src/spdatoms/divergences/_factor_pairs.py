@@ -11,7 +11,7 @@ from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import PreparedSet
-from spdatoms.geometry.spectral import cholesky
+from spdatoms.geometry.spectral import cholesky, in_lanes
 from spdatoms.native.elementwise import mirror
 
 #: Bytes of products of factors that a thread holds at a time.
@@ -34,6 +34,20 @@ def near_one(L: Floats) -> tuple[Floats, Indices]:
     """Return ``2^-k L`` and k, (..., 1, 1): products and quotients of factors near one do not leave the range."""
     exponents = np.frexp(np.abs(L).max(axis=(-2, -1), keepdims=True))[1]
     return np.ldexp(L, -exponents), exponents
+
+
+def of_each_pair(
+    kind: int, function: Callable[[Floats, Floats], Floats], X: FloatArray, Y: FloatArray
+) -> FloatArray:
+    """Return what the kernel of this number, or the function of two factors, gives for pairs; zero for equal ones."""
+
+    def careful(A: Floats, B: Floats) -> Floats:
+        return function(cholesky(A), cholesky(B))
+
+    A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+    values = in_lanes(kind, careful, B, A)
+    values[(A == B).all(axis=(-2, -1))] = 0.0
+    return rounded(values, X.dtype)
 
 
 def of_pairs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ import numpy as np
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.base import PreparedSet
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
+from spdatoms.geometry.hermitian import real_type
 from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -30,14 +32,40 @@ PREPARE_BYTES = 4 << 20
 
 
 @dataclass
-class HalfVectorSet(PreparedSet):
-    """Half-vectors of the matrices, or of functions of them, in double precision."""
+class VectorSet(PreparedSet):
+    """Vectors of real numbers that stand for the matrices."""
 
-    half: Floats
+    vectors: Floats
+
+
+class SquaredDistance(Divergence):
+    """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
+
+    @abstractmethod
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the vectors of matrices."""
+
+    def pairwise(
+        self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the squared distances of all pairs."""
+        other = None if Y is None else Y.vectors
+        return squared_distances(X.vectors, other, real_type(X.matrices.dtype), n_jobs)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        differences = self.prepare(X).vectors - self.prepare(Y).vectors
+        with _overflow_is_checked():
+            squares = np.einsum("ij,ij->i", differences, differences)
+        return rounded(squares, real_type(X.dtype))
+
+
+class HalfVectorSet(VectorSet):
+    """Half-vectors of the matrices, or of functions of them, in double precision."""
 
     def mean(self, weights: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i as a matrix."""
-        mean = (weights @ self.half)[None] / weights.sum()
+        mean = (weights @ self.vectors)[None] / weights.sum()
         return np.asarray(from_half_vectors(mean, self.n, weighted=True)[0])
 
 
@@ -116,6 +144,21 @@ def squared_distances(
     else:
         run_blocks(compute, len(A), _shared_rows(len(A), other.size, n_jobs), n_jobs)
     return rounded(out, dtype)
+
+
+def paired_products(A: Floats, B: Floats, shifts: Floats | float) -> Floats:
+    """Return max(0, A_i·B_i + shifts_i) for rows that belong together."""
+    with _overflow_is_checked():
+        return np.asarray(np.maximum(np.einsum("ij,ij->i", A, B) + shifts, 0.0))
+
+
+def within(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
+    """Return values in this precision; one that it cannot hold is an error."""
+    with _overflow_is_checked():
+        out = values.astype(dtype, copy=False)
+    if not np.isfinite(out).all():
+        raise _overflow(dtype)
+    return out
 
 
 def rounded(values: Floats, dtype: np.dtype[np.floating]) -> FloatArray:

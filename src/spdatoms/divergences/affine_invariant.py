@@ -8,19 +8,26 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular, svdvals
+from scipy.linalg import eigvalsh, solve_triangular, svdvals
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.frames import CommonFrame
+from spdatoms.geometry.functions import points_between
+from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.spectral import (
+    AIRM,
+    LARGEST_IN_LANES,
+    LOG,
     cholesky,
     compose,
     factored_roots,
     gram,
+    in_lanes,
     solve_lower,
+    symmetric_part,
 )
 from spdatoms.native import kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
@@ -28,6 +35,7 @@ from spdatoms.native.interleave import aligned_empty
 
 _pack_factors = kernel("pack_factors", "qqqDDD")
 _squared_distances = kernels("squared_distances", "qqDDqDDqTq")
+_paired_squared_distances = kernel("paired_squared_distances", "qqDDqDDqDq")
 _slot_count = kernel("airm_slots", "q")
 #: Batches whose eigenvalues are found together.
 _GROUP = kernel("airm_group", "")()
@@ -38,6 +46,10 @@ _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
 # The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
 _LARGEST_NATIVE = 200
+# Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
+_LARGEST_BY_ROTATIONS = 12
+# From this λ_min/λ_max on eigenvalues have nearly the digits of singular values.
+_WELL_CONDITIONED = 1e-4
 # The largest over the least ratio of two variances from which on the kernel loses digits.
 _LOG_GRADED = float(np.log(1e8))
 
@@ -129,6 +141,35 @@ class AffineInvariant(Divergence):
             np.fill_diagonal(out, 0.0)
         return out
 
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return AIRM² of pairs."""
+        if X.shape[-1] > _LARGEST_BY_ROTATIONS:
+            return self._paired(X, Y).astype(X.dtype, copy=False)
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return in_lanes(AIRM, self._paired, B, A).astype(X.dtype, copy=False)
+
+    def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
+        one, other = self.prepare(X), self.prepare(Y)
+        out = np.empty(len(X))
+        if isinstance(one, PackedSet) and isinstance(other, PackedSet):
+            inverses, count = _in_lanes(one.inverses), len(out)
+            groups = len(inverses) // _GROUP
+            _paired_squared_distances(
+                *(one.n, 1, inverses, other.factors, groups, one.exponents, other.exponents),
+                *(-1, out, count),
+            )
+        else:
+            for i in range(len(X)):
+                logs = interruptibly(_log_ratios_of_pair, X[i], Y[i])
+                out[i] = logs @ logs
+        ratios = other.relative_variances - one.relative_variances
+        unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
+        for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
+            chosen = unanswered[some]
+            out[chosen] = _by_singular_values(one, other, chosen, chosen)
+        out[(X == Y).all(axis=(-2, -1))] = 0.0
+        return out
+
     def centre(self, Z: FactoredSet, weights: Floats, current: Floats) -> Floats:
         """Return ``exp_C(Σ w_i log_C(Z_i) / Σ w_i)``, one step of Karcher's iteration from C.
 
@@ -137,12 +178,24 @@ class AffineInvariant(Divergence):
         shares = weights / weights.sum()
         used = np.flatnonzero(shares)
         L = cholesky(current)
+        small = Z.n <= LARGEST_IN_LANES
         step = np.zeros(current.shape)
+
+        def vectors(C: Floats, X: Floats) -> Floats:
+            return L @ _whitened_logs(C[0], L, X) @ L.T
+
         for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            logs = _whitened_logs(current, L, Z.matrices[used[part]].astype(np.float64))
+            X = Z.matrices[used[part]].astype(np.float64, copy=False)
+            logs = (
+                in_lanes(LOG, vectors, X, current[None]) if small else _whitened_logs(current, L, X)
+            )
             step += np.tensordot(shares[used[part]], logs, axes=1)
-        eigenvalues, U = np.linalg.eigh(step)
+        eigenvalues, U = np.linalg.eigh(symmetric_part(whiten(L, step)) if small else step)
         return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+
+    def between(self, A: Floats, B: Floats, t: float) -> Floats:
+        """Return A #_t B."""
+        return points_between(A, B, t)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂AIRM²(X_i, Y_i)/∂X_i = −2 X_i⁻¹ log_{X_i}(Y_i) X_i⁻¹."""
@@ -191,6 +244,14 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
     return L, exponents.astype(np.float64)
 
 
+def _in_lanes(inverses: Floats) -> Floats:
+    """Return inverse factors (m, slots) as whole groups of batches (batches, slots, lanes); the last is repeated."""
+    lanes = lane_count(np.float64)
+    batches = _GROUP * -(-len(inverses) // (_GROUP * lanes))
+    rows = inverses[np.minimum(np.arange(batches * lanes), len(inverses) - 1)]
+    return np.ascontiguousarray(rows.reshape(batches, lanes, -1).swapaxes(1, 2))
+
+
 def _large_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result as `_native_rows` does, a pair at a time by LAPACK's singular values."""
     for i in range(rows.start, rows.stop):
@@ -204,6 +265,14 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
     """Return log σ² for the singular values σ of L⁻¹ M."""
     whitened = solve_triangular(L, M, lower=True, check_finite=False)
     return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
+
+
+def _log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
+    """Return log λ(X⁻¹ Y) of two large matrices, NaN if some would have too few digits."""
+    values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
+    return np.log(
+        values if values[0] > _WELL_CONDITIONED * values[-1] else np.full_like(values, np.nan)
+    )
 
 
 def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:

@@ -14,10 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
 from spdatoms.divergences.finite_differences import difference_gradient
 from spdatoms.geometry.functions import exp_map, log_map
+
+#: All pairs of so few are cheap where only those that belong together are wanted.
+_PAIRS_AT_ONCE = 8
 
 
 @dataclass
@@ -119,6 +123,23 @@ class Divergence(ABC):
         ndarray of shape (n, n)
         """
 
+    def between(self, A: Floats, B: Floats, t: float) -> Floats | None:
+        """Return the C that minimises (1 − t)·d(A, C) + t·d(B, C) if there is a formula for it, else None.
+
+        Parameters
+        ----------
+        A, B : ndarray of shape (n, n)
+            Two matrices.
+        t : float
+            The weight of B, from 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n, n) or None
+            By default None.
+        """
+        return None
+
     def centres(self, Z: Any, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
         """Return `centre` for every column of weights.
 
@@ -164,6 +185,26 @@ class Divergence(ABC):
             return self.pairwise(self.prepare(A), self.prepare(B))
 
         return difference_gradient(pairwise, X, Y)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return d(X_i, Y_i) of matrices that belong together.
+
+        By default these are diagonals of `pairwise`, for a few pairs at a time.
+
+        Parameters
+        ----------
+        X, Y : ndarray of shape (m, n, n)
+            The matrices, of the same type.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        values = [
+            np.diagonal(self.pairwise(self.prepare(X[part]), self.prepare(Y[part])))
+            for part in block_slices(len(X), _PAIRS_AT_ONCE)
+        ]
+        return np.concatenate(values)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices.

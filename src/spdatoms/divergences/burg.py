@@ -10,13 +10,13 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import shifted_products
+from spdatoms.divergences._products import paired_products, shifted_products, within
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.jeffrey import JeffreySet
 from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack
+from spdatoms.geometry.spectral import BURG, as_stack, in_lanes
 
 
 @dataclass
@@ -67,6 +67,17 @@ class Burg(Divergence):
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return B(X_i, Y_i) of pairs."""
+
+        def careful(A: Floats, B: Floats) -> Floats:
+            logdets = batched.log_determinant(B) - batched.log_determinant(A)
+            one, other = JeffreySet.of(A), JeffreySet.of(B)
+            return paired_products(one.half, other.inverse_half, logdets - one.n)
+
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return within(in_lanes(BURG, careful, B, A), X.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.divergences._products import squared_distances
-from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.geometry.hermitian import as_double, is_complex, real_type
-from spdatoms.geometry.spectral import adjoint, as_stack, congruence, inverse_lower
+from spdatoms.divergences._products import SquaredDistance, VectorSet, rounded
+from spdatoms.geometry.hermitian import as_double, is_complex
+from spdatoms.geometry.spectral import (
+    CHOLESKY,
+    adjoint,
+    as_stack,
+    congruence,
+    in_lanes,
+    inverse_lower,
+)
 
 
-@dataclass
-class VectorSet(PreparedSet):
-    """Vectors of real numbers that stand for the matrices."""
-
-    vectors: Floats
-
-
-class Cholesky(Divergence):
+class Cholesky(SquaredDistance):
     """The squared distance of Cholesky factors.
 
     d(X, Y) = ‖L_X − L_Y‖²_F for X = L_X L_Xᵀ [1]_.
@@ -36,17 +34,19 @@ class Cholesky(Divergence):
     name: ClassVar[str] = "chol"
     closed_form: ClassVar[bool] = True
     native_complex: ClassVar[bool] = True
+    #: The number of the kernel.
+    _kind: ClassVar[int] = CHOLESKY
 
     def prepare(self, X: Array) -> VectorSet:
         """Return the entries of the Cholesky factors."""
         return VectorSet(X, self._vectors(np.linalg.cholesky(as_double(X))))
 
-    def pairwise(
-        self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        other = None if Y is None else Y.vectors
-        return squared_distances(X.vectors, other, real_type(X.matrices.dtype), n_jobs)
+    def paired(self, X: Array, Y: Array) -> FloatArray:
+        """Return the squared distances of pairs."""
+        if is_complex(X):
+            return super().paired(X, Y)
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return rounded(in_lanes(self._kind, super().paired, B, A), X.dtype)
 
     def gradient(self, X: Array, Y: Array) -> Array:
         """Return ∂d(X_i, Y_i)/∂X_i = ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ ∂d/∂L below the diagonal, and Hermitian."""

@@ -7,13 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, squared_distances
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences._products import HalfVectorSet, SquaredDistance
 from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.geometry.repair import nearest_spd
 
 
-class Euclidean(Divergence):
+class Euclidean(SquaredDistance):
     """The squared Euclidean distance of the entries, for comparison.
 
     d(X, Y) = ‖X − Y‖²_F.
@@ -31,13 +30,6 @@ class Euclidean(Divergence):
         half = np.empty((len(X), n * (n + 1) // 2))
         half_vectors(X, half)
         return HalfVectorSet(X, half)
-
-    def pairwise(
-        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        other = None if Y is None else Y.half
-        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""

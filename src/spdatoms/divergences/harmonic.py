@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
+from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray
+from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet
 from spdatoms.divergences.power_euclidean import PowerEuclidean
+from spdatoms.geometry.batched import inverse_half_vectors
 
 
 class Harmonic(PowerEuclidean):
@@ -19,3 +25,11 @@ class Harmonic(PowerEuclidean):
 
     def __init__(self) -> None:
         super().__init__(-1.0)
+
+    def prepare(self, X: FloatArray) -> HalfVectorSet:
+        """Return the half-vectors of X^p / p, that is −X⁻¹."""
+        n = X.shape[-1]
+        half = np.empty((len(X), n * (n + 1) // 2))
+        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
+            inverse_half_vectors(X[part], half[part], first=part.start)
+        return HalfVectorSet(X, np.negative(half, out=half))

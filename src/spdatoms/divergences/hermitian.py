@@ -63,7 +63,11 @@ class Hermitian(Divergence):
     ) -> FloatArray:
         """Return d(X_i, Y_j) for all pairs."""
         other = None if Y is None else Y.real
-        return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs), X)
+        return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs), X.matrices)
+
+    def paired(self, X: Array, Y: Array) -> FloatArray:
+        """Return d(X_i, Y_i) of pairs."""
+        return self._own(self.divergence.paired(_real(X), _real(Y)), X)
 
     def centre(self, Z: HermitianSet, weights: Floats, current: Array) -> Array:
         """Return the stationary point, or a step towards it, as a complex matrix."""
@@ -73,10 +77,10 @@ class Hermitian(Divergence):
         """Return `centre` for every column of weights."""
         return complex_form(self.divergence.centres(Z.real, weights, _real(current)))
 
-    def _own(self, values: FloatArray, X: HermitianSet) -> FloatArray:
+    def _own(self, values: FloatArray, X: Array) -> FloatArray:
         """Return what values of real forms are for complex matrices, in the precision of X; the array is used again."""
         values /= values.dtype.type(self.divergence.real_form_factor)
-        return rounded(values, real_type(X.matrices.dtype))
+        return rounded(values, real_type(X.dtype))
 
     def gradient(self, X: Array, Y: Array) -> Array:
         """Return the G with dd = Re tr(G dX): the real gradient has twice as many entries for d times the factor."""
@@ -89,13 +93,15 @@ class Hermitian(Divergence):
 
     def to_centres(self, X: HermitianSet, centres: Array, n_jobs: int | None = None) -> FloatArray:
         """Return d(X_i, C_j) at [j, i]."""
-        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs), X)
+        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs), X.matrices)
 
     def each_to_centres(
         self, X: HermitianSet, centres: Array, n_jobs: int | None = None
     ) -> FloatArray:
         """Return d(X_i, C_j) at [i, j]."""
-        return self._own(self.divergence.each_to_centres(X.real, _real(centres), n_jobs), X)
+        return self._own(
+            self.divergence.each_to_centres(X.real, _real(centres), n_jobs), X.matrices
+        )
 
     def centre_term(self, Z: HermitianSet, weights: Floats, current: Array) -> Floats:
         """Return what a part of the data adds to the step of `centre`, in the real form."""
@@ -153,7 +159,9 @@ class HermitianSums(AtomSums):
 
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
         """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        return np.asarray(self.divergence._own(self.inner.pairs(Z.real, pattern, D.real), Z))
+        return np.asarray(
+            self.divergence._own(self.inner.pairs(Z.real, pattern, D.real), Z.matrices)
+        )
 
 
 def _real(X: Array) -> FloatArray:

@@ -10,7 +10,12 @@ import scipy.sparse
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import shifted_products, symmetrised_products
+from spdatoms.divergences._products import (
+    paired_products,
+    shifted_products,
+    symmetrised_products,
+    within,
+)
 from spdatoms.divergences.atom_sums import AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
@@ -19,10 +24,12 @@ from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import (
+    JEFFREY,
     as_stack,
     cholesky,
     compose,
     congruence,
+    in_lanes,
     inverse_lower,
     whitened,
 )
@@ -98,6 +105,17 @@ class Jeffrey(Divergence):
         shifts_x = np.full(len(X), -X.n, dtype)
         shifts_y = np.zeros(len(Y), dtype)
         return shifted_products(fill, 2 * X.size, 1.0, shifts_x, shifts_y, n_jobs)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return J(X_i, Y_i) of pairs."""
+
+        def careful(A: Floats, B: Floats) -> Floats:
+            one, other = JeffreySet.of(A), JeffreySet.of(B)
+            swapped = 0.5 * np.concatenate([one.inverse_half, one.half], axis=1)
+            return paired_products(swapped, other.stacked, -one.n)
+
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return within(in_lanes(JEFFREY, careful, B, A), X.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.divergences.cholesky import Cholesky
+from spdatoms.geometry.spectral import LOG_CHOLESKY
 
 
 class LogCholesky(Cholesky):
@@ -25,6 +26,7 @@ class LogCholesky(Cholesky):
     """
 
     name: ClassVar[str] = "logchol"
+    _kind: ClassVar[int] = LOG_CHOLESKY
 
     def _slopes(self, L: Array, M: Array) -> Array:
         """Return ∂d/∂L, where the diagonals a of L and b of M have 2 log(a/b) / a."""

@@ -9,16 +9,15 @@ import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, squared_distances
+from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, SquaredDistance
 from spdatoms.divergences.atom_sums import AtomSums
-from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.functions import expm, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.spectral import as_stack, compose, log_derivative, spd_roots, symmetric_part
 
 
-class LogEuclidean(Divergence):
+class LogEuclidean(SquaredDistance):
     """The squared log-Euclidean distance.
 
     d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms.
@@ -36,13 +35,6 @@ class LogEuclidean(Divergence):
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             half_vectors(logm(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
-
-    def pairwise(
-        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        other = None if Y is None else Y.half
-        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i, twice the derivative of log at X_i along log X_i − log Y_i."""
@@ -75,7 +67,7 @@ class LogEuclideanSums(AtomSums):
     """M = Σ w log Z."""
 
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        return np.asarray(weights.T @ Z.half)
+        return np.asarray(weights.T @ Z.vectors)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
         """exp(M/s)."""

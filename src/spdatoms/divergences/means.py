@@ -16,15 +16,17 @@ from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.incomplete import incomplete_mean
 from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.exceptions import OutOfRangeError
-from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.channels import find_unfit_channels, known_channels
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change, whiten
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.spectral import as_matrices, cholesky, symmetric_part
-from spdatoms.geometry.validation import check_semidefinite, check_spd
+from spdatoms.geometry.validation import as_float, check_semidefinite, check_spd
 
 #: A number of an axis, counted from the front or from the end.
 AXIS = allow.integer(-64, 64)
@@ -49,7 +51,8 @@ def mean(
     ----------
     X : array-like of shape (m, n, n)
         SPD matrices, or complex Hermitian positive definite ones. With an ``axis`` it may have more leading
-        dimensions.
+        dimensions. A matrix may lack channels, whose rows and columns are NaN: it is then compared with these rows
+        and columns of C left out. Of two channels that no matrix has both, their covariance is not determined.
     metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
@@ -78,16 +81,34 @@ def mean(
            [0., 1.]])
     """
     measure = get_divergence(metric)
-    check = check_semidefinite if measure.semidefinite else check_spd
-    return along_axis(lambda Z: _mean(check(Z), measure, sample_weight, tol, max_iter), X, axis)
+    return along_axis(lambda Z: _mean(Z, measure, sample_weight, tol, max_iter), X, axis)
 
 
 def _mean(
-    X: FloatArray, divergence: Divergence, weights: ArrayLike | None, tol: float, max_iter: int
+    X: ArrayLike, divergence: Divergence, weights: ArrayLike | None, tol: float, max_iter: int
 ) -> FloatArray:
-    """Return the mean of checked matrices."""
-    weights = check_weights(weights, len(X))
-    return centre_of(X, divergence, weights, tol, max_iter, "mean", stationary_point)
+    """Return the mean of matrices, which may lack channels."""
+    Z = as_float(X, "X")
+    if Z.ndim == 3 and Z.shape[1] == Z.shape[2] and not (known := known_channels(Z)).all():
+        if not divergence.symmetric:
+            raise ValueError(
+                f"X lacks channels, and its {divergence.name} mean is not defined: take a symmetric divergence."
+            )
+        find_unfit_channels(Z, known).raise_if_any("X", Z.shape[:1])
+        shares = np.where(known.any(axis=1), check_weights(weights, len(Z)), 0.0)
+        rows = np.flatnonzero(shares > 0)
+        shares = shares[rows] / shares.sum()
+
+        def find(d: Divergence, own: Floats, *rest: Any) -> tuple[Floats, float]:
+            both = np.tile(
+                known[rows], own.shape[-1] // Z.shape[-1]
+            )  # a real form has each channel twice
+            return incomplete_mean(d, own, both, *rest)
+
+        return centre_of(Z[rows], divergence, shares, tol, max_iter, "mean", find)
+    Z = check_semidefinite(Z) if divergence.semidefinite else check_spd(Z)
+    shares = check_weights(weights, len(Z))
+    return centre_of(Z, divergence, shares, tol, max_iter, "mean", stationary_point)
 
 
 def centre_of(
@@ -165,6 +186,8 @@ def stationary_point(
         return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
         return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
+    if len(Z) == 2 and (point := divergence.between(Z[0], Z[1], float(weights[1]))) is not None:
+        return point, 0.0
     if start is None:
         start = first_centre(Z, weights)
     return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
@@ -211,7 +234,7 @@ def _iterate(
             previous = displacement
         if change < least:
             best, least, longest = (C, proposal), change, min(1.5 * longest, 10.0)
-        C = np.asarray(geodesic(C, proposal, step))
+        C = points_between(C, proposal, step)
     return best[0], least
 
 

@@ -14,8 +14,8 @@ from spdatoms.divergences.registry import get_divergence
 from spdatoms.geometry.functions import as_semidefinite, as_spd
 from spdatoms.geometry.validation import common_shape
 
-#: Pairs that are computed together: all pairs of so few are cheap, and the diagonal is what is asked for.
-_BLOCK = 8
+#: Matrices that are compared at a time.
+_BLOCK_BYTES = 2 << 20
 
 
 @same_kind
@@ -59,13 +59,8 @@ def divergence(
     dtype = np.result_type(first, second)
     measure = over(measure, dtype)
     shape = common_shape(first.shape, second.shape)
-    X, Y = (
-        np.broadcast_to(Z, shape).reshape(-1, *shape[-2:]).astype(dtype, copy=False)
-        for Z in (first, second)
-    )
-    values = [
-        np.diagonal(measure.pairwise(measure.prepare(X[part]), measure.prepare(Y[part])))
-        for part in block_slices(len(X), _BLOCK)
-    ]
-    empty = np.empty(0, np.finfo(dtype).dtype)
-    return np.concatenate([empty, *values]).reshape(shape[:-2])[()]
+    X, Y = (np.broadcast_to(Z, shape).reshape(-1, *shape[-2:]) for Z in (first, second))
+    values = np.empty(len(X), np.finfo(dtype).dtype)
+    for part in block_slices(len(X), max(1, _BLOCK_BYTES // (dtype.itemsize * shape[-1] ** 2))):
+        values[part] = measure.paired(*(Z[part].astype(dtype, copy=False) for Z in (X, Y)))
+    return values.reshape(shape[:-2])[()]

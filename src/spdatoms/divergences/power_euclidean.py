@@ -8,8 +8,7 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, squared_distances, too_small
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences._products import HalfVectorSet, SquaredDistance, too_small
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -22,7 +21,7 @@ from spdatoms.geometry.spectral import (
 )
 
 
-class PowerEuclidean(Divergence):
+class PowerEuclidean(SquaredDistance):
     """The squared distance of powers of matrices.
 
     d(X, Y) = ‖X^p − Y^p‖²_F / p² [1]_.
@@ -62,13 +61,6 @@ class PowerEuclidean(Divergence):
             raise too_small(X.dtype)
         half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
-
-    def pairwise(
-        self, X: HalfVectorSet, Y: HalfVectorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        other = None if Y is None else Y.half
-        return squared_distances(X.half, other, X.matrices.dtype, n_jobs)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i, 2/p² times the derivative of the power at X_i along X_i^p − Y_i^p."""

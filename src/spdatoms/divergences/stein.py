@@ -20,10 +20,18 @@ from spdatoms.divergences.sparse_pairs import (
     weighted_inverse_sums,
 )
 from spdatoms.geometry import batched
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
+from spdatoms.geometry.spectral import (
+    STEIN,
+    as_stack,
+    cholesky,
+    congruence,
+    in_lanes,
+    symmetric_part,
+)
 
 
 @dataclass
@@ -140,6 +148,16 @@ class Stein(Divergence):
             )[0]
         return out
 
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return S(X_i, Y_i) of pairs."""
+
+        def careful(A: Floats, B: Floats) -> Floats:
+            logdets = [batched.log_determinant(Z) for Z in (0.5 * A + 0.5 * B, A, B)]
+            return np.maximum(logdets[0] - 0.5 * (logdets[1] + logdets[2]), 0.0)
+
+        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
+        return in_lanes(STEIN, careful, B, A).astype(X.dtype, copy=False)
+
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""
         return batched.inverse(X + Y) - 0.5 * batched.inverse(as_stack(X))
@@ -153,6 +171,10 @@ class Stein(Divergence):
         column = scipy.sparse.csc_array((weights[used], used, [0, len(used)]), (len(weights), 1))
         (step,) = self.centres(Z, column, current[None])
         return np.asarray(step)
+
+    def between(self, A: Floats, B: Floats, t: float) -> Floats | None:
+        """Return A # B if both weigh the same."""
+        return points_between(A, B, 0.5) if t == 0.5 else None
 
     def centres(self, Z: SteinSet, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
         """Return `centre` for every column of weights."""

@@ -7,10 +7,16 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import FactorSet, factors_of, near_one, of_pairs
+from spdatoms.divergences._factor_pairs import (
+    FactorSet,
+    factors_of,
+    near_one,
+    of_each_pair,
+    of_pairs,
+)
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.frames import CommonFrame
-from spdatoms.geometry.spectral import solve_lower
+from spdatoms.geometry.spectral import THOMPSON, solve_lower
 
 
 class Thompson(Divergence):
@@ -38,6 +44,10 @@ class Thompson(Divergence):
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
         return of_pairs(_greatest_ratio, X, Y, n_jobs)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        return of_each_pair(THOMPSON, _greatest_ratio, X, Y)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""

@@ -7,10 +7,26 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import FactorSet, factors_of, near_one, of_pairs
+from spdatoms.divergences._factor_pairs import (
+    FactorSet,
+    factors_of,
+    near_one,
+    of_each_pair,
+    of_pairs,
+)
 from spdatoms.divergences.base import Divergence
-from spdatoms.geometry.functions import geometric_mean, powm
-from spdatoms.geometry.spectral import cholesky, symmetric_part, transpose
+from spdatoms.geometry import batched
+from spdatoms.geometry.frames import CommonFrame
+from spdatoms.geometry.functions import points_between
+from spdatoms.geometry.spectral import (
+    LARGEST_IN_LANES,
+    POWER,
+    WASSERSTEIN,
+    cholesky,
+    in_lanes,
+    symmetric_part,
+    transpose,
+)
 
 
 class Wasserstein(Divergence):
@@ -38,6 +54,10 @@ class Wasserstein(Divergence):
         """Return the squared distances of all pairs."""
         return of_pairs(_procrustes, X, Y, n_jobs)
 
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        return of_each_pair(WASSERSTEIN, _procrustes, X, Y)
+
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
         L, M = (cholesky(Z.astype(np.float64)) for Z in (X, Y))
@@ -47,12 +67,27 @@ class Wasserstein(Divergence):
         gradient = np.linalg.solve(columns, transpose(difference))
         return symmetric_part(np.asarray(gradient, np.float64))
 
+    def between(self, A: Floats, B: Floats, t: float) -> Floats:
+        """Return S A S with S = (1 − t) I + t (A⁻¹ # B)."""
+        S = t * points_between(batched.inverse(A[None])[0], B, 0.5)
+        S.flat[:: len(S) + 1] += 1.0 - t
+        return symmetric_part(S @ A @ S)
+
     def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
         used = np.flatnonzero(weights)  # in k-means those of one cluster
-        maps = geometric_mean(powm(current, -1.0), Z.matrices[used].astype(np.float64))
+        X = Z.matrices[used].astype(np.float64, copy=False)
+        if Z.n <= LARGEST_IN_LANES:
+            maps = in_lanes(POWER, _maps, X, batched.inverse(current[None]), 0.5)
+        else:
+            maps = _maps(batched.inverse(current[None]), X)
         T = np.tensordot(weights[used], maps, 1) / weights.sum()
         return symmetric_part(T @ current @ T)
+
+
+def _maps(A: Floats, X: Floats) -> Floats:
+    """Return A # X_i."""
+    return CommonFrame.of(A, X).point(0.5)
 
 
 def _procrustes(L: Floats, M: Floats) -> Floats:

@@ -17,7 +17,17 @@ from spdatoms.geometry.graded import (
     rows_restored,
     unit_exponents,
 )
-from spdatoms.geometry.spectral import cholesky, compose, gram, solve_lower, transpose
+from spdatoms.geometry.spectral import (
+    cholesky,
+    compose,
+    factored_roots,
+    gram,
+    solve_lower,
+    transpose,
+)
+
+#: From this λ_min/λ_max on eigenvalues have nearly the digits of singular values, and are found sooner.
+_WELL_CONDITIONED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ def gram_in_units(F: Floats, factors: Floats, units: Indices) -> Floats:
 def _by_lapack(A: Floats, B: Floats) -> tuple[Floats, Floats]:
     """Return ``F = L U`` and σ, where ``A = L Lᵀ``, ``B = M Mᵀ`` and ``L⁻¹ M = U σ Vᵀ``."""
     L = cholesky(A)
-    U, ratios, _ = np.linalg.svd(solve_lower(L, cholesky(B)), full_matrices=True)
+    ratios, U = factored_roots(solve_lower(L, cholesky(B)), _WELL_CONDITIONED)
     return L @ U, ratios
 
 

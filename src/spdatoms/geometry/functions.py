@@ -12,6 +12,8 @@ of ``L⁻¹ B L⁻ᵀ``: that halves the digits that an ill-conditioned pair cos
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,10 +23,14 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.frames import CommonFrame, gram_in_units
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.spectral import (
+    EXP,
+    LOG,
+    POWER,
     as_matrices,
     cholesky,
     compose,
     gram,
+    in_lanes,
     map_blocks,
     solve_lower,
     spd_roots,
@@ -61,7 +67,7 @@ def logm(X: ArrayLike) -> FloatArray:
         roots, U = spd_roots(X)
         return compose(U, 2.0 * np.log(roots))
 
-    return map_blocks(log_block, as_spd(X, "X"))
+    return map_blocks(partial(in_lanes, LOG, log_block), as_spd(X, "X"))
 
 
 @same_kind
@@ -86,7 +92,8 @@ def expm(X: ArrayLike) -> FloatArray:
         return gram(U * np.exp(0.5 * eigenvalues)[:, None, :])
 
     X = as_matrices(X, "X")
-    return map_blocks(exp_block, as_tangents(X, "X", base=np.eye(X.shape[-1])))
+    tangents = as_tangents(X, "X", base=np.eye(X.shape[-1]))
+    return map_blocks(partial(in_lanes, EXP, exp_block), tangents)
 
 
 @same_kind
@@ -147,12 +154,17 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         SPD matrices.
     """
 
-    def power_block(X: Floats) -> Floats:
+    def careful(X: Floats) -> Floats:
         roots, U = spd_roots(X)
         return gram(U * (roots**exponent)[:, None, :])
 
+    def power_block(X: Floats) -> Floats:
+        return in_lanes(POWER, careful, X, exponent=exponent)
+
     def semidefinite_block(X: Floats) -> Floats:
         out, spd = np.empty_like(X), is_spd(X)
+        if spd.all():
+            return power_block(X)
         out[spd] = power_block(X[spd])
         eigenvalues, U = np.linalg.eigh(X[~spd])
         out[~spd] = gram(U * (np.maximum(eigenvalues, 0.0) ** (0.5 * exponent))[:, None, :])
@@ -182,8 +194,11 @@ def log_map(X: ArrayLike, base: ArrayLike) -> FloatArray:
         Symmetric matrices; their AIRM norm at P, ``‖L⁻¹ V L⁻ᵀ‖_F``, is the distance from P to X.
     """
 
-    def log_block(P: Floats, X: Floats) -> Floats:
+    def careful(P: Floats, X: Floats) -> Floats:
         return CommonFrame.of(P, X).tangent()
+
+    def log_block(P: Floats, X: Floats) -> Floats:
+        return in_lanes(LOG, careful, X, P)
 
     return map_blocks(log_block, as_spd(base, "base"), as_spd(X, "X"))
 
@@ -208,7 +223,7 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
         SPD matrices.
     """
 
-    def exp_block(P: Floats, V: Floats) -> Floats:
+    def careful(P: Floats, V: Floats) -> Floats:
         units = unit_exponents(P)
         L = cholesky(in_units(P, units))
         half = solve_lower(L, in_units(V, units))
@@ -217,6 +232,9 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
             return np.full_like(P, np.nan)
         eigenvalues, U = np.linalg.eigh(whitened)
         return gram_in_units(L @ U, np.exp(0.5 * eigenvalues), units)
+
+    def exp_block(P: Floats, V: Floats) -> Floats:
+        return in_lanes(EXP, careful, V, P)
 
     P = as_spd(base, "base")
     return map_blocks(exp_block, P, as_tangents(V, "V", base=P))
@@ -245,20 +263,24 @@ def geodesic(A: ArrayLike, B: ArrayLike, t: ArrayLike) -> FloatArray:
     times = np.asarray(t, np.float64)
     first, second = as_spd(A, "A"), as_spd(B, "B")
     if not times.ndim:
-        return _points(first, second, float(times))
+        return points_between(first, second, float(times))
     shape = common_shape(times.shape, first.shape[:-2], second.shape[:-2])
     times = np.broadcast_to(times, shape)
     first, second = (np.broadcast_to(Z, (*shape, *Z.shape[-2:])) for Z in (first, second))
     out = np.empty(first.shape, np.result_type(first, second))
     for value in np.unique(times):
         there = times == value
-        out[there] = _points(first[there], second[there], float(value))
+        out[there] = points_between(first[there], second[there], float(value))
     return out
 
 
-def _points(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
+def points_between(A: FloatArray, B: FloatArray, t: float) -> FloatArray:
     """Return the points at one t of geodesics between checked matrices."""
-    return map_blocks(lambda A, B: CommonFrame.of(A, B).point(t), A, B)
+
+    def careful(A: Floats, B: Floats) -> Floats:
+        return CommonFrame.of(A, B).point(t)
+
+    return map_blocks(lambda A, B: in_lanes(POWER, careful, B, A, t), A, B)
 
 
 @same_kind

@@ -27,12 +27,13 @@ def unit_exponents(A: Floats) -> Indices:
 
 def in_units(A: Floats, exponents: Indices) -> Floats:
     """Return ``2^-k_i a_ij 2^-k_j``, which is exact: A in other units of its variables."""
-    return np.asarray(np.ldexp(A, -(exponents[..., :, None] + exponents[..., None, :])))
+    scales = np.ldexp(1.0, -exponents)  # one after the other: their product may be out of range
+    return np.asarray(A * scales[..., :, None] * scales[..., None, :])
 
 
-def is_graded(variances: Floats) -> NDArray[np.bool_]:
+def is_graded(variances: Floats, axis: int = -1) -> NDArray[np.bool_]:
     """Return which of the rows of positive numbers span so much that digits would be lost."""
-    return np.asarray(~(variances.max(axis=-1) <= _GRADED * variances.min(axis=-1)))
+    return np.asarray(~(variances.max(axis=axis) <= _GRADED * variances.min(axis=axis)))
 
 
 def descending(variances: Floats) -> Indices:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dtrtrs
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -19,8 +20,21 @@ from spdatoms.geometry.graded import (
 )
 from spdatoms.geometry.hermitian import as_double, complex_form, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
+from spdatoms.native import kernel
 
-_BLOCK_BYTES = 4 << 20
+_spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
+#: Functions that the kernel knows, by its numbers.
+LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY = range(
+    11
+)
+#: Those of eigenvalues, which would lose digits where variances are of very different size.
+_BY_ROTATIONS = (LOG, POWER, AIRM, THOMPSON, WASSERSTEIN)
+#: Beyond this size LAPACK is as quick.
+LARGEST_IN_LANES = 24
+#: Variances within these limits, and their inverses, have squares that are numbers.
+_LEAST, _GREATEST = 1e-60, 1e60
+
+_BLOCK_BYTES = 1 << 20
 # From this size on a block is one matrix, and takes so long that Ctrl-C must not wait for it.
 _LARGE = 500
 
@@ -86,6 +100,8 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
 
     NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
     """
+    if L.ndim == B.ndim == 2 and L.dtype == B.dtype == np.float64:
+        return np.ascontiguousarray(dtrtrs(L, B, lower=1)[0])
     # The layout of a broadcast B depends on the size of the stack, and the order of sums on the layout.
     Z = np.empty(B.shape, B.dtype)
     for i in range(L.shape[-1]):
@@ -128,14 +144,15 @@ def spd_roots(X: Floats) -> tuple[Floats, Floats]:
     return roots, U
 
 
-def factored_roots(F: Floats) -> tuple[Floats, Floats]:
-    """Return what `spd_roots` would of F Fᵀ, but with the digits that F has."""
-    return _roots(F @ transpose(F), F)
+def factored_roots(F: Floats, least: float = 1e-8) -> tuple[Floats, Floats]:
+    """Return what `spd_roots` would of F Fᵀ, but with the digits that F has where λ_min/λ_max is below ``least``."""
+    return _roots(F @ transpose(F), F, least)
 
 
-def _roots(X: Floats, factors: Floats | None = None) -> tuple[Floats, Floats]:
+def _roots(X: Floats, factors: Floats | None = None, least: float = 1e-8) -> tuple[Floats, Floats]:
     eigenvalues, U = np.linalg.eigh(X)
-    ill = _is_ill(eigenvalues)
+    # For which matrices this many digits of the least eigenvalue are lost, or more: half of them by default.
+    ill = ~(eigenvalues[..., 0] > least * eigenvalues[..., -1])
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
     if ill.any():
         F = cholesky(X[ill]) if factors is None else factors[ill]
@@ -143,9 +160,43 @@ def _roots(X: Floats, factors: Floats | None = None) -> tuple[Floats, Floats]:
     return roots, U
 
 
-def _is_ill(eigenvalues: Floats) -> NDArray[np.bool_]:
-    """Return for which matrices half the digits of the least eigenvalue are lost, or more."""
-    return np.asarray(~(eigenvalues[..., 0] > 1e-8 * eigenvalues[..., -1]))
+def in_lanes(
+    kind: int,
+    careful: Callable[..., Floats],
+    B: Floats,
+    A: Floats | None = None,
+    exponent: float = 0.0,
+) -> Floats:
+    """Return functions of matrices B (m, n, n), or of the pairs (A_i, B_i), one per lane (spectral.cpp).
+
+    A stack of one A serves all B.
+
+    What is large, or at the end of the range, or has variances of very different size (relative to those of A), or is
+    not answered, ``careful(B)`` or ``careful(A, B)`` answers.
+    """
+    operands = (B,) if A is None else (A, B)
+    m, n = B.shape[:2]
+    if n > LARGEST_IN_LANES:
+        return careful(*operands)
+    out = np.empty(B.shape if kind < AIRM else m)
+    stacks = [None if Z is None else np.ascontiguousarray(Z, np.float64) for Z in (A, B)]
+    one = A is not None and len(A) == 1
+    _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out)
+    # (n, m): reductions over short rows are slow.
+    variances = [
+        np.ascontiguousarray(np.einsum("mii->im", Z)) for Z in operands if kind != EXP or Z is A
+    ]
+    open_ = np.zeros(m, bool)
+    if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
+        for Z in variances:
+            open_ |= ((Z < _LEAST) | (Z > _GREATEST)).any(axis=0)
+    if kind in _BY_ROTATIONS:
+        open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
+    if not np.isfinite(out.sum()):  # or it is the sum that overflows
+        open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))
+    if open_.any():
+        out[open_] = careful(*(Z if one and Z is A else Z[open_] for Z in operands))
+    return out
 
 
 def log_derivative(roots: Floats, U: Floats, V: Floats) -> Floats:
@@ -202,11 +253,13 @@ def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatA
             return function(*block)
 
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
-        block = [stack[part].astype(np.float64) for stack in stacks]
+        block = [stack[part].astype(np.float64, copy=False) for stack in stacks]
         found = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
-        with np.errstate(over="ignore"):  # an error, below
+        with np.errstate(over="ignore", invalid="ignore"):  # an error, below
             out[part] = found
-        if not np.isfinite(out[part]).all():
+            # The sum of numbers may be infinite, too.
+            finite = np.isfinite(out[part].sum()) or np.isfinite(out[part]).all()
+        if not finite:
             raise OutOfRangeError(
                 f"The result has entries beyond the range of {dtype}: bring the matrices to a scale "
                 "nearer to one first, for example by X / np.trace(X, axis1=-2, axis2=-1).max()."

@@ -31,8 +31,13 @@ _BLOCK_BYTES = 1 << 20
 _REPAIR = (
     "spdatoms.nearest_spd projects it, spdatoms.geometry.regularise or shrink makes it definite"
 )
-
+#: Singular matrices are most often covariances of treated signals.
+_SINGULAR = (
+    "if all have the same range (average reference, ICA, interpolation), make_pipeline(spdatoms.SPDRange(), "
+    "estimator).fit(X, y) works on it, else spdatoms.geometry.regularise or shrink makes it definite"
+)
 _LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
+_INCOMPLETE = "many estimators take such matrices as queries, and spdatoms.SPDImputer fills them in for all others"
 
 
 def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
@@ -210,6 +215,11 @@ class Unfit:
     complaint: str = ""
     count: int = 0
 
+    @property
+    def singular(self) -> bool:
+        """Whether a low rank is what is wrong with the first."""
+        return _SINGULAR in self.complaint
+
     def moved(self, offset: int) -> Unfit:
         """Return the findings on a stack that begins at the offset."""
         return replace(self, first=self.first + offset)
@@ -230,11 +240,13 @@ class Unfit:
     def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
         first = matrix_name(name, self.first, batch)
         others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
-        raise ValueError(f"{first} {self.complaint}{others}.")
+        error = ValueError(f"{first} {self.complaint}{others}.")
+        vars(error)["unfit"] = self  # so that an error about a block can become one about the whole
+        raise error
 
 
-def find_unfit(X: FloatArray) -> Unfit:
-    """Return which of the matrices X (m, n, n) are not SPD."""
+def find_unfit(X: FloatArray, channels: NDArray[np.intp] | None = None) -> Unfit:
+    """Return which of the matrices X (m, n, n) are not SPD; complaints name entries by their ``channels``."""
     eps = float(np.finfo(X.dtype).eps)
     first, complaint, unfit = 0, "", 0
     for part, block, findings in _inspected(X):
@@ -242,7 +254,7 @@ def find_unfit(X: FloatArray) -> Unfit:
             if unfit and findings[i] & _NOT_POSITIVE:
                 unfit += 1  # certain, and only the first is described
                 continue
-            problem = _problem(block[i], int(findings[i]), eps, X[part.start + i])
+            problem = _problem(block[i], int(findings[i]), eps, X[part.start + i], channels)
             if problem and not unfit:
                 first, complaint = part.start + int(i), problem
             unfit += bool(problem)
@@ -318,8 +330,10 @@ def raise_unless_symmetric(
     raise_unless_finite(X, name, batch)
     tolerance = np.sqrt(np.finfo(X.dtype).eps)
     for part in _blocks(X):
-        asymmetry = abs(X[part] - X[part].conj().swapaxes(-1, -2))
-        size = abs(X[part])
+        mirrored = X[part].conj().swapaxes(-1, -2)
+        if (X[part] == mirrored).all():
+            continue
+        asymmetry, size = abs(X[part] - mirrored), abs(X[part])
         if units is not None:
             with np.errstate(over="ignore"):
                 unit = units[part, :, None] * units[part, None, :]
@@ -370,40 +384,59 @@ def _least_eigenvalue(A: Floats) -> float:
     return float(np.linalg.eigvalsh(0.5 * (C + C.T))[0])
 
 
-def _problem(R: Floats, findings: int, eps: float, A: FloatArray) -> str:
+def _problem(
+    R: Floats, findings: int, eps: float, A: FloatArray, channels: NDArray[np.intp] | None = None
+) -> str:
     """Say what is wrong with the matrix A and what to do, or nothing if it is only in doubt.
 
     R is the real form of A: A itself, if it is real.
     """
     n = len(A)
+    named = np.arange(n) if channels is None else channels
     if not np.isfinite(A).all():
         i, j = np.argwhere(~np.isfinite(A))[0]
-        return f"is not finite: its entry ({i}, {j}) is {_shown(A[i, j])}; {_LEAVE_OUT}, or estimate it anew"
+        entry = f"is not finite: its entry ({named[i]}, {named[j]}) is {_shown(A[i, j])}"
+        return f"{entry}; {_missing(A) or f'{_LEAVE_OUT}, or estimate it anew'}"
     if not A.any():
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal().real))
     if A[i, i].real <= 0.0:
-        return f"is not positive definite: its entry ({i}, {i}) is {A[i, i]:.3g}; {_REPAIR}"
+        at, repair = named[i], _REPAIR if A[i, i].real else _SINGULAR
+        return f"is not positive definite: its entry ({at}, {at}) is {A[i, i]:.3g}; {repair}"
     if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())
         asymmetry = abs(R - R.T) / root / root[:, None]
         i, j = divmod(int(np.argmax(asymmetry)), len(R))
         if asymmetry[i, j] > np.sqrt(eps):
-            return _asymmetry(A, i % n, j % n)
+            return _asymmetry(A, i % n, j % n, named)
     if findings & (_CHECK_EIGENVALUE | _NOT_POSITIVE):
         least = _least_eigenvalue(R)
         reason = f"the least eigenvalue of its unit-diagonal scaling is {least:.3g}"
         if least < -n * eps:
             return f"is not positive definite: {reason}; {_REPAIR}"
         if least <= n * eps or findings & _NOT_POSITIVE:
-            return f"is singular to working precision: {reason}; {_REPAIR}"
+            return f"is singular to working precision: {reason}; {_SINGULAR}"
     return ""
 
 
-def _asymmetry(A: FloatArray, i: int, j: int) -> str:
+def _missing(A: FloatArray) -> str:
+    """Say what to do about NaN in A, if nothing else is wrong with it: it is, or could be, a missing channel."""
+    if not np.isnan(A).any() or np.isinf(A).any():
+        return ""
+    entries = np.isnan(A)
+    if (entries.all(axis=0) & entries.all(axis=1)).any():
+        return f"a row and column of NaN is a missing channel: {_INCOMPLETE}"
+    return (
+        f"{_LEAVE_OUT}, or estimate it anew; if channels are missing, make all of their rows and columns NaN: "
+        f"{_INCOMPLETE}"
+    )
+
+
+def _asymmetry(A: FloatArray, i: int, j: int, named: NDArray[np.intp]) -> str:
     """Say that two entries of A do not fit together."""
     kind, adjoint = ("symmetric", "X") if not is_complex(A) else ("Hermitian", "X.conj()")
+    ij, ji = f"({named[i]}, {named[j]})", f"({named[j]}, {named[i]})"
     return (
-        f"is not {kind}: its entries ({i}, {j}) and ({j}, {i}) are {A[i, j]:.9g} and "
+        f"is not {kind}: its entries {ij} and {ji} are {A[i, j]:.9g} and "
         f"{A[j, i]:.9g}; symmetrise it by (X + {adjoint}.swapaxes(-1, -2)) / 2 if that is meant"
     )

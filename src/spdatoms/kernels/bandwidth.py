@@ -15,6 +15,8 @@ from spdatoms.kernels.values import kernel_values
 _SUBSAMPLE = 500
 #: The β of coders and dictionaries that are tried, as multiples of 1 / median, before it is 1 / median itself.
 _CODING_FACTORS = (0.2, 0.5)
+#: That of a divergence whose kernel is known to be positive definite for no β.
+_NEVER_SOUND_FACTOR = 1.0
 
 
 def subsample_divergences(X: FloatArray, divergence: Divergence) -> FloatArray:
@@ -60,7 +62,7 @@ def coding_beta(
     float
     """
     if not divergence.kernel_is_guaranteed(np.inf, n):
-        return median_beta
+        return _NEVER_SOUND_FACTOR * median_beta
     for factor in _CODING_FACTORS:
         beta = factor * median_beta
         if divergence.kernel_is_guaranteed(beta, n):
@@ -74,13 +76,13 @@ def coding_beta(
 
 
 def automatic_beta(divergences: FloatArray) -> float:
-    """Return 1 / median of the positive off-diagonal entries of a matrix of divergences.
+    """Return 1 / median of the positive off-diagonal entries of a symmetric matrix of divergences.
 
     At this β a typical pair has the kernel value 1/e. Exact duplicates, whose divergence is zero,
     say nothing about the scale; where there is nothing else, β is 1.
     """
-    off_diagonal = divergences[~np.eye(len(divergences), dtype=bool)]
-    positive = off_diagonal[off_diagonal > 0]
+    below_diagonal = divergences[np.tri(len(divergences), k=-1, dtype=bool)]
+    positive = below_diagonal[below_diagonal > 0]
     return float(1.0 / np.median(positive)) if len(positive) else 1.0
 
 

@@ -36,8 +36,8 @@ class CorrectedGram:
     ----------
     gram : ndarray of shape (N, N)
         The corrected Gram matrix; the given one, but for rounding, if it needed no correction.
-    min_eigenvalue, max_eigenvalue : float
-        The extreme eigenvalues of the given Gram matrix.
+    min_eigenvalue, max_eigenvalue : float or None
+        The extreme eigenvalues of the given Gram matrix; None where they were not needed, see `eigenvalues`.
     indefinite : bool
         Whether a correction was needed.
     projection : ndarray of shape (N, N) or None
@@ -50,8 +50,8 @@ class CorrectedGram:
     """
 
     gram: Floats
-    min_eigenvalue: float
-    max_eigenvalue: float
+    min_eigenvalue: float | None
+    max_eigenvalue: float | None
     indefinite: bool
     projection: Floats | None = None
     basis: Floats | None = None
@@ -59,14 +59,21 @@ class CorrectedGram:
     basis_share: float = 0.0
     _stored = part(
         gram=Gram("N"),
-        min_eigenvalue=ANY,
-        max_eigenvalue=ANY,
+        min_eigenvalue=Maybe(ANY),
+        max_eigenvalue=Maybe(ANY),
         indefinite=BOOLEAN,
         projection=Maybe(Numbers("N N")),
         basis=Maybe(Numbers("N q")),
         identity_share=ANY,
         basis_share=ANY,
     )
+
+    def eigenvalues(self) -> tuple[float, float]:
+        """Return the extreme eigenvalues of the given Gram matrix, which may be computed now."""
+        if self.min_eigenvalue is not None and self.max_eigenvalue is not None:
+            return self.min_eigenvalue, self.max_eigenvalue
+        found = np.linalg.eigvalsh(self.gram)
+        return float(found[0]), float(found[-1])
 
     def transform(self, cross: FloatArray) -> Floats:
         """Return the cross values (m, N) that belong to the corrected Gram matrix."""
@@ -151,18 +158,26 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
 
 
 def semidefinite_gram(gram: Floats, correction: str = "clip") -> CorrectedGram:
-    """Return what `correct_gram` does, but without eigenvalues (NaN) where a Cholesky factor will do.
+    """Return what `correct_gram` does, but without eigenvalues where a Cholesky factor will do.
 
     It shows that K ≥ 0 is semidefinite in a twentieth of the time.
     """
     gram = _symmetric(gram)
     # 1ᵀK1/N is at most the greatest eigenvalue.
     negligible = eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
-    for lift in (0.0, negligible):
-        lifted = gram if lift == 0.0 else gram + _scaled_identity(gram, lift)
-        if scipy.linalg.lapack.dpotrf(lifted.T, clean=False)[1] == 0:
-            return CorrectedGram(lifted, np.nan, np.nan, indefinite=False)
-    return correct_gram(gram, correction)
+    return (
+        definite_gram(gram)
+        or definite_gram(gram + _scaled_identity(gram, negligible))
+        or correct_gram(gram, correction)
+    )
+
+
+def definite_gram(gram: Floats) -> CorrectedGram | None:
+    """Return a Gram matrix as it is, without its eigenvalues, if it has a Cholesky factor; else None."""
+    gram = _symmetric(gram)
+    if scipy.linalg.lapack.dpotrf(gram.T, clean=False)[1]:
+        return None
+    return CorrectedGram(gram, None, None, indefinite=False)
 
 
 def _symmetric(gram: Floats) -> Floats:

@@ -16,8 +16,8 @@ from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram
-from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
+from spdatoms.kernels.values import kernel_in_place
 from spdatoms.layout import Part, PreparedFrom, holds, part
 
 
@@ -126,14 +126,23 @@ class DivergenceKernel(ExponentialKernel):
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
         divergences = self._divergences_within(D)
         self.beta_ = choose_beta(self.beta, divergences)
-        correction = correct_gram(kernel_values(divergences, self.beta_), self.correction)
+        gram = kernel_in_place(divergences, self.beta_)
+        correction = definite_gram(gram) or correct_gram(gram, self.correction)
         warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
         self._correction = correction
         self.gram_ = correction.gram
-        self.min_eigenvalue_ = correction.min_eigenvalue
-        self.max_eigenvalue_ = correction.max_eigenvalue
         self.corrected_ = correction.indefinite
         return self
+
+    @property
+    def min_eigenvalue_(self) -> float:
+        """The least eigenvalue of the Gram matrix before any correction."""
+        return self._correction.eigenvalues()[0]
+
+    @property
+    def max_eigenvalue_(self) -> float:
+        """The greatest one."""
+        return self._correction.eigenvalues()[1]
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
@@ -178,7 +187,7 @@ class RidgeKernel(ExponentialKernel):
     def fit_checked(self, D: FloatArray) -> Self:
         """Compute K + μI for matrices that `check_spd` has checked."""
         self.beta_ = float(self.beta)
-        self.gram_ = kernel_values(self._divergences_within(D), self.beta_)
+        self.gram_ = kernel_in_place(self._divergences_within(D), self.beta_)
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)
         self.corrected_ = self.ridge > 0
         return self
@@ -189,9 +198,10 @@ def warn_if_corrected(
 ) -> None:
     """Warn that the Gram matrix was corrected, with its least eigenvalue."""
     if corrected.indefinite:
+        least, greatest = corrected.eigenvalues()
         warn_user(
             f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
-            f"eigenvalue {corrected.min_eigenvalue:.3g}, greatest {corrected.max_eigenvalue:.3g}): its "
+            f"eigenvalue {least:.3g}, greatest {greatest:.3g}): its "
             f"Gram matrix was corrected by {correction!r}.",
             IndefiniteKernelWarning,
         )

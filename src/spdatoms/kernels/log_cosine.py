@@ -21,7 +21,7 @@ _ROUNDING = 1e-13
 
 def log_vectors(X: FloatArray) -> Floats:
     """Return half-vectors v of the logarithms, (m, n(n+1)/2), with ⟨v(X), v(Y)⟩ = tr(log X log Y)."""
-    return np.asarray(LogEuclidean().prepare(X).half)
+    return np.asarray(LogEuclidean().prepare(X).vectors)
 
 
 def mean_log_scale(X: FloatArray, rescale: bool) -> float:

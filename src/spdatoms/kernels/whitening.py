@@ -61,8 +61,9 @@ class ClassicalScaling:
         eigenvalues, U = np.linalg.eigh(-0.5 * (d - means - means[:, None] + means.mean()))
         kept = eigenvalues > _NEGLIGIBLE * max(eigenvalues[-1], 0.0)
         roots = np.sqrt(eigenvalues[kept])
-        object.__setattr__(self, "coordinates", U[:, kept] * roots)
-        object.__setattr__(self, "_axes", U[:, kept] / roots)
+        U = np.ascontiguousarray(U[:, kept])
+        object.__setattr__(self, "coordinates", U * roots)
+        object.__setattr__(self, "_axes", U / roots)
         object.__setattr__(self, "_means", means)
 
     def place(self, divergences: Floats) -> tuple[Floats, Floats]:
@@ -85,32 +86,37 @@ class Scatter:
     @classmethod
     def within(cls, Z: Floats, labels: Indices, weights: Floats | None = None) -> Scatter:
         """Return the scatter of coordinates Z (m, q), which may have weights, within the classes of their labels."""
-        counts = np.bincount(labels)
-        members = np.zeros((len(counts), len(labels)))
-        members[labels, np.arange(len(labels))] = 1.0 if weights is None else weights
-        totals = members.sum(axis=1)
-        means = (members @ Z) / np.where(totals > 0, totals, 1.0)[:, None]
-        R = Z - means[labels]
-        if weights is not None:
-            R *= np.sqrt(weights)[:, None]
-        return cls(R.T @ R, len(labels) - int(np.count_nonzero(counts)))
-
-    def whitened(self, Z: Floats, dimension: int, shrinkage: float) -> Floats:
-        """Return C⁻¹ z of every row z of Z, as `Whitening` does; a row depends on the others in the last bits."""
-        C = self.factor(dimension, shrinkage)
-        if C is None:
-            return Z
-        return np.asarray(scipy.linalg.solve_triangular(C, Z.T, lower=True, check_finite=False).T)
+        R = within_classes(Z, labels, np.ones(len(labels)) if weights is None else weights)
+        return cls(R.T @ R, len(labels) - len(np.unique(labels)))
 
     def factor(self, dimension: int, shrinkage: float) -> Floats | None:
         """Return C with CCᵀ = S_w/(δν); None if nothing is to be whitened."""
-        floor = shrinkage * np.trace(self.squares) / dimension
-        if self.freedom < 1 or shrinkage >= 1.0 or not floor > 0:
+        if self.freedom < 1 or shrinkage >= 1.0 or not np.trace(self.squares) > 0:
             # Classes with one member each say nothing about how matrices vary within them.
             return None
-        S = (1.0 - shrinkage) / floor * self.squares
-        S.flat[:: len(S) + 1] += 1.0
-        return np.linalg.cholesky(S)
+        return np.asarray(
+            np.linalg.cholesky(shrunk(self.squares, dimension, shrinkage)), np.float64
+        )
+
+
+def within_classes(Z: Floats, labels: Indices, weights: Floats) -> Floats:
+    """Return the residuals of coordinates Z (m, q) from the weighted means of their classes, times √w.
+
+    There may be several sets of weights (…, m), some of them zero; then the residuals have the shape (…, m, q).
+    """
+    members = (labels == np.arange(labels.max(initial=-1) + 1)[:, None]) * weights[..., None, :]
+    totals = members.sum(axis=-1, keepdims=True)
+    means = (members @ Z) / np.where(totals > 0, totals, 1.0)
+    return np.asarray((Z - means[..., labels, :]) * np.sqrt(weights)[..., None])
+
+
+def shrunk(squares: Floats, dimension: int, shrinkage: float) -> Floats:
+    """Return S_w/(δν) = I + (1 − δ)/(δν) RᵀR/f of scatters RᵀR, shape (…, q, q)."""
+    floor = shrinkage / dimension * np.trace(squares, axis1=-2, axis2=-1)
+    S = np.asarray((1.0 - shrinkage) / floor[..., None, None] * squares)
+    diagonal = np.arange(S.shape[-1])
+    S[..., diagonal, diagonal] += 1.0
+    return S
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,8 @@ class Whitening:
         dimension=Value(allow.integer(1)),
         shrinkage=SHARE,
     )
+    _columns: Floats = field(init=False, repr=False, compare=False)
+    _norms: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         factor = self.scatter.factor(self.dimension, self.shrinkage)
@@ -152,7 +160,10 @@ class Whitening:
         object.__setattr__(
             self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse)
         )
-        object.__setattr__(self, "references", self.whitened(self.scaling.coordinates))
+        W = self.whitened(self.scaling.coordinates)
+        object.__setattr__(self, "references", W)
+        object.__setattr__(self, "_columns", np.ascontiguousarray(-2.0 * W.T))
+        object.__setattr__(self, "_norms", np.einsum("ij,ij->i", W, W))
 
     @classmethod
     def of_references(
@@ -184,7 +195,13 @@ class Whitening:
 
     def from_placed(self, Z: Floats, outside: Floats) -> Floats:
         """Return d_w (m, L) of matrices to the references, from what `ClassicalScaling.place` says of them."""
-        return squared_distances(self.whitened(Z), self.references) + outside[:, None]
+        W = self.whitened(Z)
+        distances = row_products(W, self._columns)
+        distances += self._norms
+        distances += np.einsum("ij,ij->i", W, W)[:, None]
+        np.maximum(distances, 0.0, out=distances)
+        distances += outside[:, None]
+        return np.asarray(distances)
 
 
 def squared_distances(X: Floats, Y: Floats) -> Floats:

@@ -18,9 +18,9 @@ from spdatoms.native.feature_sign import AtomScales
 
 Exponents = NDArray[np.int64]
 
-#: Numbers between 2^−_FREE and 2^_FREE stay in their own unit: their squares, and quotients of them, are
+#: Numbers between 2^−FREE and 2^FREE stay in their own unit: their squares, and quotients of them, are
 #: far from the limits.
-_FREE = 200
+FREE = 200
 #: A penalty that no correlation reaches in these units.
 _NEVER_REACHED = 2.0**500
 
@@ -30,23 +30,23 @@ _NEVER_REACHED = 2.0**500
 _DEPENDENT, _INDEFINITE = 40, 0.01
 #: The violation that the solver aims at, as a share of a penalty that is small against the tolerance, but not
 #: below this share of the largest correlation, which is rounding error; and as such a share for a ridge alone.
-_OF_PENALTY, _LEAST_ERROR, _WITH_RIDGE = 0.002, 1e-14, 1e-12
+OF_PENALTY, LEAST_ERROR, _WITH_RIDGE = 0.002, 1e-14, 1e-12
 #: Up to this ratio of their squared lengths all atoms have the scale of the longest.
 _ALIKE = 4.0
 
 
 def unit_exponents(sizes: Floats) -> Exponents:
     """Return the exponents of units in which the sizes are about 1, or 0 where none is needed."""
-    if sizes.size and sizes.min() >= 2.0**-_FREE and sizes.max() < 2.0**_FREE:
+    if sizes.size and sizes.min() >= 2.0**-FREE and sizes.max() < 2.0**FREE:
         return np.zeros(sizes.shape, np.int64)
     exponents = np.frexp(sizes)[1].astype(np.int64)
-    return np.where(np.abs(exponents) > _FREE, exponents, 0)
+    return np.where(np.abs(exponents) > FREE, exponents, 0)
 
 
 def unit_exponent(size: float) -> int:
     """Return the exponent of a unit in which one size is about 1, or 0 if none is needed."""
     exponent = math.frexp(size)[1]
-    return exponent if abs(exponent) > _FREE else 0
+    return exponent if abs(exponent) > FREE else 0
 
 
 def common_exponents(exponents: Exponents) -> Exponents | int:
@@ -101,8 +101,8 @@ def within_penalty(
     allowed: Floats, alphas: Floats, ridge: float, largest: Floats, scales: AtomScales
 ) -> Floats:
     """Return violations to aim at: allowed, and small against the penalties, or the gap would be large."""
-    of_penalty = _OF_PENALTY * float(scales.inverse.min()) * alphas
-    aim = np.minimum(allowed, np.maximum(of_penalty, _LEAST_ERROR * largest))
+    of_penalty = OF_PENALTY * float(scales.inverse.min()) * alphas
+    aim = np.minimum(allowed, np.maximum(of_penalty, LEAST_ERROR * largest))
     if alphas.all():
         return aim
     without = np.minimum(allowed, _WITH_RIDGE * largest) if ridge > 0 else allowed

@@ -108,6 +108,8 @@ class Kernel:
             values = [
                 given
                 if kind is None
+                else 0
+                if given is None
                 else _ADDRESS_OF(_BYTES(given))
                 if given.dtype is kind
                 else self._address(given, kind)

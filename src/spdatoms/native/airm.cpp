@@ -30,15 +30,15 @@ struct Space {
 };
 
 // T of W, or of the inverse; N is the size, or 0 for any.
-template <int N>
+template <bool PAIRED, int N>
 NOINLINE void tridiagonalise(Int n, bool inverted, const double *x, const double *y, const Space space, const Tridiagonal T) {
     if constexpr (N > 0) {
         V W[N][N];
-        whitening::gram_in_registers<N>(inverted, x, y, W);
+        whitening::gram_in_registers<N, PAIRED>(inverted, x, y, W);
         tridiagonal::reduce_in_registers<N>(W, T);
     } else {
         const Int tiles = whitening::tile_count(n);
-        whitening::product(tiles, x, y, space.b);
+        whitening::product<PAIRED>(tiles, x, y, space.b);
         if (inverted) whitening::invert(tiles, space.b);
         whitening::gram(tiles, space.b, space.w);
         tridiagonal::reduce(n, space.w, space.panel, T);
@@ -46,15 +46,20 @@ NOINLINE void tridiagonalise(Int n, bool inverted, const double *x, const double
 }
 
 using Program = void (*)(Int, bool, const double *, const double *, Space, Tridiagonal);
-constexpr Program PROGRAMS[] = {tridiagonalise<0>, tridiagonalise<1>, tridiagonalise<2>, tridiagonalise<3>,
-                                tridiagonalise<4>, tridiagonalise<5>, tridiagonalise<6>};
+template <bool PAIRED>
+constexpr Program PROGRAMS[] = {
+    tridiagonalise<PAIRED, 0>, tridiagonalise<PAIRED, 1>, tridiagonalise<PAIRED, 2>, tridiagonalise<PAIRED, 3>,
+    tridiagonalise<PAIRED, 4>, tridiagonalise<PAIRED, 5>, tridiagonalise<PAIRED, 6>};
 
 // The eigenvalues of a group of W, or of their inverses.
+template <bool PAIRED>
 Tridiagonal spectrum(Int n, bool inverted, const double *x, const double *y, const Space &space) {
     double *target = inverted ? space.lower : space.upper;
-    for (Int g = 0; g < GROUP; ++g)
-        PROGRAMS[n <= SMALL ? n : 0](n, inverted, x, y + g * whitening::slot_count(n) * L, space,
-                                     {target + g * L, GROUP * L});
+    for (Int g = 0; g < GROUP; ++g) {
+        const Int batch = g * whitening::slot_count(n) * L;
+        PROGRAMS<PAIRED>[n <= SMALL ? n : 0](n, inverted, PAIRED ? x + batch : x, y + batch, space,
+                                             {target + g * L, GROUP * L});
+    }
     eigenvalues::diagonalise(n, {target, GROUP * L});
     return {target, GROUP * L};
 }
@@ -110,34 +115,34 @@ V sum_of_both_halves(Int n, const Tridiagonal T, const Tridiagonal R, V shift) {
 
 template <class T> struct SquaredDistances {
     Int n, rows;
-    const double *X;  // the factors L⁻¹ as scalars (rows, slots)
+    const double *X;  // the factors L⁻¹ as scalars (rows, slots), or as Y if matrices are paired
     const double *Y;  // the factors M as batches of lanes (batches, slots, LANES), a whole number of groups of them
     Int groups;
-    const double *shifts_x, *shifts_y;  // for every row, and for every lane
+    const double *shifts_x, *shifts_y;  // for every row (or lane, if matrices are paired), and for every lane
     Int first;                          // row i is written from column first + i on, or from the beginning if first < 0
     T *out;
     Int columns;
 };
 
 // out[i, j] = Σ (log λ(X_i⁻¹ Y_j) + log 2·(shifts_y[j] − shifts_x[i]))², NaN where that failed.
-template <class T> Int squared_distances(const SquaredDistances<T> g) {
+template <bool PAIRED, class T> Int squared_distances(const SquaredDistances<T> g) {
     const Int slots = whitening::slot_count(g.n), width = GROUP * L;
     Buffer<double> memory(Space::size(g.n));
     if (!memory) return NO_MEMORY;
     const Space space(g.n, memory.data());
     for (Int i = 0; i < g.rows; ++i) {
-        const double *x = g.X + i * slots;
         T *row = g.out + i * g.columns;
         const Int left = g.first >= 0 ? g.first + i : 0;
         for (Int group = left / width; group < g.groups; ++group) {
-            const double *y = g.Y + group * GROUP * slots * L;
+            const double *y = g.Y + group * width * slots, *x = PAIRED ? g.X + group * width * slots : g.X + i * slots;
             const Int begin = group * width > left ? group * width : left;
             const Int end = (group + 1) * width < g.columns ? (group + 1) * width : g.columns;
             double values[GROUP * L];
             V shifts[GROUP];
-            const Tridiagonal upper = spectrum(g.n, false, x, y, space);
+            const Tridiagonal upper = spectrum<PAIRED>(g.n, false, x, y, space);
             for (int k = 0; k < GROUP; ++k) {
-                shifts[k] = load(g.shifts_y + group * width + k * L) - g.shifts_x[i];
+                const Int lane = group * width + k * L;
+                shifts[k] = load(g.shifts_y + lane) - (PAIRED ? load(g.shifts_x + lane) : fill(g.shifts_x[i]));
                 store(values + k * L, sum_of_squares(g.n, {upper.base + k * L, upper.stride}, shifts[k]));
             }
             bool unanswered = false;
@@ -146,7 +151,7 @@ template <class T> Int squared_distances(const SquaredDistances<T> g) {
                 unanswered |= row[j] != row[j];
             }
             if (!unanswered) continue;
-            const Tridiagonal lower = spectrum(g.n, true, x, y, space);
+            const Tridiagonal lower = spectrum<PAIRED>(g.n, true, x, y, space);
             for (int k = 0; k < GROUP; ++k)
                 store(values + k * L, sum_of_both_halves(g.n, {upper.base + k * L, upper.stride},
                                                          {lower.base + k * L, lower.stride}, shifts[k]));
@@ -178,8 +183,10 @@ void invert_lower(Int n, const double *factor, double *inverse) {
 
 }  // namespace
 
-EXPORT Int squared_distances_f64(const SquaredDistances<double> *given) { return squared_distances(*given); }
-EXPORT Int squared_distances_f32(const SquaredDistances<float> *given) { return squared_distances(*given); }
+EXPORT Int squared_distances_f64(const SquaredDistances<double> *given) { return squared_distances<false>(*given); }
+EXPORT Int squared_distances_f32(const SquaredDistances<float> *given) { return squared_distances<false>(*given); }
+// The same of X_i and Y_i alone, in one row.
+EXPORT Int paired_squared_distances(const SquaredDistances<double> *given) { return squared_distances<true>(*given); }
 
 // Batches whose eigenvalues are found together, and the numbers that a triangular factor takes, with the zeros that fill
 // up its tiles.

@@ -267,6 +267,42 @@ struct CodeRows {
     double *codes, *report;  // (m, n) and (m, REPORT)
 };
 
+struct CodeQuickly {
+    const double *gram, *cross;  // (n, n) and (m, n)
+    Int n, m;
+    double alpha, scale;  // 1/√K_jj, about the same for all atoms
+    double tolerance, of_penalty, least_error;
+    const double *inverse;
+    double dependent, indefinite;
+    Int max_rounds;
+    const Int *excluded;  // (m,), or null for none
+    double least, most;   // between which max |k_j| must be
+    double *codes;        // (m, n)
+};
+
+// Code all rows of `cross` to the accuracy that lasso/units.py asks for; whether all went well. If not, take the way that
+// has a report of every query.
+EXPORT Int code_quickly(const CodeQuickly *given) {
+    const CodeQuickly g = *given;
+    double report[REPORT];
+    for (Int q = 0, capacity = smaller(g.n, FIRST_CAPACITY);; capacity = smaller(g.n, 4 * capacity)) {
+        FeatureSign solver({g.gram, g.n}, {g.inverse, true, g.dependent, g.indefinite}, false, g.max_rounds, capacity);
+        if (!solver) return NO_MEMORY;
+        Status status = Status::FINE;
+        for (; q < g.m; ++q) {
+            const double *const cross = g.cross + q * g.n;
+            const double size = greatest_of(cross, g.n, -1.0), largest = size * g.scale;
+            if (!(size >= g.least && size < g.most && std::fabs(sum_of(cross, g.n)) < INFINITE<double>)) return 0;
+            const double aim = smaller(g.tolerance * largest, larger(g.of_penalty * g.scale * g.alpha, g.least_error * largest));
+            const Query query{cross, 0.5 * g.alpha, 0.5 * aim, g.excluded ? g.excluded[q] : -1};
+            status = solver.code(query, false, g.codes + q * g.n, report);
+            if (status != Status::FINE) break;
+            if (!(report[EXCESS] <= 0.5 * aim)) return 0;
+        }
+        if (status != Status::FULL) return status == Status::FINE;
+    }
+}
+
 // Code these rows of `cross`; −1, or the number of the one for which K_AA turned out indefinite.
 EXPORT Int code_rows(const CodeRows *given) {
     const CodeRows g = *given;

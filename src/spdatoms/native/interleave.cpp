@@ -25,21 +25,15 @@ template <class T> struct PackLanes {
     Int size;
     const Int *chosen;  // a matrix for every lane of the batches
     Int batches;
-    const Int *entries, *places;  // the entry of every slot, and the slot of every entry
+    const Int *places;  // the slot of every entry
     Int slots;
     double factor;
     T *out;  // (batches, slots, LANES)
 };
 
 template <class T> Int pack_lanes(const PackLanes<T> &g) {
-    for (Int b = 0; b < g.batches; ++b) {
-        const Int *chosen = g.chosen + b * LANES<T>;
-        T *batch = g.out + b * g.slots * LANES<T>;
-        if (g.size < LANES<T>)
-            gather(g.X, g.size, chosen, g.entries, g.slots, g.factor, batch);
-        else
-            scatter(g.X, g.size, chosen, g.places, T(g.factor), batch);
-    }
+    for (Int b = 0; b < g.batches; ++b)
+        scatter(g.X, g.size, g.chosen + b * LANES<T>, g.places, T(g.factor), g.out + b * g.slots * LANES<T>);
     return DONE;
 }
 

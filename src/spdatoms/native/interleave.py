@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from spdatoms.native import TILE, VECTOR_BYTES, kernels, lane_count
 
 _pack_scalars = kernels("pack_scalars", "TqqIqdT")
-_pack_lanes = kernels("pack_lanes", "TqIqIIqdT")
+_pack_lanes = kernels("pack_lanes", "TqIqIqdT")
 _read_lanes = kernels("read_lanes", "TqqITqT")
 
 
@@ -88,14 +88,12 @@ def pack_scalars(X: NDArray[Any], factor: float) -> NDArray[Any]:
 def pack_lanes(X: NDArray[Any], factor: float) -> NDArray[Any]:
     """Return ``factor·X`` in tile order, shape (batches, slots, lanes): one matrix per lane."""
     n, lanes = X.shape[-1], lane_count(X.dtype)
-    entries, places = flat_order(n), places_of(n)
-    out = aligned_empty((-(-len(X) // lanes), len(entries), lanes), X.dtype)
+    places, slots = places_of(n), len(flat_order(n))
+    out = aligned_empty((-(-len(X) // lanes), slots, lanes), X.dtype)
     for start, block in _flat_blocks(X, lanes):
         chosen = lanes_of(len(block), lanes)
         batches = out[start // lanes :][: len(chosen) // lanes]
-        _pack_lanes(X.dtype)(
-            block, n * n, chosen, len(batches), entries, places, len(entries), factor, batches
-        )
+        _pack_lanes(X.dtype)(block, n * n, chosen, len(batches), places, slots, factor, batches)
     return out
 
 

@@ -243,19 +243,42 @@ template <class T, int ODD, int SINGLE> INLINE Determinant<T> tiles(Int n, const
 template <class T> struct Run {
     Int n, count;
     const T *x, *y;
-    T *scratch, *results;  // product and exponent of every batch
+    T *scratch, *results;  // product of every batch, and its exponent if it has one yet
     T *out;
+    T floor, exponent, shift_x;
+    const T *shifts_y;
+    Vector<T> *verdict;
 };
 
 // Whether a determinant of this size has an exponent yet.
 template <class T> constexpr bool HAS_EXPONENT(Int n) { return n > PIVOTS_AT_ONCE<T>; }
 
+// Write max(floor, logarithm − shifts) of every batch; NaN in one spoils the verdict.
+template <class T, bool HAS_EXPONENT> NOINLINE void write_logarithms(const Run<T> &run) {
+    using V = Vector<T>;
+    const V floor = fill(run.floor), exponent = fill(run.exponent), shift = fill(run.shift_x);
+    V all_numbers = *run.verdict;
+    _Pragma("GCC unroll 2") for (Int b = 0; b < run.count; ++b) {
+        const T *result = run.results + (HAS_EXPONENT ? 2 : 1) * b * LANES<T>;
+        Determinant<T> det;
+        det.product = load(result);
+        det.exponent = exponent;
+        if (HAS_EXPONENT) det.exponent += load(result + LANES<T>);
+        det.normalise();
+        const V value = log_of_split(det.product, det.exponent) - (shift + load(run.shifts_y + b * LANES<T>));
+        all_numbers += value * T(0);
+        store(run.out + b * LANES<T>, floor > value ? floor : value);
+    }
+    *run.verdict = all_numbers;
+}
+
 // N is the size, or 0 and REST the size modulo two tiles.
-template <class T, int N, int REST> NOINLINE void determinants(const Run<T> run) {
+template <class T, int N, int REST> NOINLINE void shifted_logs(const Run<T> &run) {
     const Int n = N ? N : run.n, batch = slot_count(n) * LANES<T>;
-    const auto write = [&](Int b, const Determinant<T> &det) {
-        store(run.results + 2 * b * LANES<T>, det.checked());
-        if (HAS_EXPONENT<T>(n)) store(run.results + (2 * b + 1) * LANES<T>, det.exponent);
+    const auto keep = [&](Int b, const Determinant<T> &det) {
+        T *result = run.results + (HAS_EXPONENT<T>(n) ? 2 : 1) * b * LANES<T>;
+        store(result, det.checked());
+        if (HAS_EXPONENT<T>(n)) store(result + LANES<T>, det.exponent);
     };
     if constexpr (N > 0 && N <= TINY) {
         Vector<T> kept[N <= KEPT ? slot_count(N) : 1];
@@ -264,49 +287,26 @@ template <class T, int N, int REST> NOINLINE void determinants(const Run<T> run)
         for (Int b = 0; b < run.count; ++b) {
             const T *y = run.y + b * batch;
             __builtin_prefetch(run.out + b * LANES<T>, 1, 3);
-            write(b, factorise_in_registers<T, N>([&](int r, int c) {
-                      const int slot = slot_of<N>(r, c);
-                      return load(y + slot * LANES<T>) + (N <= KEPT ? kept[slot] : fill(run.x[slot]));
-                  }));
+            keep(b, factorise_in_registers<T, N>([&](int r, int c) {
+                     const int slot = slot_of<N>(r, c);
+                     return load(y + slot * LANES<T>) + (N <= KEPT ? kept[slot] : fill(run.x[slot]));
+                 }));
         }
     } else
         for (Int b = 0; b < run.count; ++b) {
             __builtin_prefetch(run.out + b * LANES<T>, 1, 3);
-            write(b, tiles<T, REST % TILE, REST / TILE>(n, run.x, run.y + b * batch, run.scratch));
+            keep(b, tiles<T, REST % TILE, REST / TILE>(n, run.x, run.y + b * batch, run.scratch));
         }
+    (HAS_EXPONENT<T>(n) ? write_logarithms<T, true> : write_logarithms<T, false>)(run);
 }
 
-template <class T> using Program = void (*)(Run<T>);
+template <class T> using Program = void (*)(const Run<T> &);
 
 template <class T, std::size_t... N> Program<T> program_of(Int n, std::index_sequence<N...>) {
     constexpr int ROUND = 2 * TILE;
-    static constexpr Program<T> KNOWN_SIZES[] = {determinants<T, int(N) + 1, (int(N) + 1) % ROUND>...};
-    static constexpr Program<T> OTHERS[] = {determinants<T, 0, int(N) % ROUND>...};
+    static constexpr Program<T> KNOWN_SIZES[] = {shifted_logs<T, int(N) + 1, (int(N) + 1) % ROUND>...};
+    static constexpr Program<T> OTHERS[] = {shifted_logs<T, 0, int(N) % ROUND>...};
     return n <= KNOWN ? KNOWN_SIZES[n - 1] : OTHERS[n % ROUND];
-}
-
-template <class T> struct Shifts {
-    T floor, exponent, of_x;
-    const T *of_y;
-};
-
-// Write max(floor, logarithm − shifts) of every batch; NaN in one spoils the verdict.
-template <class T, bool HAS_EXPONENT>
-NOINLINE void shifted_logs(const Run<T> run, const Shifts<T> shifts, Vector<T> &verdict) {
-    using V = Vector<T>;
-    const V floor = fill(shifts.floor), exponent = fill(shifts.exponent), shift = fill(shifts.of_x);
-    V all_numbers = verdict;
-    _Pragma("GCC unroll 2") for (Int b = 0; b < run.count; ++b) {
-        Determinant<T> det;
-        det.product = load(run.results + 2 * b * LANES<T>);
-        det.exponent = exponent;
-        if (HAS_EXPONENT) det.exponent += load(run.results + (2 * b + 1) * LANES<T>);
-        det.normalise();
-        const V value = log_of_split(det.product, det.exponent) - (shift + load(shifts.of_y + b * LANES<T>));
-        all_numbers += value * T(0);
-        store(run.out + b * LANES<T>, floor > value ? floor : value);
-    }
-    verdict = all_numbers;
 }
 
 template <class T> struct LogDets {
@@ -329,7 +329,7 @@ template <class T> Int logdets(const LogDets<T> &g) {
     const Int slots = slot_count(g.n), batch = slots * LANES<T>, full = g.columns / LANES<T>;
     Buffer<T> scratch(scratch_size<T>(g.n)), results(2 * (g.chosen ? 1 : g.chunk) * LANES<T>), gathered(g.chosen ? batch : 0);
     if (!scratch || !results || !gathered) return NO_MEMORY;
-    const Program<T> determinants = program_of<T>(g.n, std::make_index_sequence<KNOWN>());
+    const Program<T> shifted_logs = program_of<T>(g.n, std::make_index_sequence<KNOWN>());
     T last[LANES<T>];
     Vector<T> verdict = {};
     for (Int chunk = 0; chunk < g.batches; chunk += g.chunk)
@@ -345,10 +345,8 @@ template <class T> Int logdets(const LogDets<T> &g) {
                     y = gathered.data();
                 }
                 T *target = g.out + i * g.stride + b * LANES<T>;
-                const Run<T> run{g.n, count, g.X + i * slots, y, scratch.data(), results.data(), b < full ? target : last};
-                determinants(run);
-                const Shifts<T> shifts{T(g.floor), T(g.exponent), g.shifts_x[i], g.shifts_y + b * LANES<T>};
-                (HAS_EXPONENT<T>(g.n) ? shifted_logs<T, true> : shifted_logs<T, false>)(run, shifts, verdict);
+                shifted_logs({g.n, count, g.X + i * slots, y, scratch.data(), results.data(), b < full ? target : last,
+                              T(g.floor), T(g.exponent), g.shifts_x[i], g.shifts_y + b * LANES<T>, &verdict});
                 if (b >= full) std::memcpy(target, last, (g.columns - full * LANES<T>) * sizeof(T));
             }
         }

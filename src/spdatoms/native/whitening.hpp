@@ -35,19 +35,28 @@ INLINE void clear(V (&tile)[TILE][TILE]) {
     UNROLL for (int r = 0; r < TILE; ++r) UNROLL for (int c = 0; c < TILE; ++c) tile[r][c] = V{};
 }
 
-// B = L⁻¹ M, from L⁻¹ at x (scalars) and M at y: B[r, c] = Σ_k L⁻¹[r, k]·M[k, c], k from the columns of a tile to its rows.
-inline void product(Int tiles, const double *x, const double *y, double *b) {
+// What is at a slot of L⁻¹: a scalar for all lanes, or their own numbers if matrices are PAIRED.
+template <bool PAIRED> INLINE const double *slot_at(const double *x, Int slot) { return x + slot * (PAIRED ? L : 1); }
+template <bool PAIRED> INLINE auto entry(const double *x, Int slot) {
+    if constexpr (PAIRED)
+        return load(slot_at<true>(x, slot));
+    else
+        return x[slot];
+}
+
+// B = L⁻¹ M, from L⁻¹ at x and M at y: B[r, c] = Σ_k L⁻¹[r, k]·M[k, c], k from the columns of a tile to its rows.
+template <bool PAIRED> inline void product(Int tiles, const double *x, const double *y, double *b) {
     for (Int block = 0; block < tiles; ++block)
         for (Int left = 0; left <= block; ++left) {
             const Int start = row_block_start(block) + left * SQUARE;
-            const double *xs = x + start, *ys = y + column_block_start(left, tiles) * L;
+            const double *xs = slot_at<PAIRED>(x, start), *ys = y + column_block_start(left, tiles) * L;
             V tile[TILE][TILE];
             clear(tile);
             for (Int slot = 0; slot < (block + 1 - left) * SQUARE; slot += TILE) {
                 V m[TILE];
                 UNROLL for (int c = 0; c < TILE; ++c) m[c] = load(ys + (slot + c) * L);
                 UNROLL for (int r = 0; r < TILE; ++r)
-                    UNROLL for (int c = 0; c < TILE; ++c) tile[r][c] += xs[slot + r] * m[c];
+                    UNROLL for (int c = 0; c < TILE; ++c) tile[r][c] += entry<PAIRED>(xs, slot + r) * m[c];
             }
             UNROLL for (int c = 0; c < TILE; ++c)
                 UNROLL for (int r = 0; r < TILE; ++r) store(b + (start + c * TILE + r) * L, tile[r][c]);
@@ -126,14 +135,14 @@ inline void invert(Int tiles, double *b) {
 }
 
 // ---- The lower triangle of W in registers, for matrices so small that loops do not pay.
-template <int N> INLINE void gram_in_registers(bool inverted, const double *x, const double *y, V (&W)[N][N]) {
+template <int N, bool PAIRED> INLINE void gram_in_registers(bool inverted, const double *x, const double *y, V (&W)[N][N]) {
     constexpr Int tiles = tile_count(N);
     V B[N][N];
     UNROLL for (int r = 0; r < N; ++r)
         UNROLL for (int c = 0; c <= r; ++c) {
-            V total = x[slot_by_rows(r, c)] * load(y + slot_by_columns(c, c, tiles) * L);
+            V total = entry<PAIRED>(x, slot_by_rows(r, c)) * load(y + slot_by_columns(c, c, tiles) * L);
             UNROLL for (int k = c + 1; k <= r; ++k)
-                total += x[slot_by_rows(r, k)] * load(y + slot_by_columns(k, c, tiles) * L);
+                total += entry<PAIRED>(x, slot_by_rows(r, k)) * load(y + slot_by_columns(k, c, tiles) * L);
             B[r][c] = total;
         }
     if (inverted) invert_triangle(B);

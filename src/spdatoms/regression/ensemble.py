@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
-from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
-from spdatoms.base import SPDEstimator, check_streamable, check_targets, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_streamable, check_targets, per_matrix
 from spdatoms.classification.average import in_blocks
 from spdatoms.classification.ensemble import listed
 from spdatoms.classification.explanation import check_explained
@@ -22,6 +22,7 @@ from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
 from spdatoms.regression._ridge import shares_of
@@ -134,6 +135,8 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         verbose=allow.VERBOSE,
     )
 
+    _sides: Array | None = None  # for models of earlier versions
+
     def __init__(
         self,
         metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
@@ -186,6 +189,7 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         self.targets_ = targets[self.atom_indices_]
         nothing = np.zeros(len(targets), np.intp)  # folds need not be stratified
         folds = list(folds_of(self.cv, nothing, groups, self.atom_indices_))
+        self._sides = sides_of(folds, len(self.atom_indices_))
         if not folds:
             raise ValueError(
                 f"cv must leave out some matrices and keep others, got n_samples={len(own)}."
@@ -225,13 +229,16 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
             yield TargetCell(i, SPARSE, 1.0, beta)
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the prediction for each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -241,7 +248,9 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         return self._predicted(self.check_queries(X))
 
     @per_matrix
-    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> Floats:
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.9, *, channels: ArrayLike | None = None
+    ) -> Floats:
         """Return intervals that hold the targets of new matrices with this probability.
 
         They are as wide as the errors for left-out training matrices ask for, and of the same width for all
@@ -254,6 +263,9 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         coverage : float, default=0.9
             The probability, between 0 and 1. Intervals are infinite if there are fewer than
             coverage / (1 − coverage) left-out matrices.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -267,8 +279,14 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         widths = half_widths(errors, shares, coverage).reshape(self.targets_.shape[1:])
         return np.stack([predicted - widths, predicted + widths], axis=-1)
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> TargetExplanations:
         """Return what every training matrix adds to the mean target: an exact sum.
 
@@ -280,6 +298,9 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
             List only this number of training matrices, those that contribute most. None lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -295,6 +316,21 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
                 added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
             )
         return TargetExplanations(found)
+
+    def _cut(self, known: Mask) -> Self:
+        model = self._fitted_anew(
+            cut(self.atoms_, known),
+            self.targets_,
+            None,
+            self.atom_weights_,
+            cv=given_folds(self.cv, self._sides),
+            max_atoms=len(self.atoms_),
+        )
+        model.atom_indices_ = self.atom_indices_
+        return model
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"predict": self.average_.mean.reshape(1, *self.targets_.shape[1:])}
 
     def _predicted(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it

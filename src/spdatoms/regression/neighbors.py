@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import check_targets, per_matrix
+from spdatoms.base import by_channels, check_targets, per_matrix
 from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
 from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
@@ -112,13 +114,16 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         return self
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the mean target of the neighbours of each matrix.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -128,8 +133,14 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         shares, neighbours = self._shares(self.check_queries(X))
         return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> TargetExplanations:
         """Return what every neighbour adds to the mean target of the training matrices.
 
@@ -141,6 +152,9 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
             List only this number of neighbours, those that contribute most. None lists all that contribute.
         names : sequence of str, default=None
             A name for each training matrix, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -153,6 +167,12 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)
         return explained_codes(codes, self.targets_, self._weights, n_atoms, names)
+
+    def _cut(self, known: Mask) -> Self:
+        return self._fitted_anew(cut(self._matrices, known), self.targets_, self._weights)
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"predict": np.average(self.targets_, axis=0, weights=self._weights)[None]}
 
     def _shares(self, X: FloatArray) -> tuple[Floats, Indices]:
         """Return the shares of the neighbours in the mean of each query, and which they are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import SPDEstimator, check_targets, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_targets, per_matrix
 from spdatoms.classification.explanation import check_explained
 from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
@@ -151,13 +152,16 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         return self
 
     @per_matrix
-    def predict(self, X: ArrayLike) -> Floats:
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return what the codes of matrices make of the targets.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -165,7 +169,7 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
             The predictions. Far from all training matrices they are t̄.
         """
         X = self.check_queries(X)
-        mean = np.average(self.targets_, axis=0, weights=self.atom_weights_)
+        mean = self._mean_target()
         deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
         moved = np.empty((len(X), deviations.shape[1]))
 
@@ -175,8 +179,14 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         self._for_codes(move, X)
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
+    @by_channels
     def explain(
-        self, X: ArrayLike, n_atoms: int | None = None, *, names: Sequence[str] | None = None
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
     ) -> TargetExplanations:
         """Return what every training matrix in the code of a matrix adds to the mean target.
 
@@ -188,6 +198,9 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
             List only this number of training matrices, those that contribute most. None lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
 
         Returns
         -------
@@ -203,6 +216,15 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
 
         self._for_codes(keep, X)
         return explained_codes(codes, self.targets_, self.atom_weights_, n_atoms, names)
+
+    def _cut(self, known: Mask) -> Self:
+        return self._fitted_anew(cut(self.atoms_, known), self.targets_, self.atom_weights_)
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"predict": self._mean_target()[None]}
+
+    def _mean_target(self) -> Floats:
+        return np.asarray(np.average(self.targets_, axis=0, weights=self.atom_weights_))
 
     def _for_codes(self, use: Callable[[CodedBlock], None], X: FloatArray) -> None:
         """Call ``use`` with the codes of queries, block by block, and warn of those that are zero."""

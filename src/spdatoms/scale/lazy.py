@@ -15,7 +15,7 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import growing_blocks, progress_bar
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import as_float, check_stack, find_unfit, float_type
+from spdatoms.geometry.validation import Unfit, check_stack, float_type
 from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_chunked
 
@@ -34,6 +34,21 @@ class _Call:
 
     def __call__(self, X: FloatArray) -> Any:
         return self.method(self.estimator, X, *self.args, **self.kwargs)
+
+    def of_rows(self, rows: slice) -> _Call:
+        """Return the call for some rows."""
+        if not self.by_matrix:
+            return self
+        return self.with_channels(np.asarray(self.kwargs["channels"])[rows])
+
+    @property
+    def by_matrix(self) -> bool:
+        """Whether a mask of channels differs between matrices."""
+        return "channels" in self.kwargs and np.ndim(self.kwargs["channels"]) == 2
+
+    def with_channels(self, channels: Any) -> _Call:
+        """Return the call with other channels."""
+        return replace(self, kwargs=self.kwargs | {"channels": channels})
 
 
 def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -71,11 +86,13 @@ def with_progress(
 
 
 def _example(call: _Call, X: Any) -> FloatArray:
-    """Return the result for the identity matrix, which has the dtype and the length of every row."""
-    identity = np.eye(X.shape[-1], dtype=float_type(X.dtype, "X"))[None]
+    """Return the result for an example, which has the dtype and the shape of that of every matrix."""
+    query = call.estimator.example_query(X.shape[-1], float_type(X.dtype, "X"))
+    if call.by_matrix:
+        call = call.with_channels(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(call(identity))
+        return np.asarray(call(query))
 
 
 def _lazily(call: _Call, X: Any, example: FloatArray) -> Any:
@@ -110,8 +127,10 @@ def _of_chunk(X: FloatArray, call: _Call, empty: FloatArray, block_info: Any = N
 
 def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     """Return the result for some rows; an error gives the index of a matrix in the whole, or in a chunk."""
+    stop = start + len(X)
     try:
-        return call(X)
-    except ValueError:
-        find_unfit(as_float(X, "X")).moved(start).raise_in_block(name, start, start + len(X))
+        return call.of_rows(slice(start, stop))(X)
+    except ValueError as error:
+        if isinstance(unfit := getattr(error, "unfit", None), Unfit):
+            unfit.moved(start).raise_in_block(name, start, stop)
         raise

@@ -1,10 +1,11 @@
-"""`open_stream`: the stream of a Dask array or of a memory map."""
+"""The stream of a Dask array, of a memory map, or of an array in memory."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.typing import FloatArray
 from spdatoms.scale._mapped import MappedStream
 from spdatoms.scale.budget import is_chunked
 from spdatoms.scale.stream import Stream
@@ -43,3 +44,8 @@ def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
         stream = MappedStream(X, n_jobs, name)
     stream.check(name)
     return stream
+
+
+def stream_of_checked(X: FloatArray, n_jobs: int | None) -> Stream:
+    """Return the stream of an array whose matrices have been checked."""
+    return MappedStream(X, n_jobs)

@@ -31,6 +31,9 @@ def of_today(name: str, parameters: dict[str, Any], attributes: dict[str, Any]) 
     if name in _DESCRIPTORS and "ridge" in parameters:
         renamed = {("shrinkage" if k == "ridge" else k): v for k, v in parameters.items()}
         return name, renamed, attributes
+    if name == "DivergenceKernel":  # its correction has them
+        gone = ("min_eigenvalue_", "max_eigenvalue_")
+        return name, parameters, {k: v for k, v in attributes.items() if k not in gone}
     if name == "GaborSparseClassifier" and "pooling" not in parameters:
         return name, parameters | {"pooling": False}, attributes
     if name == "SPDSparseClassifier" and _is_automatic(parameters.get("metric")):

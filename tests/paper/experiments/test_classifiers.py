@@ -69,6 +69,9 @@ def test_ready_covariances_are_divided_as_they_should_be(folder):
     assert sum(first) == sum(second) == 45
     (_, test), (_, other) = divisions("EEG left/right", (0, 5))
     assert not np.array_equal(test.views["covariances"], other.views["covariances"])
+    # Standard errors are over epochs, each of which is tested once in every five folds.
+    epochs = [test.views["units"] for _, test in divisions("EEG left/right", range(25))]
+    assert np.bincount(np.concatenate(epochs)).tolist() == [5] * 45
     (train, _), (drawn, rest) = divisions("vowels", (0, 1))
     assert set(train.views["groups"]) == {0}
     assert np.bincount(drawn.y.astype(int)).tolist() == [30, 30]

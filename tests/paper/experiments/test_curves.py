@@ -89,13 +89,13 @@ def test_experiment(tmp_path):
     expected = 100 * model.score(test.views["covariances"], test.y)
     assert row.scores["5"] == pytest.approx(expected)
     shown = tables(experiment, results)
-    assert [table.title.partition(":")[0] for table in shown] == [
+    assert list(dict.fromkeys(table.title.partition(":")[0] for table in shown)) == [
         "Training size",
         "Mislabelled",
         "Outlier channel",
         "Noise",
     ]
-    assert shown[1].header == ("method", "0%", "10%", "20%", "30%")
+    assert shown[2].header == shown[3].header == ("method", "0%", "10%", "20%", "30%")
     names = {path.name for path in write_folder(experiment, results, tmp_path / "out")}
     assert {"accuracy-by-training-size.svg", "accuracy-by-noise.png"} <= names
 
@@ -115,6 +115,27 @@ def test_means_are_over_data_sets_with_all_levels():
     assert table.title == "Training size: mean accuracy (%) over a"
     assert [line.cells for line in table.lines] == [("MDM", "55.0", "80.0")]
     assert curve(results, "a: training size", "MDM")["1"] == (55.0, pytest.approx(5.0))
+
+
+def test_differences_to_the_reference_are_paired_by_data_set():
+    scores = {
+        "RSR-S": {"a: noise": 50.0, "b: noise": 80.0},
+        "MDM": {"a: noise": 56.0, "b: noise": 82.0},
+        "FgMDM": {"a: noise": 40.0, "b: noise": 70.0},
+    }
+    rows = [
+        Row(part, method, 0, 0, "", {"0": value} | ({"1": 0.0} if method != "FgMDM" else {}), 0, 0)
+        for method, own in scores.items()
+        for part, value in own.items()
+    ]
+    _, differences = tables(get_experiment("curves"), Results({}, rows))
+    assert (
+        differences.title == "Noise: difference to RSR-S in points ± standard error over data sets"
+    )
+    assert [line.cells for line in differences.lines] == [
+        ("MDM", "+4.0 ± 2.0", "+0.0 ± 0.0"),
+        ("FgMDM", "-10.0 ± 0.0", "–"),
+    ]
 
 
 def test_a_method_that_refuses_a_level_has_no_figure_there():

@@ -6,28 +6,42 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 from _toy_experiment import two_kinds
-from spdatoms import SPDDictionaryLearning, SPDKMeans, sparse_code
+from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, sparse_code
 from spdatoms.divergences import get_divergence
 from spdatoms.kernels import DivergenceKernel
 from spdatoms.kernels.bandwidth import subsample_beta
-from spdatoms.paper.baselines import LogEuclideanKSVD
+from spdatoms.paper.baselines import (
+    KernelPursuitClassifier,
+    LogEuclideanKSVD,
+    PixelSparseClassifier,
+    RiemannianSparseClassifier,
+    RiemannianSparseCoder,
+    TensorSparseClassifier,
+    TensorSparseCoder,
+)
 from spdatoms.paper.experiments import get_experiment
 from spdatoms.paper.experiments.division import halves
+from spdatoms.paper.experiments.methods.chosen_alpha import ChosenAlpha
 from spdatoms.paper.experiments.methods.dictionary_codes import (
     FIRST_LOOK,
     LANDMARKS,
-    ChosenCodes,
+    OWN,
     KernelDictionaryCodes,
-    KSVDCodes,
     PeerCodes,
+    SparseCodes,
+    alpha_for,
     matches,
     of_norm_one,
 )
 from spdatoms.paper.experiments.methods.kernel_machines import vector_classifier
 from spdatoms.paper.experiments.methods.left_out_codes import LeftOutCodes
 from spdatoms.paper.experiments.methods.nearest_class import NearestClass
+from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros, nonzeros_of
 
 
 def test_nearest_class_scores_agree_with_the_nearest_matrix():
@@ -58,20 +72,42 @@ def test_matches_against_a_loop():
     assert matches(codes, y) == pytest.approx(hits / 25)
 
 
-@pytest.mark.slow
+# --- dictionaries at equal sparsity --------------------------------------------------------------------
+
+
+def test_alpha_for_a_number_of_nonzeros():
+    def count(alpha):
+        return 40 / (1 + 300 * alpha)
+
+    for wanted in (2, 5, 10, 20):
+        assert count(alpha_for(count, wanted)) == pytest.approx(wanted, rel=0.021)
+    assert alpha_for(count, 50) is None
+    assert alpha_for(lambda alpha: 12.0, 10) is None
+    assert alpha_for(lambda alpha: 10.5, 10) is not None
+
+
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 @pytest.mark.parametrize("atoms", ["learned", "k-means", "random"])
-def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
+def test_codes_have_the_nonzeros_that_are_asked_for(atoms, metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    grid = {"beta_factors": (0.3, 1.0), "alphas": (0.01, 0.3), "max_iter": 3}
-    coder = KernelDictionaryCodes(atoms, metric, 4, **grid).fit(X, data.y)
-    assert coder.chosen_["beta_factor"] in grid["beta_factors"]
-    assert coder.chosen_["alpha"] in grid["alphas"]
-    codes = coder.transform(X)
-    assert codes.shape == (48, 4)
-    np.testing.assert_allclose(np.linalg.norm(codes, axis=1), 1.0)
+    coder = KernelDictionaryCodes(atoms, metric, 8, (2, 4, 20), (0.3, 1.0), max_iter=2)
+    coder.fit(X, data.y)
+    assert {2, 4}.issuperset(coder.coders_)
+    assert coder.chosen_ in coder.coders_
+    for level, choice in coder.choices_.items():
+        codes = coder.transform(X, level)
+        assert mean_nonzeros(codes) == pytest.approx(level, rel=0.11)
+        assert choice["beta_factor"] in (0.3, 1.0)
+        np.testing.assert_allclose(np.linalg.norm(codes, axis=1), 1.0)
+    np.testing.assert_array_equal(coder.transform(X), coder.transform(X, coder.chosen_))
+
+
+def test_no_number_of_nonzeros_is_possible():
+    data = two_kinds(count=6)
+    with pytest.raises(ValueError, match="non-zeros: give other numbers"):
+        KernelDictionaryCodes("random", "stein", 4, (9,)).fit(data.views["covariances"], data.y)
 
 
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -79,19 +115,18 @@ def test_dictionary_codes_choose_on_what_they_learn_from(atoms, metric):
 def test_learned_codes_are_those_of_the_learner(metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KernelDictionaryCodes("learned", metric, 4, (0.3,), (0.01,), max_iter=3)
-    coder.fit(X, data.y)
-    starts = {
-        "random": X[np.random.default_rng(0).choice(len(X), 4, replace=False)],
-        "k-means": SPDKMeans(4, metric, random_state=0).fit(X).cluster_centers_,
-    }
-    first = starts[coder.chosen_["start"]]
-    beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
-    learner = SPDDictionaryLearning(
-        4, metric, beta, 0.01, init=first, max_iter=3, landmarks=LANDMARKS[metric]
+    random, learned = (
+        KernelDictionaryCodes(atoms, metric, 6, (3,), (0.3,), max_iter=3).fit(X, data.y)
+        for atoms in ("random", "learned")
     )
-    expected = of_norm_one(learner.fit(X).transform(X))
-    np.testing.assert_allclose(coder.transform(X), expected, rtol=1e-9, atol=1e-12)
+    first = X[np.random.default_rng(0).choice(len(X), 6, replace=False)]
+    beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
+    parameters = {"init": first, "max_iter": 3, "landmarks": LANDMARKS[metric]}
+    # Learning has the α of the random atoms, coding the α of the learned ones.
+    learner = SPDDictionaryLearning(6, metric, beta, random.coders_[3].alpha, **parameters).fit(X)
+    found = learned.coders_[3]
+    expected = sparse_code(learner.kernel_.gram_, learner.kernel_.cross(X), found.alpha)
+    np.testing.assert_allclose(found.transform(X), expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -99,54 +134,54 @@ def test_learned_codes_are_those_of_the_learner(metric):
 def test_random_atoms_are_training_matrices_and_coded_like_learned_ones(metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KernelDictionaryCodes("random", metric, 4, (0.3,), (0.01,)).fit(X, data.y)
-    atoms = X[np.random.default_rng(0).choice(len(X), 4, replace=False)]
+    coder = KernelDictionaryCodes("random", metric, 6, (3,), (0.3,)).fit(X, data.y)
+    atoms = X[np.random.default_rng(0).choice(len(X), 6, replace=False)]
     beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
     learner = SPDDictionaryLearning(
-        4, metric, beta, 0.01, init=atoms, max_iter=1, landmarks=LANDMARKS[metric]
+        6, metric, beta, 0.01, init=atoms, max_iter=1, landmarks=LANDMARKS[metric]
     )
-    learner.fit(X)
-    learned, given = learner.kernel_, coder.coder_.kernel
+    learned, given = learner.fit(X).kernel_, coder.coders_[3].kernel
     assert type(given) is type(learned)
     # The same kernel, so its values for other matrices over the same atoms agree.
     np.testing.assert_allclose(given.gram_, learned.fit_checked(atoms).gram_, rtol=1e-9)
     np.testing.assert_allclose(given.cross_checked(X), learned.cross_checked(X), rtol=1e-9)
 
 
-class Tuned(ChosenCodes):
-    """Codes that are the labels, mixed with noise that a choice has more or less of, early or late in learning."""
+class Tuned(SparseCodes):
+    """Codes that are the labels, mixed with noise that a choice or a number of non-zeros has more or less of."""
 
-    random_state, max_iter = 0, 15
+    random_state, max_iter, nonzeros, n_atoms = 0, 15, (1, 2), 4
 
-    def __init__(self, early, late, y):
-        self.noise = {FIRST_LOOK: early, 15: late}
-        self.y, self.asked = y, []
+    def __init__(self, noise):
+        self.noise, self.asked = noise, []
 
     def _choices(self):
-        return [{"which": i} for i in range(len(self.noise[15]))]
+        return [{"which": i} for i in range(3)]
 
-    def _coders(self, X, choices, max_iter):
-        self.asked.append((max_iter, len(choices)))
-        return [self._coder(self.noise[max_iter][choice["which"]]) for choice in choices]
+    def _atoms_of(self, X):
+        def coder(level, max_iter, which):
+            self.asked.append((level, max_iter, len(X)))
+            noise = self.noise[level][which]
+            if noise is None:
+                return None
+            rng = np.random.default_rng(0)
+            return SimpleNamespace(
+                transform=lambda Z: np.eye(2)[Z[:, 0, 0]] + noise * rng.standard_normal((len(Z), 2))
+            )
 
-    def _coder(self, noise):
-        def transform(X):
-            return np.eye(2)[X] + noise * np.random.default_rng(0).standard_normal((len(X), 2))
-
-        return SimpleNamespace(transform=transform)
+        return SimpleNamespace(coder=coder)
 
 
-def test_few_iterations_tell_which_choices_are_worth_all():
-    y = np.repeat([0, 1], 60)
-    early = [0.9, 0.9, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
-    late = [0.0, 0.9, 0.9, 0.9, 0.2, 0.9, 0.9, 0.9]
-    coder = Tuned(early, late, y).fit(y, y)
-    # The best in the end is not seen, because it was bad at first; of the others the best wins.
-    assert coder.chosen_ == {"which": 4}
-    assert coder.asked == [(FIRST_LOOK, 8)] * 2 + [(15, 6)] * 2 + [(15, 1)]
-    few = Tuned(early[:6], late[:6], y).fit(y, y)
-    assert few.chosen_ == {"which": 0}
-    assert few.asked == [(15, 6)] * 2 + [(15, 1)]
+def test_choices_are_made_on_halves_and_for_every_number_of_nonzeros():
+    y = np.repeat([0, 1], 30)
+    X = np.tile(y[:, None, None], (1, 2, 2))
+    coder = Tuned({1: [0.9, 0.05, None], 2: [None, 0.9, 0.3]}).fit(X, y)
+    assert coder.choices_ == {1: {"which": 1}, 2: {"which": 2}}
+    assert coder.chosen_ == 1
+    assert coder.asked.count((1, FIRST_LOOK, 30)) == 6
+    assert coder.asked.count((1, 15, 60)) == 1
+    # A number that no choice reaches is left out.
+    assert list(Tuned({1: [None] * 3, 2: [0.0] * 3}).fit(X, y).coders_) == [2]
 
 
 def test_codes_of_norm_one_keep_zeros():
@@ -156,21 +191,18 @@ def test_codes_of_norm_one_keep_zeros():
     np.testing.assert_allclose(of_norm_one(codes[2:] * 1e100), expected[2:])
 
 
-def test_ksvd_codes():
+def test_ksvd_codes_by_the_pursuit_or_by_the_lasso():
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KSVDCodes(4, nonzeros=(1, 2, 8), alphas=(None,), max_iter=5).fit(X, data.y)
-    assert coder.chosen_["n_nonzero"] in (1, 2)
-    assert (coder.transform(X) != 0).sum(axis=1).max() <= coder.chosen_["n_nonzero"]
-
-
-def test_ksvd_atoms_may_code_by_the_lasso():
-    data = two_kinds(count=24)
-    X = data.views["covariances"]
-    coder = KSVDCodes(4, nonzeros=(2,), alphas=(0.01,), max_iter=5).fit(X, data.y)
-    parameters = {"max_iter": 5, "random_state": 0}
-    by_hand = LogEuclideanKSVD(4, 2, alpha=0.01, **parameters).fit(X)
-    np.testing.assert_array_equal(coder.transform(X), of_norm_one(by_hand.transform(X)))
+    coder = PeerCodes("ksvd", 8, (1, 2, 8), max_iter=5).fit(X, data.y)
+    # Logarithms of 3×3 matrices have six dimensions.
+    assert set(coder.coders_) <= {1, 2}
+    for level, choice in coder.choices_.items():
+        codes = coder.transform(X, level)
+        if choice["pursuit"]:
+            by_hand = LogEuclideanKSVD(8, level, max_iter=5, random_state=0).fit(X)
+            np.testing.assert_array_equal(codes, of_norm_one(by_hand.transform(X)))
+        assert mean_nonzeros(codes) == pytest.approx(level, rel=0.11)
 
 
 def test_first_look_at_embedded_data_takes_the_usual_methods():
@@ -183,13 +215,77 @@ def test_first_look_at_embedded_data_takes_the_usual_methods():
 
 
 @pytest.mark.parametrize("learner", ["tensor", "riemannian", "frobenius"])
-def test_dictionaries_of_peers_choose_their_penalty(learner):
+def test_dictionaries_of_peers(learner):
     data = two_kinds(count=12)
     X = data.views["covariances"]
-    coder = PeerCodes(learner, n_atoms=3, alphas=(0.01, 0.1), max_iter=2).fit(X, data.y)
-    assert coder.chosen_["alpha"] in (0.01, 0.1)
-    assert type(coder.coder_).__name__ == f"{learner.capitalize()}DictionaryLearning"
-    np.testing.assert_array_equal(coder.transform(X), of_norm_one(coder.coder_.transform(X)))
+    coder = PeerCodes(learner, 6, (2, 3), (0.01, 0.1), max_iter=2).fit(X, data.y)
+    assert type(coder.coders_[coder.chosen_]).__name__.startswith(learner.capitalize())
+    if learner == "frobenius":
+        for level in coder.coders_:
+            assert mean_nonzeros(coder.transform(X, level)) == pytest.approx(level, rel=0.11)
+    else:
+        # Their penalty does not rule the number of non-zeros: it is chosen itself.
+        assert list(coder.coders_) == [OWN]
+        assert coder.choices_[OWN]["alpha"] in (0.01, 0.1)
+
+
+# --- penalties and non-zeros of classifiers ------------------------------------------------------------
+
+
+class Threshold(ClassifierMixin, BaseEstimator):
+    """Is right if the number is above α."""
+
+    def __init__(self, alpha=0.5):
+        self.alpha = alpha
+
+    def fit(self, X, y):
+        self.classes_, self.alpha_ = np.unique(y), self.alpha
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] > self.alpha_).astype(int)
+
+    def decision_function(self, X):
+        return X[:, 0] - self.alpha_
+
+
+def test_alpha_is_chosen_on_training_samples():
+    X = np.linspace(0, 1, 40)[:, None]
+    y = (X[:, 0] > 0.25).astype(int)
+    model = ChosenAlpha(Threshold(), (0.5, 0.25, 0.9), queries=1000).fit(X, y)
+    assert model.alpha_ == model.model_.alpha_ == 0.25
+    np.testing.assert_array_equal(model.predict(X), y)
+    np.testing.assert_allclose(model.decision_function(X), X[:, 0] - 0.25)
+    # Of equal ones the first is taken.
+    assert ChosenAlpha(Threshold(), (0.26, 0.251), 1000).fit(X[::4], y[::4]).alpha_ == 0.26
+
+
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+def test_nonzeros_of_classifiers_are_those_of_their_codes():
+    data = two_kinds(count=12)
+    X, y = data.views["covariances"], data.y
+    sparse = SPDSparseClassifier("stein").fit(X[::2], y[::2])
+    kernel = sparse.kernel_
+    codes = sparse_code(kernel.gram_, kernel.cross(X[1::2]), sparse.alpha_)
+    assert nonzeros_of(sparse, X[1::2]) == pytest.approx(mean_nonzeros(codes))
+    largest = sparse.set_params(rule="max")
+    assert nonzeros_of(largest, X[1::2]) == pytest.approx(mean_nonzeros(codes))
+    assert sparse.rule == "max"
+    tensor = TensorSparseClassifier(bounded=True).fit(X[::2], y[::2])
+    coder = TensorSparseCoder(X[::2], 0.01, bounded=True).fit(X)
+    expected = mean_nonzeros(coder.transform(X[1::2]))
+    assert nonzeros_of(tensor, X[1::2]) == expected
+    assert nonzeros_of(ChosenAlpha(tensor, (0.01,)).fit(X[::2], y[::2]), X[1::2]) == expected
+    tangent = RiemannianSparseClassifier().fit(X[::2], y[::2])
+    coder = RiemannianSparseCoder(X[::2]).fit(X)
+    assert nonzeros_of(tangent, X[1::2]) == mean_nonzeros(coder.transform(X[1::2]))
+    assert nonzeros_of(KernelPursuitClassifier().fit(X, y), X) == 5
+    assert nonzeros_of(NearestClass().fit(X, y), X) is None
+    pipeline = make_pipeline(LeftOutCodes(), LinearSVC()).fit(X[::2], y[::2])
+    assert nonzeros_of(pipeline, X[1::2]) == mean_nonzeros(pipeline[0].transform(X[1::2]))
+    images = np.random.default_rng(0).random((6, 8, 8))
+    pixels = PixelSparseClassifier().fit(images, [0, 1, 2, 3, 4, 5])
+    assert nonzeros_of(pixels, images) == mean_nonzeros(pixels.codes(images))
 
 
 def test_codes_of_training_matrices_leave_them_out():

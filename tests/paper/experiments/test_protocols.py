@@ -18,6 +18,7 @@ from spdatoms.paper.experiments import (
     get_experiment,
     run,
 )
+from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
 from spdatoms.paper.experiments.protocols.faces import TESTS
 from spdatoms.paper.experiments.protocols.reidentification import matching_curve
 from spdatoms.paper.experiments.protocols.sports import CONFUSIONS
@@ -114,7 +115,7 @@ def test_texture_dictionaries_follow_their_protocol(monkeypatch):
         120,
     ]
     method = experiment.methods()["RSR-S k-means"]
-    small = method.make(Setting(seed=3)).set_params(beta_factors=(0.3,), alphas=(0.01,))
+    small = method.make(Setting(seed=3)).set_params(beta_factors=(0.3,), nonzeros=(3, 6))
     quick = Method(method.name, lambda setting: small)
     outcome = experiment.evaluate(quick, task, Setting(seed=3))
     gallery = small.transform(task.train.views["covariances"])
@@ -122,7 +123,24 @@ def test_texture_dictionaries_follow_their_protocol(monkeypatch):
     probes = task.tests["accuracy"]
     expected = 100 * nearest.score(small.transform(probes.views["covariances"]), probes.y)
     assert outcome.scores["accuracy"] == pytest.approx(expected)
-    assert outcome.extra["chosen"] == {"start": "k-means", "beta_factor": 0.3, "alpha": 0.01}
+    assert outcome.extra["choices"] == {level: {"beta_factor": 0.3} for level in small.coders_}
+    assert list(outcome.extra["curve"]) == ["3", "6"]
+    assert outcome.extra["curve"][str(small.chosen_)] == pytest.approx(
+        [expected, outcome.extra["nonzeros"]]
+    )
+    codes = small.transform(probes.views["covariances"])
+    assert outcome.extra["nonzeros"] == np.count_nonzero(codes) / len(codes)
+
+
+def test_blocks_without_overlap():
+    image = np.random.default_rng(0).random((96, 100))
+    found = blocks.without_overlap(image, 7, np.random.default_rng(1))
+    everything = blocks.side_by_side(image)
+    assert len(everything) == 9
+    among = [int(np.flatnonzero((everything == own).all(axis=(1, 2)))[0]) for own in found]
+    assert len(set(among)) == 7
+    with pytest.raises(ValueError, match="96×100 pixels has 9 blocks"):
+        blocks.without_overlap(image, 10, np.random.default_rng(1))
 
 
 def test_every_learned_dictionary_of_textures_has_its_controls():

@@ -27,6 +27,8 @@ from spdatoms.paper.experiments.reporting import (
     write_record,
 )
 from spdatoms.paper.experiments.reporting.descent import descent_tables
+from spdatoms.paper.experiments.reporting.differences import difference, mcnemar
+from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.origin import PASSED, PROCESSOR, origin
 from spdatoms.paper.experiments.reporting.table import HIGH, LOW, PUBLISHED, Line
 
@@ -36,13 +38,18 @@ pytest.importorskip("matplotlib", reason="needs the extra plot")
 
 def test_table_has_means_deviations_and_published_values():
     results = run(Toy(), Path("folder"))
-    (accuracies,) = tables(Toy(), results)
+    accuracies, differences, nonzeros = tables(Toy(), results)
     scores = [row.scores["accuracy"] for row in results.of("", "RSR-S")]
     lines = [line.cells for line in accuracies.lines]
     assert lines[0] == ("RSR-S", f"{np.mean(scores):.1f} ± {np.std(scores):.1f}")
     assert lines[1] == ("RSR-S (published)", "91.2 ± 1.5")
     assert lines[2][0] == "RSR-J"
     assert lines[3] == ("Oracle (published, not run here)", "100.0")
+    others = [row.scores["accuracy"] for row in results.of("", "RSR-J")]
+    paired = np.subtract(others, scores)
+    error = np.std(paired, ddof=1) / np.sqrt(3)
+    assert differences.lines[0].cells == ("RSR-J", f"{paired.mean():+.1f} ± {error:.1f}")
+    assert [line.cells[0] for line in nonzeros.lines] == ["RSR-S", "RSR-J"]
     # Nothing was published of the embedded data.
     embedded = tables(Toy(), run(Toy(), repeats=1))[0]
     assert [line.cells[0] for line in embedded.lines] == ["RSR-S", "RSR-J"]
@@ -306,3 +313,58 @@ def test_record_says_how_long_it_took_where_all_runs_came_to_their_end():
     assert "takes 2.0 hours of one processor, and took 1.0 hours with the processes" in whole
     partly = record({"A toy": ended, "Another toy": killed}, known)
     assert "takes 4.0 hours of one processor, and about half as long with two processes." in partly
+
+
+# --- differences and sparsity ------------------------------------------------------------------------
+
+
+def test_mcnemar_against_its_definition():
+    assert mcnemar([100.0, 0.0, -100.0, 0.0]) == 1.0
+    assert mcnemar([0.0, 0.0]) == 1.0
+    # Five queries that one method alone has right, none the other way round: 2·2⁻⁵.
+    assert mcnemar([100.0] * 5 + [0.0] * 20) == pytest.approx(2 * 0.5**5)
+    assert difference({"a": 100.0}, {"b": 0.0}, queries=True) == "–"
+    zeros, right = ({str(i): value for i in range(20)} for value in (0.0, 100.0))
+    assert difference(right, zeros, queries=True) == "+100.0 (p < 0.001)"
+    assert difference(right, right, queries=True) == "+0.0 (p = 1)"
+
+
+class Sparsity(Toy):
+    """Curves against non-zeros: learned atoms, random ones, and codes with a number of their own."""
+
+    name, table, figure = "sparsity", "sparsity", "sparsity"
+
+    def methods(self):
+        names = ("RSR-S learned", "RSR-S random", "Tensor dictionary")
+        return {name: Method(name, lambda setting: None) for name in names}
+
+
+def sparse_rows():
+    levels = ("2", "5", "10", "20", "50")
+    for repeat in range(2):
+        learned = {level: [60.0 + i + repeat, float(level)] for i, level in enumerate(levels)}
+        random = {level: [58.0 + 2 * i, float(level) + 0.5] for i, level in enumerate(levels)}
+        own = {"0": [50.0 + repeat, 14.0]}
+        for name, curve in zip(Sparsity().methods(), (learned, random, own), strict=True):
+            accuracy, nonzeros = list(curve.values())[-1]
+            extra = {"curve": curve, "nonzeros": nonzeros}
+            yield Row("104", name, repeat, 0, "", {"accuracy": accuracy}, 1.0, 1.0, extra)
+
+
+def test_accuracy_against_nonzeros():
+    settings = {"data": "folder", "repeats": 2, "experiment": "sparsity"}
+    results = Results(settings, list(sparse_rows()))
+    accuracies, curves, pairs, nonzeros = tables(Sparsity(), results)
+    assert accuracies.lines[0].cells == ("RSR-S learned", "64.5 ± 0.5")
+    assert curves.header[1:3] == ("2 (2.0–2.5)", "5 (5.0–5.5)")
+    cells = [line.cells for line in curves.lines]
+    assert cells[0][:3] == ("RSR-S learned", "60.5 ± 0.5", "61.5 ± 0.5")
+    assert cells[2] == ("Tensor dictionary", *["–"] * 5, "50.5 ± 0.5 (14.0)", "2")
+    # 60, 61 against 58; 64, 65 against 66.
+    assert pairs.lines[0].cells[:2] == ("RSR-S learned − random", "+2.5 ± 0.5 (2 of 2)")
+    assert pairs.lines[0].cells[-1] == "-1.5 ± 0.5 (0 of 2)"
+    assert [line.cells[1] for line in nonzeros.lines] == ["50.0", "50.5", "14.0"]
+    assert [picture.name for picture in pictures(Sparsity(), results)] == [
+        "accuracy-by-size",
+        "accuracy-by-nonzeros",
+    ]

@@ -106,10 +106,10 @@ def test_a_method_that_takes_long_has_fewer_repeats(monkeypatch):
     monkeypatch.setattr(Toy, "few_repeats", {"RSR-J": 2})
     results = run(Toy())
     assert [len(results.of("", name)) for name in ("RSR-S", "RSR-J")] == [3, 2]
-    (table,) = tables(Toy(), results)
+    table = tables(Toy(), results)[0]
     assert table.title == "A toy: accuracy (%), 3 repeats"
     assert "RSR-J: 2 of 3 repeats" in remarks(Toy(), results)
-    (only,) = tables(Toy(), run(Toy(), methods=["RSR-J"]))
+    only = tables(Toy(), run(Toy(), methods=["RSR-J"]))[0]
     assert only.title == "A toy: accuracy (%), 2 of 3 repeats"
     assert len(run(Toy(), methods=["RSR-J"], repeats=3).of("", "RSR-J")) == 3
 
@@ -119,7 +119,7 @@ def test_a_part_that_takes_long_has_fewer_repeats(monkeypatch):
     monkeypatch.setattr(Toy, "few_repeats", {"large": 1})
     results = run(Toy())
     assert [len(results.of(part, "RSR-S")) for part in ("small", "large")] == [3, 1]
-    (table,) = tables(Toy(), results)
+    table = tables(Toy(), results)[0]
     assert table.title == "A toy: accuracy (%), 3 repeats"
     assert "large: 1 of 3 repeats" in remarks(Toy(), results)
     assert len(run(Toy(), parts=["large"], repeats=2).of("large", "RSR-S")) == 2

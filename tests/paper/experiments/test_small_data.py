@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from _folders import noise, save_image, skeletons
 from spdatoms.descriptors import JointCovariance
@@ -34,8 +35,17 @@ def test_faces_by_pose(tmp_path):
     (row,) = results.of("from images", "RSR-S")
     assert list(row.scores) == [*TESTS, "average"]
     assert row.scores["average"] == pytest.approx(np.mean([row.scores[pose] for pose in TESTS]))
-    (accuracy,) = tables(get_experiment("faces"), results)
+    accuracy, differences, nonzeros = tables(get_experiment("faces"), results)
     assert accuracy.header == ("method", *TESTS, "average")
+    assert "McNemar" in differences.title
+    # 16 queries, paired: those that one of the two methods alone has right.
+    (other,) = results.of("from images", "1-NN Stein")
+    units = [[hits for hits, _ in one.extra["units"].values()] for one in (other, row)]
+    gained, lost = (np.sum(np.subtract(*units) == sign) for sign in (1, -1))
+    p = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    expected = f"{100 * (gained - lost) / 16:+.1f} (p = {p:.2g})"
+    assert ("1-NN Stein", expected) in [line.cells for line in differences.lines]
+    assert [line.cells[0] for line in nonzeros.lines] == ["RSR-S", "RSR-S, all pixels"]
     methods = get_experiment("faces").methods()
     views = get_experiment("faces").load(tmp_path, "ignore")["from images"].views
     usual, other = (views[methods[name].view] for name in ("RSR-S", "RSR-S, all pixels"))
@@ -71,7 +81,7 @@ def test_materials(tmp_path):
             save_image(tmp_path / "mask" / material / name, np.full((32, 32), 255, np.uint8))
     results = small_run("materials", tmp_path, methods=["1-NN Stein"], repeats=1)
     assert len(results.rows) == 1
-    (accuracy,) = tables(get_experiment("materials"), results)
+    accuracy = tables(get_experiment("materials"), results)[0]
     assert ("aLDA (published, not run here)", "44.6") in [line.cells for line in accuracy.lines]
 
 
@@ -93,7 +103,7 @@ def test_reidentification_gives_curves(tmp_path):
         assert curve[-1] == 100.0
         assert np.all(np.diff(curve) >= 0)
         assert row.scores["rank 1"] == curve[0]
-    (*_, third) = tables(experiment, results)
+    third = tables(experiment, results)[2]
     assert ("RSR-S (published)", "98.7", "–") in [line.cells for line in third.lines]
     names = {path.name for path in write_folder(experiment, results, tmp_path / "out")}
     assert "cmc.png" in names
@@ -138,7 +148,7 @@ def test_drawn_data_follow_the_protocols(monkeypatch):
     assert people.rows[0].scores["rank 1"] > 50
     experiment = get_experiment("sports")
     films = run(experiment, methods=["logEuc-SC"], repeats=2)
-    (accuracy,) = tables(experiment, films)
+    accuracy = tables(experiment, films)[0]
     assert accuracy.title == "Sports actions in films: accuracy (%), 2 of 30 repeats"
     assert "±" not in accuracy.lines[0].cells[1]
     names = [picture.name for picture in pictures(experiment, films)]

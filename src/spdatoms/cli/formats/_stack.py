@@ -75,5 +75,9 @@ def _stack_cells(array: Array) -> Array:
 
 def _is_symmetric(X: Array) -> bool:
     X = np.asarray(X, dtype=np.float64)
+    missing = np.isnan(X)
+    if (missing != missing.swapaxes(1, 2)).any():
+        return False
+    X = np.where(missing, 0.0, X)
     difference = abs(X - X.conj().swapaxes(1, 2)).max(initial=0)
     return bool(difference <= np.sqrt(np.finfo(np.float32).eps) * abs(X).max(initial=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from spdatoms._utils.archives import read_apart, read_npy, read_npz
@@ -100,24 +100,17 @@ def read_matrices(source: Source) -> Matrices:
         return Matrices(as_stack(array))
 
 
-def read_checked(source: Source) -> Matrices:
-    """Return the matrices of a file, or refuse them with the index of the first bad one."""
-    from spdatoms.geometry import check_spd
-
-    read = read_matrices(source)
-    with complaints_about(source.path):
-        return replace(read, X=check_spd(read.X))
-
-
 @contextmanager
 def complaints_about(path: Path) -> Iterator[None]:
     """Let an error about a matrix X[i] name the file, and a command instead of functions of Python."""
     try:
         yield
     except ValueError as error:
-        found = re.match(r"X(\[\d+\] is [^;]*)", str(error))
+        found = re.match(r"X(\[\d+\] (is|has) [^;]*)", str(error))
         if found is None:
             raise
+        if found[2] == "has":
+            raise ValueError(f"{path.name}{str(error)[1:]}") from error
         raise ValueError(
             f"{path.name}{found[1].rstrip('.')}. 'spdatoms inspect {path}' lists all such matrices, and "
             "--repaired there writes repaired ones."

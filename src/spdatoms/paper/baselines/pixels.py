@@ -155,7 +155,23 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         labels: Array = self.classes_[best]
         return labels
 
-    def _scores(self, X: Any) -> Floats:
+    def codes(self, X: Any) -> Floats:
+        """Return the sparse codes of images over the training images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+
+        Returns
+        -------
+        ndarray of shape (m, n_images)
+            The codes, one per row.
+        """
+        return self._coded(X)[0]
+
+    def _coded(self, X: Any) -> tuple[Floats, Floats]:
+        """Return codes, and the products of images with the training images, as they are projected and scaled."""
         check_is_fitted(self)
         images = _images(X)
         if images.shape[1:] != self.image_shape_:
@@ -166,6 +182,10 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
             )
         cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
         codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        return codes, cross
+
+    def _scores(self, X: Any) -> Floats:
+        codes, cross = self._coded(X)
         scores, zero = scores_of_codes(
             codes,
             self._gram,
@@ -176,7 +196,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
             # For vectors of length one, −vᵀa and the distance give the same order.
             to_atoms=lambda zero: -cross[zero],
         )
-        warn_of_zero_codes(int(zero.sum()), len(images))
+        warn_of_zero_codes(int(zero.sum()), len(cross))
         return scores
 
     def _vectors(self, images: FloatArray) -> Floats:

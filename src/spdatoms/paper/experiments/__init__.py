@@ -45,6 +45,7 @@ _HOME = {
     "objective": ("objective", "Objective"),
     "classifiers": ("classifiers", "Classifiers"),
     "curves": ("curves", "Curves"),
+    "imperfect": ("imperfect", "Imperfect"),
 }
 EXPERIMENTS = tuple(_HOME)
 

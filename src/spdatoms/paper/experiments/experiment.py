@@ -219,13 +219,13 @@ class Experiment(ABC):
     caveat: ClassVar[str] = ""
     #: What the paper has and these data do not, and what it would take.
     missing: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: The kind of figure: "bars", "sizes", "cmc", "confusion", "curves", "seconds" or "descent".
+    #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "seconds" or "descent".
     figure: ClassVar[str] = "bars"
     #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, "curves",
-    #: "seconds" beside published ones, or "descent" of an objective.
+    #: "seconds" beside published ones, "descent" of an objective, or scores against "sparsity".
     table: ClassVar[str] = "scores"
-    #: In a comparison: the method that is compared with the best of its peers, and the methods that are no peers.
-    reference: ClassVar[str] = ""
+    #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
+    reference: ClassVar[str] = "RSR-S"
     own: ClassVar[tuple[str, ...]] = ()
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
     in_figure: ClassVar[tuple[str, ...]] = ()
@@ -339,20 +339,33 @@ class Experiment(ABC):
         Outcome
             A score for every test set, and their average where there are several.
         """
+        from spdatoms.paper.experiments.methods.nonzeros import nonzeros_of
+
         model, fit_seconds = fitted(method, task, setting)
         start, scores, asked_of = time.process_time(), {}, []
+        units: dict[str, list[int]] = {}
         share = 1.0 / len(task.tests)
         for name, test in task.tests.items():
             predicted, asked = predict_in_time(model, test.views[method.view], setting, share)
-            scores[name] = percentage(predicted == test.y[asked])
+            hits = predicted == test.y[asked]
+            scores[name] = percentage(hits)
+            # Of a single division the queries are what methods can be compared on.
+            if self.repeats == 1:
+                units |= {f"{name} {i}": [int(hit), 1] for i, hit in zip(asked, hits, strict=True)}
             if len(asked) < len(test):
                 where = f" ({name})" if len(task.tests) > 1 else ""
                 asked_of.append(f"{len(asked)} of {len(test)}{where}")
         if len(scores) > 1:
             scores["average"] = float(np.mean(list(scores.values())))
         seconds = time.process_time() - start
+        extra: dict[str, Any] = {"units": units} if units else {}
+        nonzeros = nonzeros_of(model, next(iter(task.tests.values())).views[method.view])
+        if nonzeros is not None:
+            extra["nonzeros"] = nonzeros
+        if hasattr(model, "alpha_"):
+            extra["alpha"] = model.alpha_
         note = f"{', '.join(asked_of)} queries because time ran out" if asked_of else ""
-        return Outcome(scores, fit_seconds, seconds, note=note)
+        return Outcome(scores, fit_seconds, seconds, extra, note)
 
     def place(self, folder: Path) -> Path:
         """Return where the data of this experiment are.

@@ -16,6 +16,16 @@ from spdatoms.paper.experiments.experiment import Method, Setting
 
 Make = Callable[[Setting], Any]
 C_CHOSEN = "C chosen by cross-validation"
+ALPHA_CHOSEN = "α chosen by cross-validation"
+#: The α of the peers to choose from, first the one that an estimator has by default. The penalties of tensor codes and
+#: of codes in tangent spaces have other units.
+_ALPHAS, _TENSOR_ALPHAS, _TANGENT_ALPHAS = (
+    (0.01, 0.001, 0.1),
+    (0.01, 0.1, 1.0),
+    (0.1, 0.01, 1.0, 10.0),
+)
+#: Left-out queries where each takes long.
+_FEW = 60
 
 
 def made(home: str, name: str, **parameters: Any) -> Make:
@@ -32,6 +42,17 @@ def plain_sparse(metric: str, rule: str = "residual") -> Make:
     """Return what makes the paper's classifier: training matrices as atoms, automatic β and α."""
     plain = {"metric": metric, "beta": "auto", "alpha": "auto", "correction": "clip", "rule": rule}
     return made("classification", "SPDSparseClassifier", **plain, ridge=0.0, whitening=None)
+
+
+def alpha_chosen(make: Make, alphas: tuple[float, ...], queries: int = 200) -> Make:
+    """Return what makes a classifier whose α is chosen on training samples; of equal α the first is taken."""
+
+    def chosen(setting: Setting) -> Any:
+        from spdatoms.paper.experiments.methods.chosen_alpha import ChosenAlpha
+
+        return ChosenAlpha(make(setting), alphas, queries)
+
+    return chosen
 
 
 def _atoms_per_class(setting: Setting) -> Any:
@@ -115,8 +136,8 @@ _LOG_EUCLIDEAN = Method(
 )
 _LOG_EUCLIDEAN_LINEAR = Method(
     "logEuc-SC linear",
-    made("paper.baselines", "LogEuclideanSparseClassifier"),
-    note="sparse representation, linear on logarithms",
+    alpha_chosen(made("paper.baselines", "LogEuclideanSparseClassifier"), _ALPHAS),
+    note=f"sparse representation, linear on logarithms, {ALPHA_CHOSEN}",
 )
 _RLPP = Method(
     "RLPP",
@@ -147,6 +168,9 @@ _CLASSIFIERS = (
         kind="variant",
     ),
     _LOG_EUCLIDEAN,
+    Method(
+        "logEuc-SC CV", _sparse_chosen("logeuclid"), note=f"logEuc-SC, {_CHOSEN}", kind="variant"
+    ),
     _LOG_EUCLIDEAN_LINEAR,
     Method(
         "kernel OMP",
@@ -169,20 +193,22 @@ _CLASSIFIERS = (
     ),
     Method(
         "TSC",
-        made("paper.baselines", "TensorSparseClassifier", bounded=True),
-        note="tensor sparse coding as its authors have it, bounded: Σ_j y_j D_j ⪯ X",
+        alpha_chosen(
+            made("paper.baselines", "TensorSparseClassifier", bounded=True), _TENSOR_ALPHAS, _FEW
+        ),
+        note=f"tensor sparse coding as its authors have it, bounded: Σ_j y_j D_j ⪯ X, {ALPHA_CHOSEN}",
         kind="slow",
     ),
     Method(
         "TSC free",
-        made("paper.baselines", "TensorSparseClassifier"),
-        note="tensor sparse coding without the bound",
+        alpha_chosen(made("paper.baselines", "TensorSparseClassifier"), _TENSOR_ALPHAS, _FEW),
+        note=f"tensor sparse coding without the bound, {ALPHA_CHOSEN}",
         kind="slow",
     ),
     Method(
         "Riemannian SC",
-        made("paper.baselines", "RiemannianSparseClassifier"),
-        note="sparse coding in the tangent space of every query",
+        alpha_chosen(made("paper.baselines", "RiemannianSparseClassifier"), _TANGENT_ALPHAS, _FEW),
+        note=f"sparse coding in the tangent space of every query, {ALPHA_CHOSEN}",
         kind="slow",
     ),
     _RLPP,
@@ -224,16 +250,16 @@ def src() -> list[Method]:
     kind = "PixelSparseClassifier"
     everything = Method(
         "SRC",
-        made("paper.baselines", kind),
+        alpha_chosen(made("paper.baselines", kind), _ALPHAS),
         "images",
-        note="sparse representation of pixels, all components",
+        note=f"sparse representation of pixels, all components, {ALPHA_CHOSEN}",
     )
     return [
         everything,
         *(
             Method(
                 f"SRC {count}",
-                made("paper.baselines", kind, n_components=count),
+                alpha_chosen(made("paper.baselines", kind, n_components=count), _ALPHAS),
                 "images",
                 note=f"SRC, {count} principal components",
                 kind="variant",
@@ -257,8 +283,9 @@ def textons() -> Method:
 
 def gabor_src() -> Method:
     """Return the method GSRC: sparse representation of Gabor magnitudes, with the usual width of the wavelets."""
-    make = made("paper.baselines", "GaborSparseClassifier", sigma=2 * np.pi)
-    return Method("GSRC", make, "images", note="sparse representation of pooled Gabor magnitudes")
+    make = alpha_chosen(made("paper.baselines", "GaborSparseClassifier", sigma=2 * np.pi), _ALPHAS)
+    note = f"sparse representation of pooled Gabor magnitudes, {ALPHA_CHOSEN}"
+    return Method("GSRC", make, "images", note=note)
 
 
 def other_views(*names: str) -> list[Method]:

@@ -1,18 +1,22 @@
-"""Codes over a dictionary, with parameters chosen on the matrices that the dictionary is made of."""
+"""Codes over dictionaries at equal sparsity, with parameters chosen on the matrices that a dictionary is made of.
+
+How many entries of a code are not zero depends on α, on the kernel and on the atoms, so that equal α compare unequal
+codes. Here the number of non-zeros is given, and α follows from it.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import NearestNeighbors
 
+from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import code_matrices, of_norm_one
@@ -23,36 +27,68 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.paper.experiments.division import halves
-
-Codes = Floats
-Choice = dict[str, Any]
+from spdatoms.paper.experiments.methods.chosen_alpha import with_alpha
+from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros
 
 LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
+LEVELS = (2, 5, 10, 20, 50)
+#: In place of a number of non-zeros: as many as a chosen α gives.
+OWN = 0
 
 #: The kernel of a divergence, as the ``landmarks`` of `SPDDictionaryLearning`: Jeffrey's in the span of
 #: landmarks, where it is positive definite; Stein's itself, which codes these textures better than its
 #: approximation does.
 LANDMARKS: dict[str, str | None] = {"stein": None, "jeffrey": "auto"}
-#: Iterations after which the best choices of parameters are picked out, and how many of them learn to the end.
-FIRST_LOOK, FINALISTS = 2, 6
+#: Iterations of learning after which choices of parameters are compared.
+FIRST_LOOK = 5
+#: Matrices whose codes are counted in the search for α; its bounds; its steps; how far the number of non-zeros may
+#: be from the one asked for when the search ends early, and when it ends at all, relative to it.
+_COUNTED, _ALPHAS, _STEPS, _CLOSE, _NEAR = 200, (1e-9, 1e3), 24, 0.02, 0.1
 
 
-class ChosenCodes(BaseEstimator, ABC):
-    """Codes of norm one, with the parameters for which the nearest is most often of the same class.
+def alpha_for(count: Callable[[float], float], nonzeros: float) -> float | None:
+    """Return the α for which ``count(α)`` is nearest to a number of non-zeros, or None if none comes near.
 
-    Every choice of parameters makes a dictionary of one half of the training matrices and codes the
-    other half, each half in turn. The choice with the most nearest neighbours of the same class among these codes wins;
-    with it the dictionary is made of all the training matrices. Where atoms are learned and choices are many, a few
-    iterations of learning tell which of them are worth all.
+    The count falls as α grows, but for small exceptions: the search halves the interval of log α.
+    """
+    low, high = np.log(_ALPHAS)
+    found: dict[float, float] = {}
+    for _ in range(_STEPS):
+        alpha = float(np.exp(0.5 * (low + high)))
+        found[alpha] = count(alpha)
+        if abs(found[alpha] - nonzeros) <= _CLOSE * nonzeros:
+            break
+        low, high = (np.log(alpha), high) if found[alpha] > nonzeros else (low, np.log(alpha))
+    best = min(found, key=lambda alpha: abs(found[alpha] - nonzeros))
+    return best if abs(found[best] - nonzeros) <= _NEAR * nonzeros else None
+
+
+def with_nonzeros(coder: Callable[[float], Any], X: FloatArray, nonzeros: int) -> Any:
+    """Return ``coder(α)`` with the α for which its codes of X have this many non-zeros in the mean, or None."""
+    counted = X[evenly_spaced(len(X), _COUNTED)]
+    alpha = alpha_for(lambda alpha: mean_nonzeros(coder(alpha).transform(counted)), nonzeros)
+    return None if alpha is None else coder(alpha)
+
+
+class SparseCodes(BaseEstimator, ABC):
+    """Codes of norm one with 2, 5, 10, 20 or 50 non-zeros in the mean over the training matrices.
+
+    For every number of non-zeros each choice of the other parameters makes a dictionary of one half of the training
+    matrices and codes the other half, each half in turn. The choice with the most nearest neighbours of the same class
+    among these codes wins; with it the dictionary is made of all the training matrices. The same figure chooses one
+    of the numbers.
+
+    Numbers that codes cannot have are left out.
     """
 
-    random_state: int
+    n_atoms: int
+    nonzeros: tuple[int, ...]
     max_iter: int
-    #: Whether atoms are learned in iterations.
-    learns = True
+    random_state: int
+    n_jobs: int | None
 
-    def fit(self, X: FloatArray, y: Array) -> ChosenCodes:
-        """Choose the parameters and make the dictionary.
+    def fit(self, X: FloatArray, y: Array) -> SparseCodes:
+        """Choose the parameters and make the dictionaries.
 
         Parameters
         ----------
@@ -63,51 +99,64 @@ class ChosenCodes(BaseEstimator, ABC):
 
         Returns
         -------
-        ChosenCodes
+        SparseCodes
             The estimator itself.
         """
-        choices = self._choices()
-        if self.learns and len(choices) > FINALISTS:
-            order = np.argsort(-self._hits(X, y, choices, FIRST_LOOK), kind="stable")
-            choices = [choices[i] for i in order[:FINALISTS]]
-        self.chosen_ = choices[int(np.argmax(self._hits(X, y, choices, self.max_iter)))]
-        (self.coder_,) = self._coders(X, [self.chosen_], self.max_iter)
+        whole = self._atoms_of(X)
+        first, second = halves(y, np.random.default_rng(self.random_state))
+        turns = [(self._atoms_of(X[a]), b) for a, b in ((first, second), (second, first))]
+        self.coders_: dict[int, Any] = {}
+        self.choices_: dict[int, dict[str, Any]] = {}
+        hits: dict[int, float] = {}
+        for level in self._levels(X):
+            tried = [
+                sum(
+                    _hits(atoms.coder(level, FIRST_LOOK, **choice), X[b], y[b])
+                    for atoms, b in turns
+                )
+                for choice in self._choices()
+            ]
+            choice = self._choices()[int(np.argmax(tried))]
+            coder = whole.coder(level, self.max_iter, **choice)
+            if coder is not None:
+                self.coders_[level], self.choices_[level], hits[level] = coder, choice, max(tried)
+        if not hits:
+            raise ValueError(
+                f"No code has one of {self.nonzeros} non-zeros: give other numbers, or more atoms."
+            )
+        self.chosen_ = max(hits, key=lambda level: hits[level])
         return self
 
-    def _hits(
-        self, X: FloatArray, y: Array, choices: Sequence[Choice], max_iter: int
-    ) -> FloatArray:
-        """Return how often, with each of the choices, the nearest code of the same half is of the same class."""
-        first, second = halves(y, np.random.default_rng(self.random_state))
-        hits = np.zeros(len(choices))
-        for made_of, coded in ((first, second), (second, first)):
-            coders = self._coders(X[made_of], choices, max_iter)
-            codes = (of_norm_one(coder.transform(X[coded])) for coder in coders)
-            hits += [matches(Y, y[coded]) for Y in codes]
-        return hits
-
-    def transform(self, X: FloatArray) -> Codes:
+    def transform(self, X: FloatArray, nonzeros: int | None = None) -> Floats:
         """Return codes of norm one, so that near codes are those at a small angle.
 
         Parameters
         ----------
         X : ndarray of shape (m, n, n)
             SPD matrices.
+        nonzeros : int, default=None
+            One of the numbers of non-zeros; None stands for the chosen one.
 
         Returns
         -------
         ndarray of shape (m, n_atoms)
             The codes, one per row.
         """
-        return of_norm_one(self.coder_.transform(X))
+        level = self.chosen_ if nonzeros is None else nonzeros
+        return of_norm_one(self.coders_[level].transform(X))
+
+    def _levels(self, X: FloatArray) -> Sequence[int]:
+        """Return the numbers of non-zeros that are possible: in the space of symmetric matrices up to its dimension."""
+        dimension = X.shape[-1] * (X.shape[-1] + 1) // 2
+        return [level for level in self.nonzeros if level <= min(self.n_atoms, dimension)]
+
+    def _choices(self) -> list[dict[str, Any]]:
+        """Return the other parameters to choose from."""
+        return [{}]
 
     @abstractmethod
-    def _choices(self) -> list[Choice]:
-        """Return the parameters to choose from."""
-
-    @abstractmethod
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
-        """Return a coder over a dictionary of X for each of the choices, learned in at most ``max_iter`` iterations."""
+    def _atoms_of(self, X: FloatArray) -> Any:
+        """Return what makes a ``coder(nonzeros, max_iter, **choice)`` over a dictionary of X, or None."""
 
 
 @dataclass(frozen=True)
@@ -115,19 +164,20 @@ class KernelCodes:
     """Codes over the atoms of a kernel."""
 
     kernel: Kernel
-    alpha: float
     n_jobs: int | None
+    alpha: float
 
-    def transform(self, X: FloatArray) -> Codes:
+    def transform(self, X: FloatArray) -> Floats:
         """Return the code of every matrix."""
         return code_matrices(check_spd(X), self.kernel, self.alpha, n_jobs=self.n_jobs)
 
 
-class KernelDictionaryCodes(ChosenCodes):
+@dataclass(eq=False, repr=False)
+class KernelDictionaryCodes(SparseCodes):
     """min_y k(X, X) − 2 yᵀk_X + yᵀKy + α‖y‖₁ over atoms that are learned, centres of k-means, or random.
 
-    All kinds of atoms are coded alike, with the kernel of the learner (`LANDMARKS`); β and α are chosen, and
-    whether learning starts from random training matrices or from the centres of k-means under its divergence.
+    All kinds of atoms are coded alike, with the kernel of the learner (`LANDMARKS`), and β is chosen alike. Learning
+    starts from the random atoms, with the α at which these have the wanted number of non-zeros.
 
     Parameters
     ----------
@@ -137,10 +187,10 @@ class KernelDictionaryCodes(ChosenCodes):
         The divergence of the kernel.
     n_atoms : int, default=24
         The size of the dictionary.
-    beta_factors : tuple of float, default=(0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+    nonzeros : tuple of int, default=(2, 5, 10, 20, 50)
+        The numbers of non-zeros.
+    beta_factors : tuple of float, default=(0.05, 0.15, 0.5, 1.5)
         The β to try, as multiples of the automatic one.
-    alphas : tuple of float, default=(0.0001, 0.001, 0.003)
-        The α to try.
     max_iter : int, default=15
         The greatest number of iterations of learning.
     random_state : int, default=0
@@ -149,189 +199,166 @@ class KernelDictionaryCodes(ChosenCodes):
         The number of threads.
     """
 
-    def __init__(
-        self,
-        atoms: str = LEARNED,
-        metric: str = "stein",
-        n_atoms: int = 24,
-        beta_factors: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
-        alphas: tuple[float, ...] = (0.0001, 0.001, 0.003),
-        max_iter: int = 15,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.atoms = atoms
-        self.metric = metric
-        self.n_atoms = n_atoms
-        self.beta_factors = beta_factors
-        self.alphas = alphas
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    atoms: str = LEARNED
+    metric: str = "stein"
+    n_atoms: int = 24
+    nonzeros: tuple[int, ...] = LEVELS
+    beta_factors: tuple[float, ...] = (0.05, 0.15, 0.5, 1.5)
+    max_iter: int = 15
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def _levels(self, X: FloatArray) -> Sequence[int]:
+        return [level for level in self.nonzeros if level <= self.n_atoms]
+
+    def _choices(self) -> list[dict[str, Any]]:
+        return [{"beta_factor": factor} for factor in self.beta_factors]
+
+    def _atoms_of(self, X: FloatArray) -> Any:
+        return _KernelAtoms(self, X)
+
+
+@dataclass(frozen=True)
+class _KernelAtoms:
+    """What the dictionaries of one set of matrices share."""
+
+    of: KernelDictionaryCodes
+    X: FloatArray
+    kernels: dict[float, Kernel] = field(default_factory=dict)
+
+    @cached_property
+    def first(self) -> FloatArray:
+        """The atoms, or those that learning starts from."""
+        model = self.of
+        if model.atoms == KMEANS:
+            kmeans = SPDKMeans(
+                model.n_atoms, "riemann", random_state=model.random_state, n_jobs=model.n_jobs
+            )
+            return kmeans.fit(self.X).cluster_centers_
+        rng = np.random.default_rng(model.random_state)
+        return np.asarray(self.X[rng.choice(len(self.X), model.n_atoms, replace=False)])
+
+    def coder(self, nonzeros: int, max_iter: int, beta_factor: float) -> Any:
+        """Return codes with the wanted number of non-zeros, after learning if atoms are to be learned."""
+        model = self.of
+        divergence, landmarks = symmetric_divergence(model.metric), LANDMARKS[model.metric]
+        beta = beta_factor * subsample_beta(self.X, divergence, "auto")
+        if beta not in self.kernels:
+            problem = fix_problem(self.X, self.first, divergence, beta, 0.0, landmarks)
+            kernel = problem.kernel(model.metric, model.n_jobs)
+            self.kernels[beta] = kernel.fit_checked(self.first)
+        given = partial(KernelCodes, self.kernels[beta], model.n_jobs)
+        coder = with_nonzeros(given, self.X, nonzeros)
+        if coder is None or model.atoms != LEARNED:
+            return coder
+        learner = SPDDictionaryLearning(
+            model.n_atoms,
+            model.metric,
+            beta,
+            coder.alpha,
+            init=self.first,
+            max_iter=max_iter,
+            landmarks=landmarks,
+            n_jobs=model.n_jobs,
+        )
+        learned = learner.fit(self.X).kernel_
+        return with_nonzeros(partial(KernelCodes, learned, model.n_jobs), self.X, nonzeros)
+
+
+@dataclass(eq=False, repr=False)
+class PeerCodes(SparseCodes):
+    """Codes over a dictionary that a baseline learns, with the α at which its first atoms have the wanted non-zeros.
+
+    K-SVD, which has a number of non-zeros in place of α, learns with that number by orthogonal matching pursuit. Then
+    the pursuit codes, or the Lasso, whichever is chosen. The non-zeros of the codes of tensors and in tangent spaces
+    hardly depend on α: these have one dictionary, with the α that is chosen.
+
+    Parameters
+    ----------
+    learner : {"ksvd", "tensor", "riemannian", "frobenius"}, default="tensor"
+        `LogEuclideanKSVD`, `TensorDictionaryLearning`, `RiemannianDictionaryLearning` or
+        `FrobeniusDictionaryLearning`.
+    n_atoms : int, default=24
+        The size of the dictionary.
+    nonzeros : tuple of int, default=(2, 5, 10, 20, 50)
+        The numbers of non-zeros; those beyond the dimension of the space are left out.
+    alphas : tuple of float, default=(0.001, 0.01, 0.1, 1.0, 10.0)
+        The α to try where it does not rule the number of non-zeros.
+    max_iter : int, default=15
+        The greatest number of iterations of learning.
+    random_state : int, default=0
+        The seed of the halves and of the first atoms.
+    n_jobs : int, default=None
+        The number of threads.
+    """
+
+    learner: str = "tensor"
+    n_atoms: int = 24
+    nonzeros: tuple[int, ...] = LEVELS
+    alphas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0)
+    max_iter: int = 15
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def _choices(self) -> list[dict[str, Any]]:
+        if self._own:
+            return [{"alpha": alpha} for alpha in self.alphas]
+        return [{"pursuit": True}, {"pursuit": False}] if self.learner == "ksvd" else [{}]
 
     @property
-    def learns(self) -> bool:  # type: ignore[override]
-        """Whether atoms are learned in iterations."""
-        return self.atoms == LEARNED
+    def _own(self) -> bool:
+        """Whether α does not rule the number of non-zeros."""
+        return self.learner in ("tensor", "riemannian")
 
-    def _choices(self) -> list[Choice]:
-        starts = (RANDOM, KMEANS) if self.atoms == LEARNED else (self.atoms,)
-        grid = product(starts, self.beta_factors, self.alphas)
-        return [
-            {"start": start, "beta_factor": factor, "alpha": alpha} for start, factor, alpha in grid
-        ]
+    def _levels(self, X: FloatArray) -> Sequence[int]:
+        return (OWN,) if self._own else super()._levels(X)
 
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
-        automatic = subsample_beta(X, symmetric_divergence(self.metric), "auto")
-        starts = dict.fromkeys(choice["start"] for choice in choices)
-        first = {start: self._first_atoms(X, start) for start in starts}
-        coders = []
-        for choice in choices:
-            beta, alpha = choice["beta_factor"] * automatic, choice["alpha"]
-            kernel = self._kernel(X, first[choice["start"]], beta, alpha, max_iter)
-            coders.append(KernelCodes(kernel, alpha, self.n_jobs))
-        return coders
-
-    def _first_atoms(self, X: FloatArray, start: str) -> FloatArray:
-        """Return the atoms, or what learning starts from."""
-        if start == RANDOM:
-            rng = np.random.default_rng(self.random_state)
-            return np.asarray(X[rng.choice(len(X), self.n_atoms, replace=False)])
-        metric = self.metric if self.atoms == LEARNED else "riemann"
-        kmeans = SPDKMeans(self.n_atoms, metric, random_state=self.random_state, n_jobs=self.n_jobs)
-        return kmeans.fit(X).cluster_centers_
-
-    def _kernel(
-        self, X: FloatArray, atoms: FloatArray, beta: float, alpha: float, max_iter: int
-    ) -> Kernel:
-        """Return the kernel over the atoms, after learning if they are to be learned."""
-        landmarks = LANDMARKS[self.metric]
-        if self.atoms == LEARNED:
-            learner = SPDDictionaryLearning(
-                self.n_atoms,
-                self.metric,
-                beta,
-                alpha,
-                init=atoms,
-                max_iter=max_iter,
-                landmarks=landmarks,
-                n_jobs=self.n_jobs,
-            )
-            return learner.fit(X).kernel_
-        divergence = symmetric_divergence(self.metric)
-        problem = fix_problem(X, atoms, divergence, beta, alpha, landmarks)
-        return problem.kernel(self.metric, self.n_jobs).fit_checked(atoms)
-
-
-class KSVDCodes(ChosenCodes):
-    """Codes over a dictionary of K-SVD on logarithms; the number of non-zeros and the kind of codes are chosen.
-
-    K-SVD learns with orthogonal matching pursuit. Its atoms then code by the pursuit, or by the Lasso with
-    one of the α.
-
-    Parameters
-    ----------
-    n_atoms : int, default=24
-        The size of the dictionary.
-    nonzeros : tuple of int, default=(2, 4, 8, 12)
-        The numbers of non-zeros per code to try in learning.
-    alphas : tuple of float or None, default=(None, 0.003, 0.01, 0.03, 0.1)
-        The α of the Lasso to try in coding; None stands for the pursuit.
-    max_iter : int, default=15
-        The greatest number of iterations of learning.
-    random_state : int, default=0
-        The seed of the halves and of the first atoms.
-    n_jobs : int, default=None
-        The number of threads.
-    """
-
-    def __init__(
-        self,
-        n_atoms: int = 24,
-        nonzeros: tuple[int, ...] = (2, 4, 8, 12),
-        alphas: tuple[float | None, ...] = (None, 0.003, 0.01, 0.03, 0.1),
-        max_iter: int = 15,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.nonzeros = nonzeros
-        self.alphas = alphas
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _choices(self) -> list[Choice]:
-        counts = [count for count in self.nonzeros if count <= self.n_atoms]
-        return [{"n_nonzero": n, "alpha": alpha} for n, alpha in product(counts, self.alphas)]
-
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
-        counts = dict.fromkeys(choice["n_nonzero"] for choice in choices)
-        learned = {count: self._learned(X, count, max_iter) for count in counts}
-        return [copy(learned[c["n_nonzero"]]).set_params(alpha=c["alpha"]) for c in choices]
-
-    def _learned(self, X: FloatArray, n_nonzero: int, max_iter: int) -> Any:
-        from spdatoms.paper.baselines import LogEuclideanKSVD
-
-        learner = LogEuclideanKSVD(
-            self.n_atoms,
-            n_nonzero,
-            max_iter=max_iter,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
-        return learner.fit(X)
-
-
-class PeerCodes(ChosenCodes):
-    """Codes over a dictionary that a baseline learns; its α is chosen.
-
-    Parameters
-    ----------
-    learner : {"tensor", "riemannian", "frobenius"}, default="tensor"
-        `TensorDictionaryLearning`, `RiemannianDictionaryLearning` or `FrobeniusDictionaryLearning`.
-    n_atoms : int, default=24
-        The size of the dictionary.
-    alphas : tuple of float, default=(0.001, 0.01, 0.1)
-        The α to try.
-    max_iter : int, default=15
-        The greatest number of iterations of learning.
-    random_state : int, default=0
-        The seed of the halves and of the first atoms.
-    n_jobs : int, default=None
-        The number of threads.
-    """
-
-    def __init__(
-        self,
-        learner: str = "tensor",
-        n_atoms: int = 24,
-        alphas: tuple[float, ...] = (0.001, 0.01, 0.1),
-        max_iter: int = 15,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.learner = learner
-        self.n_atoms = n_atoms
-        self.alphas = alphas
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _choices(self) -> list[Choice]:
-        return [{"alpha": alpha} for alpha in self.alphas]
-
-    def _coders(self, X: FloatArray, choices: Sequence[Choice], max_iter: int) -> list[Any]:
+    def _atoms_of(self, X: FloatArray) -> Any:
         from spdatoms.paper import baselines
 
-        kind = getattr(baselines, f"{self.learner.capitalize()}DictionaryLearning")
-        common = {"max_iter": max_iter, "random_state": self.random_state}
-        return [
-            kind(self.n_atoms, **choice, **common, n_jobs=self.n_jobs).fit(X) for choice in choices
-        ]
+        name = f"{self.learner.capitalize()}DictionaryLearning"
+        kind = getattr(baselines, "LogEuclideanKSVD" if self.learner == "ksvd" else name)
+        learner = kind(self.n_atoms, random_state=self.random_state, n_jobs=self.n_jobs)
+        return _PeerAtoms(learner, X)
 
 
-def matches(codes: Codes, y: Array) -> float:
+@dataclass(frozen=True)
+class _PeerAtoms:
+    """A learner and the matrices that it learns from."""
+
+    learner: Any
+    X: FloatArray
+
+    def coder(
+        self,
+        nonzeros: int,
+        max_iter: int,
+        pursuit: bool | None = None,
+        alpha: float | None = None,
+    ) -> Any:
+        """Return codes with the wanted number of non-zeros over learned atoms, or with this α, or None."""
+        learner = clone(self.learner).set_params(max_iter=max_iter)
+        if nonzeros == OWN:
+            return learner.set_params(alpha=alpha).fit(self.X)
+        if pursuit is None:
+            # Atoms after one iteration, in place of the first ones, which learners do not show.
+            begun = clone(learner).set_params(max_iter=1).fit(self.X)
+            first = with_nonzeros(partial(with_alpha, begun), self.X, nonzeros)
+            if first is None:
+                return None
+            learner.set_params(alpha=first.alpha)
+        else:
+            learner.set_params(n_nonzero=nonzeros)
+        learner.fit(self.X)
+        return learner if pursuit else with_nonzeros(partial(with_alpha, learner), self.X, nonzeros)
+
+
+def _hits(coder: Any, X: FloatArray, y: Array) -> float:
+    """Return how often the nearest other code is of the same class, −1 without a coder."""
+    return -1.0 if coder is None else matches(of_norm_one(coder.transform(X)), y)
+
+
+def matches(codes: Floats, y: Array) -> float:
     """Return how often the nearest other code is of the same class."""
     nearest = NearestNeighbors(n_neighbors=1).fit(codes).kneighbors(return_distance=False)
     return float(np.mean(y[nearest[:, 0]] == y))

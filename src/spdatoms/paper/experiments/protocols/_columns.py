@@ -93,6 +93,7 @@ def _by_subjects(samples: LabelledViews, repeat: int, rng: np.random.Generator) 
 
 
 _FOLDS, _ROUNDS = 5, 5
+_FEW_EPOCHS = "5×5 folds"
 
 
 def _in_five_folds(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
@@ -134,7 +135,7 @@ RULES: Mapping[str, Rule] = {
     "three subjects": Rule(
         lambda samples: len(actions.training_subjects(samples.views[_GROUPS])), _by_subjects
     ),
-    "5×5 folds": Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds),
+    _FEW_EPOCHS: Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds),
     "within subjects": Rule(
         lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject
     ),
@@ -149,8 +150,8 @@ _TEXTURES = {
 }
 #: Files of ready covariances: the column, and how it is divided.
 _READY = {
-    "eeg_s001_left_right": ("EEG left/right", "5×5 folds"),
-    "eeg_s001_hands_feet": ("EEG hands/feet", "5×5 folds"),
+    "eeg_s001_left_right": ("EEG left/right", _FEW_EPOCHS),
+    "eeg_s001_hands_feet": ("EEG hands/feet", _FEW_EPOCHS),
     "ssvep": ("SSVEP", "within subjects"),
     "japanese_vowels": ("vowels", "30 per speaker"),
 }
@@ -224,5 +225,8 @@ def _ready(folder: Path, on_error: str) -> dict[str, Column]:
             views = {COVARIANCES: np.asarray(data.data), _GROUPS: data.groups}
             if rule == "within subjects":
                 views[UNITS] = data.groups
+            elif rule == _FEW_EPOCHS:
+                # Folds share the epochs of one subject: 25 folds are no 25 observations.
+                views[UNITS] = np.arange(len(data.labels))
             found[column] = Column(LabelledViews(data.labels, views), rule)
     return found

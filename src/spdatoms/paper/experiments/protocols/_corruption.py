@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Array, FloatArray, Indices
 
@@ -36,3 +37,36 @@ def with_noise(X: FloatArray, factor: float) -> FloatArray:
     diagonal = np.arange(X.shape[-1])
     corrupted[:, diagonal, diagonal] *= 1.0 + factor
     return corrupted
+
+
+#: What channels break by.
+FAULTS = ("gain", "noise", "weak noise", "flat", "swapped")
+
+
+def with_faults(
+    X: FloatArray, kind: str, count: int, rng: np.random.Generator
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return X with ``count`` broken channels in every matrix, and the mask (m, n) of these.
+
+    Gain: the variance is ten times what it was. Noise: three times the variance, weak noise: the variance, and no
+    covariance with other channels. Flat: as noise, of 1e-4 times the variance. Swapped: channels change places.
+    """
+    m, n, _ = X.shape
+    spoilt, bad = X.copy(), np.zeros((m, n), np.bool_)
+    for i in range(m if count else 0):
+        channels = rng.choice(n, count, replace=False)
+        bad[i, channels] = True
+        if kind == "gain":
+            gains = np.where(bad[i], np.sqrt(10.0), 1.0)
+            spoilt[i] *= (gains[:, None] * gains).astype(X.dtype)
+        elif kind == "swapped":
+            order = np.arange(n)
+            order[channels] = channels[::-1]
+            spoilt[i] = X[i][np.ix_(order, order)]
+        else:
+            times = {"noise": 3.0, "weak noise": 1.0, "flat": 1e-4}[kind]
+            variances = times * X[i, channels, channels]
+            spoilt[i, channels] = 0.0
+            spoilt[i, :, channels] = 0.0
+            spoilt[i, channels, channels] = variances
+    return spoilt, bad

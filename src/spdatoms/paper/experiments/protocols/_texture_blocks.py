@@ -42,6 +42,17 @@ def at_random(image: Image, count: int, rng: np.random.Generator) -> Floats:
     return np.asarray(region_covariances(texture_features(image), rectangles=rectangles))
 
 
+def without_overlap(image: Image, count: int, rng: np.random.Generator) -> Floats:
+    """Return the covariances of some of the blocks that lie side by side, in random order: no two share a pixel."""
+    found = side_by_side(image)
+    if len(found) < count:
+        raise ValueError(
+            f"An image of {image.shape[0]}×{image.shape[1]} pixels has {len(found)} blocks of {BLOCK}×{BLOCK} side "
+            f"by side, but {count} are needed."
+        )
+    return np.asarray(found[rng.permutation(len(found))[:count]])
+
+
 def resampled(image: Image, side: int) -> Floats:
     """Return an image at side × side pixels, grey values as before."""
     resize = import_extra("skimage.transform", extra="vision").resize

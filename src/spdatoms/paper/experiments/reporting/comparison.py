@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment
+from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.table import HIGH, LOW, Line, Table
 from spdatoms.paper.experiments.results import Results, Row
 
@@ -54,7 +54,7 @@ def accuracies_of_units(rows: Iterable[Row]) -> Units:
     for row in rows:
         named = row.extra.get("units") or {}
         if not named:
-            alone[str(row.repeat)] = row.scores[ACCURACY]
+            alone[str(row.repeat)] = next(iter(row.scores.values()))
         for unit, (hits, total) in named.items():
             so_far = counts.setdefault(unit, [0, 0])
             so_far[0] += hits

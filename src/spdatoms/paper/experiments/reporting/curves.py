@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.reporting.comparison import MISSING
+from spdatoms.paper.experiments.reporting.differences import difference
 from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
 from spdatoms.paper.experiments.results import Results
 
@@ -44,6 +46,8 @@ def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, fl
 def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return for every kind of difficulty the mean accuracies over the data sets that always have all levels.
 
+    Beside them are the differences to the reference of the experiment, paired by data set.
+
     Parameters
     ----------
     experiment : Experiment
@@ -55,7 +59,7 @@ def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
     -------
     list of Table
     """
-    return [_means(experiment, results, kind) for kind in kinds_of(results)]
+    return [table for kind in kinds_of(results) for table in _of_kind(experiment, results, kind)]
 
 
 def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
@@ -67,7 +71,7 @@ def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
     )
 
 
-def _means(experiment: Experiment, results: Results, kind: str) -> Table:
+def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]:
     ran = {row.method for row in results.rows}
     methods = [name for name in experiment.methods() if name in ran]
     parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
@@ -77,17 +81,28 @@ def _means(experiment: Experiment, results: Results, kind: str) -> Table:
     complete = [
         p for p in parts if all(curves[m, p] for m in methods) and _is_whole(results, p, levels)
     ]
-    lines = []
-    for method in methods:
-        accuracies = [
-            [curves[method, p][level][0] for p in complete if level in curves[method, p]]
-            for level in levels
-        ]
-        cells = (
-            f"{np.mean(found):.1f}" if found and len(found) == len(complete) else "–"
-            for found in accuracies
-        )
-        lines.append(Line((method, *cells)))
+    found = {
+        (m, level): {p: curves[m, p][level][0] for p in complete if level in curves[m, p]}
+        for m in methods
+        for level in levels
+    }
+    whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
+    lines = [Line((m, *(_mean(whole[m, level]) for level in levels))) for m in methods]
     names = ", ".join(data_and_kind(part)[0] for part in complete)
-    title = f"{kind[0].upper()}{kind[1:]}: mean accuracy (%) over {names or 'no data set with all levels'}"
-    return Table(title, ("method", *levels), tuple(lines), ("", *(HIGH for _ in levels)))
+    kind = f"{kind[0].upper()}{kind[1:]}"
+    title = f"{kind}: mean accuracy (%) over {names or 'no data set with all levels'}"
+    header, reference = ("method", *levels), experiment.reference
+    shown = [Table(title, header, tuple(lines), ("", *(HIGH for _ in levels)))]
+    others = [method for method in methods if method != reference]
+    if reference in methods and others and complete:
+        title = f"{kind}: difference to {reference} in points ± standard error over data sets"
+        lines = [
+            Line((m, *(difference(whole[m, v], whole[reference, v]) for v in levels)))
+            for m in others
+        ]
+        shown.append(Table(title, header, tuple(lines)))
+    return shown
+
+
+def _mean(accuracies: Mapping[str, float]) -> str:
+    return f"{np.mean(list(accuracies.values())):.1f}" if accuracies else MISSING

@@ -15,11 +15,15 @@ from spdatoms.paper.experiments.experiment import ACCURACY, Experiment
 from spdatoms.paper.experiments.reporting.curves import curve, data_and_kind, kinds_of, levels_of
 from spdatoms.paper.experiments.reporting.descent import mean_objective
 from spdatoms.paper.experiments.reporting.seconds import bounds, fastest
+from spdatoms.paper.experiments.reporting.sparsity import curve as curve_of
+from spdatoms.paper.experiments.reporting.sparsity import curved_parts
 from spdatoms.paper.experiments.results import Results, Summary
 from spdatoms.paper.plotting import AccuracyBySizeDisplay, CMCDisplay, ComparisonDisplay
 from spdatoms.plotting import LearningCurveDisplay
 
 _MAX_RANK = 20
+#: Ticks of an axis of non-zeros.
+LEVELS = ("2", "5", "10", "20", "50")
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
         return []
     draw = {
         "bars": _bars,
-        "sizes": _sizes,
+        "sparsity": _sparsity,
         "cmc": _cmc,
         "confusion": _confusion,
         "curves": _curves,
@@ -157,9 +161,37 @@ def _published_values(
     }
 
 
+def _sparsity(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw accuracy against the number of atoms, and against the number of non-zeros of codes."""
+    parts = curved_parts(results)
+    if not parts:
+        return _sizes(experiment, results)
+    figure, axes = _panels(len(parts), (3.9, 4.2), columns=3)
+    for ax, part in zip(axes, parts, strict=True):
+        found = {name: curve_of(results.of(part, name)) for name in experiment.methods()}
+        curves = {name: list(own.values()) for name, own in found.items() if own}
+        AccuracyBySizeDisplay(
+            {name: [count for _, count in points] for name, points in curves.items()},
+            {name: [np.mean(values) for values, _ in points] for name, points in curves.items()},
+            {name: [np.std(values) for values, _ in points] for name, points in curves.items()},
+        ).plot(ax)
+        ax.set(xscale="log", xlabel="non-zeros of a code", title=part)
+        ax.set_xticks([int(level) for level in LEVELS], labels=LEVELS, minor=False)
+        ax.set_xticks([], minor=True)
+        ax.get_legend().remove()
+    handles = axes[-1].get_legend_handles_labels()
+    columns = 4 if len(parts) > 1 else 2
+    figure.legend(*handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+    caption = (
+        "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
+        "a method with one point has codes whose number of non-zeros the penalty does not rule."
+    )
+    return [*_sizes(experiment, results), Picture("accuracy-by-nonzeros", caption, figure)]
+
+
 def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
-    """Draw accuracy against the number of atoms; parts are sizes."""
-    summaries = results.summaries()
+    """Draw accuracy against the number of atoms; parts are sizes, but for others that are left out."""
+    summaries = [summary for summary in results.summaries() if summary.part.isdigit()]
     names = [m for m in experiment.methods() if any(s.method == m for s in summaries)]
     curves = {
         name: sorted(
@@ -172,7 +204,7 @@ def _sizes(experiment: Experiment, results: Results) -> list[Picture]:
     published: dict[str, dict[int, float]] = {}
     if results.settings.get("data") != "embedded":
         for row in experiment.published:
-            if row.part in results.parts():
+            if row.part.isdigit() and row.part in results.parts():
                 published.setdefault(row.method, {})[int(row.part)] = row.scores[ACCURACY]
     display = AccuracyBySizeDisplay(
         {name: [point[0] for point in points] for name, points in curves.items()},

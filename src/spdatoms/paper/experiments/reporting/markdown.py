@@ -28,13 +28,15 @@ column mean is said once, under [Methods](#methods). Seconds are not compared he
 **What was settled on which data.** RSR-S and RSR-J are the paper's: all training matrices are atoms, β is one over
 their median divergence, and the class with the least residual wins. The paper does not say how β and λ were chosen.
 Our α (0.01, and 0.05 where the Gram matrix is indefinite) and the correction of an indefinite Gram matrix ('clip')
-were settled after looking at test poses of FERET, so its rows RSR-S and RSR-J are optimistic. They were then used for
-all data sets as they are. Also settled after looking at test accuracies: the grid and the rule of the rows CV (FERET,
-Brodatz and HDM05), the heading of skeletons (HDM05), cosines for RLPP (FERET), the grids for texture dictionaries
-(another division of the same plates), how noisy drawn figures and films are, and for the classifiers side by side
-what SPDEnsembleClassifier averages over and SPDSparseClassifierCV chooses from, the forms of LDA and the grids of
-kernel machines (the section says on which columns). Everything else is the default of its estimator, the same for all
-data sets, or chosen on training data alone."""
+were settled after looking at test poses of FERET, so its rows RSR-S and RSR-J are optimistic; its rows 'chosen α' have
+the α of its training images. They were then used for all data sets as they are. The α of TSC, Riemannian SC, linear
+logEuc-SC, SRC and GSRC is chosen by cross-validation on training samples. Also settled after looking at test
+accuracies: the grid and the rule of the rows CV (FERET, Brodatz and HDM05), the heading of skeletons (HDM05), cosines
+for RLPP (FERET), kernels and iterations for texture dictionaries (another division of the same plates), how noisy
+drawn figures and films are, and for the classifiers side by side what SPDEnsembleClassifier averages over and
+SPDSparseClassifierCV chooses from, the forms of LDA and the grids of kernel machines (the section says on which
+columns). Everything else is the default of its estimator, the same for all data sets, or chosen on training data
+alone."""
 
 #: What a section ends with, see `origin`; one without it was written before there were such lines.
 _ORIGIN = "\nMade by `"

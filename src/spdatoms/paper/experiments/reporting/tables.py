@@ -10,8 +10,10 @@ from spdatoms.paper.experiments.experiment import ACCURACY, Experiment, Publishe
 from spdatoms.paper.experiments.reporting.comparison import comparison_tables
 from spdatoms.paper.experiments.reporting.curves import curve_tables
 from spdatoms.paper.experiments.reporting.descent import descent_tables
+from spdatoms.paper.experiments.reporting.differences import difference_tables
 from spdatoms.paper.experiments.reporting.origin import from_to, repeats_made
 from spdatoms.paper.experiments.reporting.seconds import second_tables
+from spdatoms.paper.experiments.reporting.sparsity import nonzero_tables, sparsity_tables
 from spdatoms.paper.experiments.reporting.table import CITED, HIGH, PUBLISHED, Line, Table
 from spdatoms.paper.experiments.results import Results, Summary
 
@@ -32,7 +34,7 @@ class Column:
 
 
 def tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the accuracies, in one table or one per part.
+    """Return the accuracies, in one table or one per part, paired differences, and non-zeros of codes.
 
     An experiment that compares methods over data sets gets the tables of `comparison_tables` instead, and the
     seconds that methods took; others those of `curve_tables`, `second_tables` or `descent_tables`.
@@ -56,7 +58,12 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     columns = list(dict.fromkeys(_columns(results)))
     single = len({column.part for column in columns}) == len(columns)
     groups = [columns] if single else _by_part(columns)
-    return [_accuracies(experiment, results, group, single) for group in groups]
+    return [
+        *(_accuracies(experiment, results, group, single) for group in groups),
+        *(sparsity_tables(experiment, results) if experiment.table == "sparsity" else ()),
+        *difference_tables(experiment, results),
+        *nonzero_tables(experiment, results),
+    ]
 
 
 def _columns(results: Results) -> Iterable[Column]:
@@ -254,7 +261,7 @@ def _most_repeats(summaries: Iterable[Summary]) -> Counter[str]:
 def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
     """Name the parts with fewer repeats than the protocol has, unless all parts have as many."""
     whole, most = _whole(experiment, results), _most_repeats(results.summaries())
-    if experiment.table != "scores" or len(set(most.values())) == 1:
+    if experiment.table not in ("scores", "sparsity") or len(set(most.values())) == 1:
         return []
     return [
         f"{part}: {count} of {whole} repeats"

@@ -1,0 +1,203 @@
+"""Everything beside all pairs and codes that a user would otherwise call elsewhere: ours ÷ best peer.
+
+    python benchmarks/peers.py [--only paired functions means] [--json FILE]
+
+Peers are pyRiemann and NumPy. All have one thread and take turns in one process, and the least processor time of
+several runs counts. Ours check their input, theirs do not. The exit status is 1 if a cell is below one, that is, if a
+peer is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _timing import best_times, machine
+from numpy.typing import NDArray
+from pyriemann.geometry import base, distance, geodesic, mean, median, tangentspace
+from threadpoolctl import threadpool_limits
+
+import spdatoms
+from spdatoms import geometry
+
+Floats = NDArray[np.float64]
+Cell = tuple[str, int, dict[str, Callable[[], Any]]]
+
+#: Our metrics and pyRiemann's.
+METRICS = {
+    "stein": "logdet",
+    "jeffrey": "kullback_sym",
+    "burg": "kullback",
+    "riemann": "riemann",
+    "logeuclid": "logeuclid",
+    "euclid": "euclid",
+    "logchol": "logchol",
+    "chol": "chol",
+    "wasserstein": "wasserstein",
+    "harmonic": "harmonic",
+    "poweuclid": "poweuclid",
+    "thompson": "thompson",
+}
+SIZES = (3, 8, 22, 64, 128, 256, 512)
+
+
+def count(n: int) -> int:
+    """Return how many matrices of a size are taken: some milliseconds of work."""
+    return int(np.clip(40_000 // n**1.5, 4, 4000))
+
+
+def spd(m: int, n: int, seed: int = 0, *, complex_: bool = False) -> NDArray[Any]:
+    """Return covariances of 3n Gaussian samples."""
+    rng = np.random.default_rng([m, n, seed])
+    G = rng.standard_normal((m, n, 3 * n))
+    if complex_:
+        G = G + 1j * rng.standard_normal(G.shape)
+    return G @ G.conj().swapaxes(1, 2) / (3 * n)
+
+
+def paired(sizes: tuple[int, ...]) -> Iterator[Cell]:
+    """Divergences of pairs."""
+    for n in sizes:
+        for complex_ in (False, True):
+            if complex_ and n > 64:
+                continue
+            X, Y = (spd(count(n), n, seed, complex_=complex_) for seed in (0, 1))
+            for ours, theirs in METRICS.items():
+                peer = getattr(distance, f"distance_{theirs}", None)
+                if peer is None:
+                    continue
+                extra = {"p": 0.5} if ours == "poweuclid" else {}
+                yield (
+                    f"divergence {ours}" + " complex" * complex_,
+                    n,
+                    {
+                        "ours": lambda X=X, Y=Y, ours=ours: spdatoms.divergence(X, Y, ours),
+                        "pyRiemann": lambda X=X, Y=Y, peer=peer, extra=extra: peer(X, Y, **extra),
+                    },
+                )
+
+
+def _by_eigenvalues(X: Floats, function: Callable[[Floats], Floats]) -> Floats:
+    values, U = np.linalg.eigh(X)
+    return (U * function(values)[:, None, :]) @ U.swapaxes(1, 2)
+
+
+def functions(sizes: tuple[int, ...]) -> Iterator[Cell]:
+    """Functions of matrices, and maps."""
+    one_argument = {
+        "logm": (geometry.logm, base.logm, np.log),
+        "expm": (geometry.expm, base.expm, np.exp),
+        "sqrtm": (geometry.sqrtm, base.sqrtm, np.sqrt),
+        "invsqrtm": (geometry.invsqrtm, base.invsqrtm, lambda x: 1.0 / np.sqrt(x)),
+    }
+    for n in sizes:
+        X, Y = spd(count(n), n), spd(count(n), n, 1)
+        P = spd(1, n, 2)[0]
+        S, V = geometry.logm(X), geometry.log_map(X, P)
+        for name, (ours, theirs, function) in one_argument.items():
+            Z = S if name == "expm" else X
+            yield (
+                name,
+                n,
+                {
+                    "ours": lambda Z=Z, ours=ours: ours(Z),
+                    "pyRiemann": lambda Z=Z, theirs=theirs: theirs(Z),
+                    "NumPy": lambda Z=Z, function=function: _by_eigenvalues(Z, function),
+                },
+            )
+        ours_and_theirs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+            "powm": (lambda X=X: geometry.powm(X, 0.3), lambda X=X: base.powm(X, 0.3)),
+            "log_map": (
+                lambda X=X, P=P: geometry.log_map(X, P),
+                lambda X=X, P=P: tangentspace.log_map_riemann(X, P, C12=True),
+            ),
+            "exp_map": (
+                lambda V=V, P=P: geometry.exp_map(V, P),
+                lambda V=V, P=P: tangentspace.exp_map_riemann(V, P, Cm12=True),
+            ),
+            "geodesic": (
+                lambda X=X, Y=Y: geometry.geodesic(X, Y, 0.3),
+                lambda X=X, Y=Y: geodesic.geodesic_riemann(X, Y, 0.3),
+            ),
+            "transport": (
+                lambda V=V, P=P, Y=Y: geometry.parallel_transport(V, P, Y[0]),
+                lambda V=V, P=P, Y=Y: tangentspace.transport(V, P, Y[0], metric="riemann"),
+            ),
+        }
+        for name, (ours, theirs) in ours_and_theirs.items():
+            yield name, n, {"ours": ours, "pyRiemann": theirs}
+
+
+def means(sizes: tuple[int, ...]) -> Iterator[Cell]:
+    """Means and medians; both end at the same residual."""
+    for n in sizes:
+        if n > 256:
+            continue
+        X = spd(max(10, min(200, 20_000 // n)), n)
+        for ours, theirs in METRICS.items():
+            peer = getattr(mean, f"mean_{theirs}", None)
+            if peer is None or ours in ("burg", "thompson"):
+                continue
+            extra = {"p": 0.5} if ours == "poweuclid" else {}
+            tol = {"tol": 1e-8} if ours in ("stein", "riemann", "wasserstein") else {}
+            yield (
+                f"mean {ours}",
+                n,
+                {
+                    "ours": lambda X=X, ours=ours: spdatoms.mean(X, ours, tol=1e-8),
+                    "pyRiemann": lambda X=X, peer=peer, extra=extra, tol=tol: peer(
+                        X, **extra, **tol
+                    ),
+                },
+            )
+        for ours, peer in (("riemann", median.median_riemann), ("euclid", median.median_euclid)):
+            yield (
+                f"median {ours}",
+                n,
+                {
+                    "ours": lambda X=X, ours=ours: spdatoms.median(X, ours, tol=1e-6),
+                    "pyRiemann": lambda X=X, peer=peer: peer(X, tol=1e-6, maxiter=500),
+                },
+            )
+
+
+GROUPS = {"paired": paired, "functions": functions, "means": means}
+
+
+def main() -> int:
+    """Measure, print the table, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS))
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
+    parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    options = parser.parse_args()
+    ratios: dict[str, dict[int, float]] = {}
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for group in options.only:
+            for name, n, methods in GROUPS[group](tuple(options.sizes)):
+                times = best_times(methods, options.repeats, time.process_time)
+                ours = times.pop("ours")
+                ratios.setdefault(name, {})[n] = min(times.values()) / ours
+    width = max(map(len, ratios))
+    print("ours ÷ best peer".ljust(width), *(f"{n:>7}" for n in options.sizes))
+    for name, row in ratios.items():
+        cells = (f"{row[n]:7.2f}" if n in row else "      ·" for n in options.sizes)
+        print(name.ljust(width), *cells)
+    below = [f"{name} {n}" for name, row in ratios.items() for n, r in row.items() if r < 1.0]
+    print(f"{len(below)} cells below one: {', '.join(below)}" if below else "no cell is below one")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine(), "ratios": ratios}, indent=2))
+    return int(bool(below))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,375 @@
+"""`BrokenChannels`: channels of a matrix that do not fit the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.checks import check_size
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.warning import warn_user
+from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.channels._statistics import Statistics, robust_size
+from spdatoms.geometry.channels import (
+    Mask,
+    cut,
+    find_unfit_channels,
+    known_channels,
+    patterns,
+)
+from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.validation import as_float, check_stack
+from spdatoms.layout import POSITIVE, Numbers, holds
+
+#: Less training matrices cannot tell what is usual, nor can less queries tell what is usual among them.
+_LEAST, _LEAST_QUERIES = 4, 30
+#: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
+_MOST = 2000
+#: Statistics for other sets of channels are kept up to some such bytes.
+_KEPT_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class BrokenChannel:
+    """A channel that was found to be broken.
+
+    Attributes
+    ----------
+    matrix, channel : int
+        Which one.
+    reason : str
+        What does not fit.
+    score : float
+        The score relative to its threshold: more than 1.
+    p_value : float
+        The probability that the greatest score of a clean matrix, like those of training, is as large as this.
+    """
+
+    matrix: int
+    channel: int
+    reason: str
+    score: float
+    p_value: float
+
+
+class BrokenChannels(TransformerMixin, SPDEstimator):
+    """Find the channels of matrices that do not fit the others, and leave them out.
+
+    ``T_k = zᵀC⁻¹z``: channel k is broken if T_k is the largest of all channels and exceeds what max_k T_k of left-out
+    training matrices exceeds with a probability of ``false_alarms``; it is cut from all matrices, and so on.
+
+    The entries of z, in units of their left-out deviations, with C their correlation, say how far off are: the
+    variance of k from what the other channels predict; its conditional variance, which they do not explain; and what k
+    adds to the Stein divergence to the nearest training matrices, if that is too much.
+
+    Parameters
+    ----------
+    false_alarms : float, default=0.01
+        The share of clean matrices, like those of training, in which a channel may be found.
+    max_share : float, default=1/3
+        At most this share of the channels of a matrix is found, but one may be.
+    n_jobs : int, default=None
+        The number of threads: None is one thread, -1 is all processors.
+    verbose : int, default=0
+        1 shows a progress bar for ``predict`` and ``transform``.
+
+    Attributes
+    ----------
+    threshold_ : float
+        The threshold of T for matrices with all channels.
+    shift_ : ndarray of shape (2, 3)
+        What `recalibrate` has found: location and size of z among other matrices; zeros and ones before.
+    n_features_in_ : int
+        The size n of the matrices.
+
+    See Also
+    --------
+    SPDRange : For channels that others determine.
+
+    Notes
+    -----
+    The threshold is the quantile of a Gumbel distribution with mean and variance of log max_k T_k over up to
+    300 left-out training matrices. Where the tails of residuals are light, alarms are fewer than asked for. It holds
+    for queries like those of training. Where they come from another session or pose, there are more alarms: see
+    `recalibrate`. Swapped channels, and noise no larger than the signal, are found less often. A channel that is
+    missing already (a row and a column of NaN) stays missing, a flat one (of zeros) is always found.
+
+    Training matrices with broken channels raise the threshold; y is not used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import BrokenChannels
+    >>> signals = np.random.default_rng(0).standard_normal((60, 4, 100))
+    >>> signals = np.linalg.cholesky(0.2 * np.eye(4) + 0.8) @ signals
+    >>> X = signals @ signals.swapaxes(1, 2) / 100
+    >>> detector = BrokenChannels().fit(X[:50])
+    >>> X[55, 2] *= 4.0  # its gain
+    >>> X[55, :, 2] *= 4.0
+    >>> np.argwhere(detector.predict(X[50:]))
+    array([[5, 2]])
+    >>> detector.report(X[50:])[0].reason
+    'its variance is 16 times what the other channels predict'
+    """
+
+    hermitian: ClassVar[bool] = True
+    _stored = holds("_matrices", shift_=Numbers("two three"), threshold_=POSITIVE)
+    _parameters = allow.declare(
+        false_alarms=allow.real(above=0, below=1),
+        max_share=allow.real(above=0, most=1),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
+    )
+
+    def __init__(
+        self,
+        false_alarms: float = 0.01,
+        *,
+        max_share: float = 1 / 3,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.false_alarms = false_alarms
+        self.max_share = max_share
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: object = None) -> BrokenChannels:
+        """Learn what is usual among matrices without broken channels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices, at least four. A Dask array is collected in memory.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        BrokenChannels
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
+        if len(X) < _LEAST:
+            raise ValueError(
+                f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {_LEAST}."
+            )
+        if X.shape[-1] == 1:
+            raise ValueError(
+                "X holds 1×1 matrices (n_features = 1): a channel is judged by others."
+            )
+        self._matrices = X[evenly_spaced(len(X), _MOST)]
+        self.shift_ = np.array([[0.0] * 3, [1.0] * 3])
+        usual = self._statistics(np.ones(X.shape[-1], np.bool_))
+        self.threshold_ = float(np.exp(usual.threshold(self.false_alarms)))
+        return self
+
+    def recalibrate(self, X: ArrayLike) -> BrokenChannels:
+        """Adapt to matrices of another session: what is usual among them counts, as far as it is more.
+
+        Location and size of the three statistics are those over all channels of X, by medians. If less than half of all
+        channels are broken, and the shift is much the same for all channels, then a channel is found in about
+        ``false_alarms`` of clean matrices again. A broken channel must differ by more to be found.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            Unlabelled matrices, at least 30; with less there is a warning, and nothing changes.
+
+        Returns
+        -------
+        BrokenChannels
+            The estimator itself.
+        """
+        X, known = self._opened(X)
+        complete = X[known.all(axis=1)]
+        if len(complete) < _LEAST_QUERIES:
+            warn_user(
+                f"{len(complete)} complete matrices do not tell what is usual among them, "
+                f"{_LEAST_QUERIES} would: alarms are those of the training matrices."
+            )
+            return self
+        usual = self._statistics(np.ones(X.shape[-1], np.bool_))
+        location, size = robust_size(usual.residuals(as_double(complete), self.n_jobs))
+        self.shift_ = np.stack(
+            [location - usual.robust[0], np.maximum(size / usual.robust[1], 1.0)]
+        )
+        return self
+
+    @per_matrix
+    def predict(self, X: ArrayLike) -> Mask:
+        """Return which channels are broken.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. Rows and columns of NaN are missing channels; those of zeros are broken.
+
+        Returns
+        -------
+        ndarray of bool of shape (m, n)
+            True where a channel is broken.
+        """
+        X, known = self._opened(X)
+        broken = known & ~_has_variance(X)
+        for rows, channels, _, _ in self._search(X, known & ~broken):
+            broken[rows, channels] = True
+        return broken
+
+    @per_matrix
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Return the matrices with rows and columns of NaN for broken channels.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. Rows and columns of NaN are missing channels; those of zeros are broken.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            The matrices, as estimators take them whose queries may lack channels.
+        """
+        broken = self.predict(X)
+        found = np.array(as_float(X, "X"))
+        found[broken] = np.nan
+        found.swapaxes(1, 2)[broken] = np.nan
+        return found
+
+    @per_matrix
+    def score_channels(self, X: ArrayLike) -> Floats:
+        """Return T_k relative to the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+            The scores: the channel with the largest, if that is above 1, is broken, and then others
+            are judged without it. NaN for missing channels, infinity for flat ones.
+        """
+        X, known = self._opened(X)
+        flat = known & ~_has_variance(X)
+        scores = np.where(flat, np.inf, np.nan)
+        for mask, rows in patterns(known & ~flat):
+            if mask.sum() > 1:
+                usual = self._statistics(mask)
+                _, T = self._judged(usual, cut(X[rows], mask))
+                scores[rows[:, None], np.flatnonzero(mask)] = np.exp(T)
+        return scores
+
+    def report(self, X: ArrayLike) -> list[BrokenChannel]:
+        """Return the broken channels, why they are, and how sure that is.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+
+        Returns
+        -------
+        list of BrokenChannel
+            By matrix; those of a matrix in the order in which they were found.
+        """
+        X, known = self._opened(X)
+        flat = known & ~_has_variance(X)
+        found = [
+            BrokenChannel(int(i), int(k), "it has no variance", np.inf, 0.0)
+            for i, k in np.argwhere(flat)
+        ]
+        for rows, channels, Z, judged in self._search(X, known & ~flat):
+            for i, k, reason, (score, p_value) in zip(rows, channels, Z, judged, strict=True):
+                found.append(
+                    BrokenChannel(int(i), int(k), _reason(reason), float(score), float(p_value))
+                )
+        return sorted(found, key=lambda one: one.matrix)
+
+    def _opened(self, X: ArrayLike) -> tuple[FloatArray, Mask]:
+        """Return queries and the mask (m, n) of their channels; flat ones are no reason to refuse them."""
+        check_is_fitted(self)
+        X = as_float(X, "X")
+        check_stack(X, "X")
+        X = self._of_its_type(check_size(X, self.n_features_in_))
+        known = known_channels(X)
+        find_unfit_channels(X, known & _has_variance(X)).raise_if_any("X", X.shape[:1])
+        return X, known
+
+    def _search(
+        self, X: FloatArray, known: Mask
+    ) -> Iterator[tuple[Indices, Indices, Floats, Floats]]:
+        """Yield matrices with the channels that are cut from them, one each at a time: (e, z), score and p-value."""
+        known = known.copy()
+        active = np.arange(len(X))
+        for _ in range(max(1, int(self.max_share * X.shape[-1]))):
+            again = []
+            for mask, some in patterns(known[active]):
+                rows, at = active[some], np.flatnonzero(mask)
+                if len(at) < 2:
+                    continue
+                usual = self._statistics(mask)
+                Z, T = self._judged(usual, cut(X[rows], mask))
+                worst = T.argmax(axis=1)
+                bad = T.max(axis=1) > 0.0
+                rows, worst, T, Z = rows[bad], worst[bad], T[bad].max(axis=1), Z[bad]
+                known[rows, at[worst]] = False
+                z = Z[np.arange(len(rows)), worst]
+                e = z * self.shift_[1] * usual.deviations[worst]
+                p = usual.p_value(T + usual.threshold(self.false_alarms))
+                yield rows, at[worst], np.stack([e, z], axis=1), np.stack([np.exp(T), p], axis=1)
+                again.append(rows)
+            active = np.sort(np.concatenate([*again, np.arange(0)]))
+            if not len(active):
+                return
+
+    def _judged(self, usual: Statistics, X: FloatArray) -> tuple[Floats, Floats]:
+        """Return z, (m, n, 3), and log T relative to its threshold, (m, n)."""
+        Z = (usual.residuals(as_double(X), self.n_jobs) - self.shift_[0]) / self.shift_[1]
+        return Z, usual.log_scores(Z) - usual.threshold(self.false_alarms)
+
+    def _statistics(self, mask: Mask) -> Statistics:
+        """Return what is usual among the training matrices with these channels, which may have been kept."""
+        matrices, kept = _STATISTICS.get(self, (None, {}))
+        if matrices is not self._matrices:
+            kept = {}
+            _STATISTICS[self] = self._matrices, kept
+        key = mask.tobytes()
+        if key not in kept:
+            while len(kept) > _KEPT_BYTES // self._matrices.nbytes:
+                kept.pop(next(iter(kept)), None)
+            kept[key] = Statistics.fit(as_double(cut(self._matrices, mask)), self.n_jobs)
+        return kept[key]
+
+
+#: By estimator, with the training matrices that they are of. They are no attributes: copies and files have none.
+_STATISTICS: WeakKeyDictionary[BrokenChannels, tuple[FloatArray, dict[bytes, Statistics]]]
+_STATISTICS = WeakKeyDictionary()
+
+
+def _has_variance(X: FloatArray) -> Mask:
+    """Return which channels have other entries than zeros."""
+    has: Mask = (X != 0).any(axis=2)
+    return has
+
+
+def _reason(values: Floats) -> str:
+    """Return the words for residuals e and their z."""
+    (e, z) = values
+    times = np.exp(np.clip(e, -700, 700))
+    kind = int(np.argmax([abs(z[0]), abs(z[1]), z[2]]))
+    return (
+        f"its variance is {times[0]:.2g} times what the other channels predict",
+        f"the variance that other channels do not explain is {times[1]:.2g} times what they predict",
+        f"it adds {times[2]:.2g} times the usual to the divergence from similar matrices",
+    )[kind]

@@ -1,0 +1,193 @@
+// Functions of SPD matrices and of pairs of them, one matrix or pair per lane.
+//
+// With A = L Lᵀ, B = M Mᵀ and L⁻¹M V = U σ (jacobi.hpp) it is L⁻¹ B L⁻ᵀ = U σ² Uᵀ, and with F = L U
+//
+//     log_A(B) = F log(σ²) Fᵀ,    A #_t B = F σ^2t Fᵀ.
+//
+// For a single matrix A is the identity. For exp_A(B) = F exp(λ) Fᵀ with the eigenvalues λ of the symmetric W = L⁻¹ B L⁻ᵀ
+// an s is added to them that makes W + s I definite: then they are σ² − s.
+#include <initializer_list>
+
+#include "jacobi.hpp"
+
+using namespace spdatoms;
+using namespace spdatoms::jacobi;
+
+namespace {
+
+// geometry/spectral.py has the same.
+enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY };
+constexpr Int FIRST_DISTANCE = AIRM;
+
+struct SpectralPairs {
+    Int n, count, kind;
+    double exponent;
+    const double *A, *B;  // (·, n, n); A is null for the identity
+    Int step_a, step_b;   // 1, or 0 if one matrix serves all
+    double *out;          // (count, n, n), or (count,) for distances
+};
+
+struct Space {
+    Columns A, B, G, C, D, E;
+    double *squares;
+    Space(Int n, double *memory) {
+        for (Columns *matrix : {&A, &B, &G, &C, &D, &E}) *matrix = {memory, n}, memory += n * n * L;
+        squares = memory;
+    }
+    static Int size(Int n) { return (6 * n * n + n) * L; }
+};
+
+// W = L⁻¹ B L⁻ᵀ, and W + s I in its place; returns s. It is no larger than needed, because errors are of its size.
+V shifted(const Space &s, bool has_base) {
+    const Int n = s.B.n;
+    for (int side = 0; side < 2 && has_base; ++side) {
+        solve(s.A, s.B, false);
+        transpose(s.B, s.B);
+    }
+    V mean = {}, greatest_sum = {};
+    for (Int r = 0; r < n; ++r) mean += s.B(r, r) / double(n);
+    for (Int r = 0; r < n; ++r) store(s.B.at(r, r), s.B(r, r) - mean);
+    for (Int c = 0; c < n; ++c) {
+        V sum = {};
+        for (Int r = 0; r < n; ++r) sum += absolute(s.B(r, c));
+        greatest_sum = greatest(sum, greatest_sum);
+    }
+    const V shift = 2.0 * greatest_sum + 1.0;
+    for (Int r = 0; r < n; ++r) store(s.B.at(r, r), s.B(r, r) + shift);
+    return shift - mean;
+}
+
+// D ← F f(σ²) Fᵀ
+void function_of_pair(const SpectralPairs &g, const Space &s) {
+    const Int n = g.n;
+    if (g.A) factorise(s.A);
+    const V shift = g.kind == EXP ? shifted(s, g.A) : V{};
+    factorise(s.B);
+    if (g.A && g.kind != EXP) solve(s.A, s.B, true);
+    orthogonalise(s.B, s.squares);
+    const Columns F = g.A ? s.G : s.B;  // times σ
+    if (g.A) multiply(s.A, s.B, false, true, F);
+    for (Int k = 0; k < n; ++k) {
+        const V square = load(s.squares + k * L), log = logarithm(square);
+        const V value = g.kind == LOG ? log : exp(g.kind == EXP ? square - shift : g.exponent * log);
+        const V weight = value / square;
+        for (Int r = 0; r < n; ++r) store(s.C.at(r, k), weight * F(r, k));
+    }
+    multiply(s.C, F, true, false, s.D);
+    for (Int c = 0; c < n; ++c)
+        for (Int r = 0; r < c; ++r) store(s.D.at(r, c), s.D(c, r));
+}
+
+// Σ f(a, b, diagonal) over the entries a and b of lower triangles.
+template <class F> INLINE V sum_over(Columns A, Columns B, F f) {
+    V total = {};
+    for (Int c = 0; c < A.n; ++c)
+        for (Int r = c; r < A.n; ++r) total += f(A(r, c), B(r, c), r == c);
+    return total;
+}
+INLINE V square(V x) { return x * x; }
+
+// Σ log² σ² or max log² σ².
+V of_ratios(const Space &s, bool sum) {
+    solve(s.A, s.B, true);
+    orthogonalise(s.B, s.squares);
+    V total = {}, most = {};
+    for (Int k = 0; k < s.B.n; ++k) {
+        const V log2 = square(logarithm(load(s.squares + k * L)));
+        total += log2;
+        most = greatest(log2, most);
+    }
+    return sum ? total : most + total * 0.0;  // NaN if one is
+}
+
+// log det((A + B)/2) − ½ log det A − ½ log det B, where C is (A + B)/2.
+V stein(const Space &s) {
+    factorise(s.C);
+    V total = {};
+    for (Int k = 0; k < s.A.n; ++k) total += logarithm(square(s.C(k, k)) / (s.A(k, k) * s.B(k, k)));
+    return greatest(total, V{} + total * 0.0);
+}
+
+// tr(XY⁻¹) − log det(XY⁻¹) − n = ‖M⁻¹L‖² − …, or ½ tr(XY⁻¹) + ½ tr(YX⁻¹) − n.
+V of_traces(const Space &s, bool symmetric) {
+    std::memcpy(s.C.base, s.A.base, s.A.n * s.A.n * L * sizeof(double));
+    V total = {}, logs = {};
+    if (!symmetric)
+        for (Int k = 0; k < s.A.n; ++k) logs += logarithm(s.A(k, k) / s.B(k, k));
+    solve(s.B, s.C, true);
+    if (symmetric) solve(s.A, s.B, true);
+    total = sum_over(s.B, s.C, [&](V b, V c, bool) { return symmetric ? 0.5 * (square(b) + square(c)) : square(c); });
+    total = total - 2.0 * logs - double(s.A.n);
+    return greatest(total, V{} + total * 0.0);
+}
+
+// min ‖L − M R‖² over orthogonal R, the polar factor of G = MᵀL: with G V = U σ it is U σ⁻¹ Uᵀ G.
+V wasserstein(const Space &s) {
+    const Int n = s.A.n;
+    transpose(s.B, s.C);
+    multiply(s.C, s.A, false, false, s.G);
+    std::memcpy(s.C.base, s.G.base, n * n * L * sizeof(double));
+    orthogonalise(s.G, s.squares);
+    // G is U σ now, and C what it was.
+    for (Int k = 0; k < n; ++k) {
+        const V square = load(s.squares + k * L), weight = reciprocal(square * sqrt(square));
+        for (Int r = 0; r < n; ++r) store(s.D.at(r, k), weight * s.G(r, k));
+    }
+    multiply(s.D, s.G, true, false, s.E);
+    multiply(s.E, s.C, false, false, s.D);
+    multiply(s.B, s.D, false, true, s.G);
+    V distance = {};
+    for (Int c = 0; c < n; ++c)
+        for (Int r = 0; r < n; ++r) {
+            const V rest = s.A(r, c) - s.G(r, c);
+            distance += rest * rest;
+        }
+    return distance;
+}
+
+V distance(Int kind, const Space &s) {
+    if (kind == STEIN)
+        for (Int k = 0; k < s.A.n * s.A.n * L; k += L) store(s.C.base + k, 0.5 * load(s.A.base + k) + 0.5 * load(s.B.base + k));
+    factorise(s.A);
+    factorise(s.B);
+    switch (kind) {
+    case WASSERSTEIN: return wasserstein(s);
+    case STEIN: return stein(s);
+    case JEFFREY: case BURG: return of_traces(s, kind == JEFFREY);
+    case CHOLESKY: return sum_over(s.A, s.B, [](V a, V b, bool) { return square(a - b); });
+    case LOG_CHOLESKY: return sum_over(s.A, s.B, [](V a, V b, bool diagonal) {
+        return square(diagonal ? logarithm(a / b) : a - b);
+    });
+    default: return of_ratios(s, kind == AIRM);
+    }
+}
+
+}  // namespace
+
+EXPORT Int spectral_pairs(const SpectralPairs *given) {
+    const SpectralPairs g = *given;
+    const Int size = g.n * g.n, length = g.kind < FIRST_DISTANCE ? size : 1;
+    Buffer<double> memory(Space::size(g.n)), last(length * L), ones(size);
+    Buffer<Int> places(size);
+    if (!memory || !last || !ones || !places) return NO_MEMORY;
+    const Space space(g.n, memory.data());
+    for (Int e = 0; e < size; ++e) places.data()[e] = e, ones.data()[e] = 1.0;
+    for (Int first = 0; first < g.count; first += L) {
+        Int chosen_a[L], chosen_b[L];
+        for (Int l = 0; l < L; ++l) {
+            const Int pair = first + l < g.count ? first + l : g.count - 1;
+            chosen_a[l] = pair * g.step_a, chosen_b[l] = pair * g.step_b;
+        }
+        if (g.A) scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
+        scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
+        const bool full = first + L <= g.count;
+        double *const target = full ? g.out + first * length : last.data();
+        if (g.kind < FIRST_DISTANCE) {
+            function_of_pair(g, space);
+            collect(space.D.base, places.data(), ones.data(), size, target, size);
+        } else
+            store(target, distance(g.kind, space));
+        if (!full) std::memcpy(g.out + first * length, last.data(), (g.count - first) * length * sizeof(double));
+    }
+    return DONE;
+}

@@ -1,0 +1,142 @@
+"""Accuracy against the number of non-zeros of codes: tables, and which dictionary is better at equal sparsity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.reporting.comparison import MISSING, Units, paired
+from spdatoms.paper.experiments.reporting.differences import difference
+from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
+from spdatoms.paper.experiments.results import Results, Row
+
+#: The level of methods whose penalty does not rule the number of non-zeros.
+_OWN = "0"
+#: What learned dictionaries are compared with.
+_LEARNED, _CONTROLS = " learned", (" random", " k-means")
+#: Parts with fewer levels get no table of their own.
+_LEAST_LEVELS = 5
+
+
+def nonzero_tables(experiment: Experiment, results: Results) -> list[Table]:
+    """Return the mean numbers of non-zeros of codes by method and part, if rows have them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+        One table, or none.
+    """
+    parts, lines = results.parts(), []
+    for method in experiment.methods():
+        counts = [
+            [row.extra["nonzeros"] for row in results.of(part, method) if "nonzeros" in row.extra]
+            for part in parts
+        ]
+        if any(counts):
+            cells = (f"{np.mean(found):.1f}" if found else MISSING for found in counts)
+            lines.append(Line((method, *cells)))
+    header = ("method", *(part or "non-zeros" for part in parts))
+    return [Table("Non-zeros of a code, mean over queries", header, tuple(lines))] if lines else []
+
+
+def levels_of(results: Results, part: str) -> list[str]:
+    """Return the numbers of non-zeros that were asked for in a part, the least first."""
+    found = {level for row in results.rows if row.part == part for level in row.extra["curve"]}
+    return sorted(found - {_OWN}, key=int)
+
+
+def curve(rows: Sequence[Row]) -> dict[str, tuple[list[float], float]]:
+    """Return by level the accuracies of the repeats, and the mean number of non-zeros."""
+    curves = [row.extra["curve"] for row in rows if "curve" in row.extra]
+    found = {}
+    for level in dict.fromkeys(level for own in curves for level in own):
+        accuracies, counts = zip(*(own[level] for own in curves if level in own), strict=True)
+        found[level] = list(accuracies), float(np.mean(counts))
+    return found
+
+
+def curved_parts(results: Results) -> list[str]:
+    """Return the parts with many levels."""
+    coded = [row for row in results.rows if "curve" in row.extra]
+    return list(dict.fromkeys(r.part for r in coded if len(r.extra["curve"]) >= _LEAST_LEVELS))
+
+
+def sparsity_tables(experiment: Experiment, results: Results) -> list[Table]:
+    """Return for parts with many levels the accuracies by level, and learned dictionaries beside the others.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+    """
+    coded = [row for row in results.rows if "curve" in row.extra]
+    results = Results(results.settings, coded, results.problems)
+    found = []
+    for part in curved_parts(results):
+        methods = [name for name in experiment.methods() if results.of(part, name)]
+        curves = {name: curve(results.of(part, name)) for name in methods}
+        levels = levels_of(results, part)
+        found.append(_accuracies(part, levels, curves))
+        found += _differences(part, levels, curves, results)
+    return found
+
+
+Curves = dict[str, dict[str, tuple[list[float], float]]]
+
+
+def _accuracies(part: str, levels: Sequence[str], curves: Curves) -> Table:
+    lines = []
+    for name, own in curves.items():
+        cells = [_spread(own[level][0]) if level in own else MISSING for level in levels]
+        alone = f"{_spread(own[_OWN][0])} ({own[_OWN][1]:.1f})" if _OWN in own else MISSING
+        repeats = max(len(accuracies) for accuracies, _ in own.values())
+        lines.append(Line((name, *cells, alone, str(repeats))))
+    counts = {level: [own[level][1] for own in curves.values() if level in own] for level in levels}
+    probes = (f"{level} ({min(n):.1f}–{max(n):.1f})" for level, n in counts.items())
+    title = f"Sparsity, {part}: accuracy (%) against non-zeros of the learning blocks (in brackets: of the probes)"
+    header = ("method", *probes, "its own", "repeats")
+    return Table(title, header, tuple(lines), ("", *(HIGH for _ in levels), "", ""))
+
+
+def _differences(part: str, levels: Sequence[str], curves: Curves, results: Results) -> list[Table]:
+    lines = []
+    for name in (name for name in curves if name.endswith(_LEARNED)):
+        stem = name.removesuffix(_LEARNED)
+        for control in (f"{stem}{kind}" for kind in _CONTROLS if f"{stem}{kind}" in curves):
+            rows = [results.of(part, method) for method in (name, control)]
+            cells = [_compared(*(_units(own, level) for own in rows)) for level in levels]
+            lines.append(Line((f"{name} − {control.removeprefix(stem).strip()}", *cells)))
+    title = f"Sparsity, {part}: difference in points ± standard error over repeats (repeats that learned atoms win)"
+    return [Table(title, ("pair", *levels), tuple(lines))] if lines else []
+
+
+def _units(rows: Sequence[Row], level: str) -> Units:
+    """Return the accuracies at a level by repeat."""
+    curves = {str(row.repeat): row.extra["curve"] for row in rows}
+    return {repeat: own[level][0] for repeat, own in curves.items() if level in own}
+
+
+def _compared(first: Units, second: Units) -> str:
+    found = paired(first, second)
+    wins = f" ({sum(d > 0 for d in found)} of {len(found)})" if found else ""
+    return f"{difference(first, second)}{wins}"
+
+
+def _spread(values: Sequence[float]) -> str:
+    text = f"{np.mean(values):.1f}"
+    return f"{text} ± {np.std(values):.1f}" if len(values) > 1 else text

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from spdatoms._utils.typing import Array
 from spdatoms.cli.show import counted, say
 
 if TYPE_CHECKING:
-    from spdatoms.cli._predictions import Labelled
     from spdatoms.cli.formats.matrices import Matrices
 
-#: Matrices of a file, with or without labels.
-Read = TypeVar("Read", "Matrices", "Labelled")
 #: The steps of a model on the common range of singular matrices.
 _STEPS = ("range", "model")
 
@@ -72,7 +69,7 @@ def common_range(X: Array, path: Path) -> Any:
     return reach
 
 
-def on_range(read: Read, path: Path, reach: Any, *, incomplete: bool = False) -> Read:
+def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False) -> Matrices:
     """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index.
 
     Those that are ``incomplete`` may lack channels, whose rows and columns are NaN, if there is no common range.

@@ -21,7 +21,7 @@ _CONFUSED = 12
 
 @dataclass(frozen=True)
 class Labelled:
-    """Matrices of a file.
+    """Matrices that were read and checked.
 
     Attributes
     ----------

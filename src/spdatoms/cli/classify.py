@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -43,6 +43,9 @@ from spdatoms.cli.options import (
 )
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
+
+if TYPE_CHECKING:
+    from spdatoms.cli.formats.matrices import Matrices
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -205,17 +208,13 @@ def classify(
     from spdatoms.cli import _models
 
     read, shown = _Reader(key, label_key, components, covariance), wants_progress(verbose)
-    asked, labelled = read(queries, training), read(training, queries)
+    labelled, reach = read.training(training, queries)
     if model is not None:
         abilities = ("classes_", "predict_proba")
         classifier, reach = _models.load_model(model, abilities, "classify", jobs)
     else:
-        classifier, reach = _new_classifier(settings), None
-    if labelled is not None and train is not None:
-        reach = _models.common_range(labelled.X, train)
-        labelled = _models.on_range(labelled, train, reach)
-    if asked is not None and test is not None:
-        asked = _models.on_range(asked, test, reach, incomplete=True)
+        classifier = _new_classifier(settings)
+    asked = read.queries(queries, training, reach)
     if labelled is not None and cv is not None:
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown)
         if asked is None:
@@ -334,22 +333,43 @@ class _Reader:
     components: Components | None
     covariance: Covariance | None
 
-    def __call__(self, files: _Files, others: _Files) -> Labelled | None:
-        """Return the matrices and, if there are, their labels; None if there is no file of matrices."""
-        from spdatoms.cli.formats.labels import read_labels
+    def training(self, files: _Files, others: _Files) -> tuple[Labelled | None, Any]:
+        """Return the training matrices on their common range, and that range, or None as far as there are none."""
+        from spdatoms.cli import _models
+
+        if files.matrices is None:
+            return None, None
+        found = self._matrices(files.matrices, files.mask, others)
+        reach = _models.common_range(found.X, files.matrices)
+        placed = _models.on_range(found, files.matrices, reach)
+        return self._labelled(placed, files, others), reach
+
+    def queries(self, files: _Files, others: _Files, reach: Any) -> Labelled | None:
+        """Return the matrices to classify on the range of the training matrices; they may lack channels."""
+        from spdatoms.cli import _models
+
+        if files.matrices is None:
+            return None
+        found = self._matrices(files.matrices, files.mask, others)
+        placed = _models.on_range(found, files.matrices, reach, incomplete=True)
+        return self._labelled(placed, files, others)
+
+    def _matrices(self, path: Path, mask: Path | None, others: _Files) -> Matrices:
         from spdatoms.cli.formats.matrices import Source, read_matrices
 
-        path, labels, mask = files
-        if path is None:
-            return None
         of_volume = path.name.lower().endswith(VOLUME_FILES)
         order = self.components if of_volume else None  # the other file may be no volume
         key = _key(self.key, path, others.matrices)
-        found = read_matrices(Source(path, key, mask, order, self.covariance))
-        if labels is None:
+        return read_matrices(Source(path, key, mask, order, self.covariance))
+
+    def _labelled(self, found: Matrices, files: _Files, others: _Files) -> Labelled:
+        from spdatoms.cli.formats.labels import read_labels
+
+        if files.labels is None:
             return Labelled(found.X, None, found.volume)
-        key = _key(self.label_key, labels, others.labels)
-        return Labelled(found.X, read_labels(labels, key, len(found.X), found.volume), found.volume)
+        key = _key(self.label_key, files.labels, others.labels)
+        y = read_labels(files.labels, key, len(found.X), found.volume)
+        return Labelled(found.X, y, found.volume)
 
 
 def _key(key: str | None, path: Path, other: Path | None) -> str | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +74,7 @@ def myo(data: Path, *, same: bool) -> Iterator[Split]:
         yield X[a], y[a], X[b], y[b]
 
 
-SETS = {
+SETS: dict[str, Callable[[Path], Iterator[Split]]] = {
     "vowels": vowels,
     "ssvep": ssvep,
     "feret": feret,

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,20 +79,20 @@ def paired(sizes: tuple[int, ...]) -> Iterator[Cell]:
                     f"divergence {ours}" + " complex" * complex_,
                     n,
                     {
-                        "ours": lambda X=X, Y=Y, ours=ours: spdatoms.divergence(X, Y, ours),
-                        "pyRiemann": lambda X=X, Y=Y, peer=peer, extra=extra: peer(X, Y, **extra),
+                        "ours": partial(spdatoms.divergence, X, Y, ours),
+                        "pyRiemann": partial(peer, X, Y, **extra),
                     },
                 )
 
 
 def _by_eigenvalues(X: Floats, function: Callable[[Floats], Floats]) -> Floats:
     values, U = np.linalg.eigh(X)
-    return (U * function(values)[:, None, :]) @ U.swapaxes(1, 2)
+    return np.asarray((U * function(values)[:, None, :]) @ U.swapaxes(1, 2))
 
 
 def functions(sizes: tuple[int, ...]) -> Iterator[Cell]:
     """Functions of matrices, and maps."""
-    one_argument = {
+    one_argument: dict[str, tuple[Any, Any, Callable[[Floats], Floats]]] = {
         "logm": (geometry.logm, base.logm, np.log),
         "expm": (geometry.expm, base.expm, np.exp),
         "sqrtm": (geometry.sqrtm, base.sqrtm, np.sqrt),
@@ -107,32 +108,32 @@ def functions(sizes: tuple[int, ...]) -> Iterator[Cell]:
                 name,
                 n,
                 {
-                    "ours": lambda Z=Z, ours=ours: ours(Z),
-                    "pyRiemann": lambda Z=Z, theirs=theirs: theirs(Z),
-                    "NumPy": lambda Z=Z, function=function: _by_eigenvalues(Z, function),
+                    "ours": partial(ours, Z),
+                    "pyRiemann": partial(theirs, Z),
+                    "NumPy": partial(_by_eigenvalues, Z, function),
                 },
             )
-        ours_and_theirs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-            "powm": (lambda X=X: geometry.powm(X, 0.3), lambda X=X: base.powm(X, 0.3)),
+        maps: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+            "powm": (partial(geometry.powm, X, 0.3), partial(base.powm, X, 0.3)),
             "log_map": (
-                lambda X=X, P=P: geometry.log_map(X, P),
-                lambda X=X, P=P: tangentspace.log_map_riemann(X, P, C12=True),
+                partial(geometry.log_map, X, P),
+                partial(tangentspace.log_map_riemann, X, P, C12=True),
             ),
             "exp_map": (
-                lambda V=V, P=P: geometry.exp_map(V, P),
-                lambda V=V, P=P: tangentspace.exp_map_riemann(V, P, Cm12=True),
+                partial(geometry.exp_map, V, P),
+                partial(tangentspace.exp_map_riemann, V, P, Cm12=True),
             ),
             "geodesic": (
-                lambda X=X, Y=Y: geometry.geodesic(X, Y, 0.3),
-                lambda X=X, Y=Y: geodesic.geodesic_riemann(X, Y, 0.3),
+                partial(geometry.geodesic, X, Y, 0.3),
+                partial(geodesic.geodesic_riemann, X, Y, 0.3),
             ),
             "transport": (
-                lambda V=V, P=P, Y=Y: geometry.parallel_transport(V, P, Y[0]),
-                lambda V=V, P=P, Y=Y: tangentspace.transport(V, P, Y[0], metric="riemann"),
+                partial(geometry.parallel_transport, V, P, Y[0]),
+                partial(tangentspace.transport, V, P, Y[0], metric="riemann"),
             ),
         }
-        for name, (ours, theirs) in ours_and_theirs.items():
-            yield name, n, {"ours": ours, "pyRiemann": theirs}
+        for name, (own, other) in maps.items():
+            yield name, n, {"ours": own, "pyRiemann": other}
 
 
 def means(sizes: tuple[int, ...]) -> Iterator[Cell]:
@@ -151,10 +152,8 @@ def means(sizes: tuple[int, ...]) -> Iterator[Cell]:
                 f"mean {ours}",
                 n,
                 {
-                    "ours": lambda X=X, ours=ours: spdatoms.mean(X, ours, tol=1e-8),
-                    "pyRiemann": lambda X=X, peer=peer, extra=extra, tol=tol: peer(
-                        X, **extra, **tol
-                    ),
+                    "ours": partial(spdatoms.mean, X, ours, tol=1e-8),
+                    "pyRiemann": partial(peer, X, **extra, **tol),
                 },
             )
         for ours, peer in (("riemann", median.median_riemann), ("euclid", median.median_euclid)):
@@ -162,8 +161,8 @@ def means(sizes: tuple[int, ...]) -> Iterator[Cell]:
                 f"median {ours}",
                 n,
                 {
-                    "ours": lambda X=X, ours=ours: spdatoms.median(X, ours, tol=1e-6),
-                    "pyRiemann": lambda X=X, peer=peer: peer(X, tol=1e-6, maxiter=500),
+                    "ours": partial(spdatoms.median, X, ours, tol=1e-6),
+                    "pyRiemann": partial(peer, X, tol=1e-6, maxiter=500),
                 },
             )
 

@@ -39,8 +39,11 @@ def fitted(X):
 
 
 def results(model, X):
-    names = ("transform", "decision_function", "predict_proba", "predict", "_losses")
-    return [np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)]
+    names = ("transform", "decision_function", "predict_proba", "predict")
+    found = [np.asarray(getattr(model, name)(X)) for name in names if hasattr(model, name)]
+    if isinstance(model, SPDDictionaryLearning):
+        found.append(model._losses(X, model.kernel_, model.alpha_))
+    return found
 
 
 def test_blocks_are_consecutive_and_hold_what_coding_finds_out(X, small_blocks):

@@ -24,7 +24,7 @@ from spdatoms import check_spd
 from spdatoms._utils.archives import read_all_apart
 from spdatoms.cli import app
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
 
 #: Labels that nobody expects: markup, escapes, formulas, other scripts, nothing at all.
 TEXTS = [
@@ -154,12 +154,18 @@ def hostile_file(rng: np.random.Generator) -> tuple[str, bytes]:
     return suffix, rng.bytes(int(rng.integers(300)))
 
 
+def checked_matrices(path: Path, key: str | None) -> Any:
+    """Read a file as commands do: an error about a matrix names the file."""
+    with complaints_about(path):
+        return check_spd(read_matrices(Source(path, key)).X)
+
+
 def read_or_refuse(suffix: str, content: bytes, key: str | None) -> str:
     """Read a file as matrices and as labels: each is an array of the right shape, or a sentence with the name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"file{suffix}")
         path.write_bytes(content)
-        X = clearly_refused(lambda: check_spd(read_matrices(Source(path, key)).X))
+        X = clearly_refused(lambda: checked_matrices(path, key))
         labels = clearly_refused(lambda: read_labels(path, key, 24))
         for result in (X, labels):
             if was_refused(result):

@@ -8,25 +8,25 @@ import numpy as np
 
 from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import FloatArray
-from spdatoms.native import kernel
+from spdatoms.native import kernels
 
 #: In double precision BLAS computes this many rows at a time, or a divisor of it, and has other code, which
 #: adds in another order, for what is left over.
 _ROWS = 8
 #: It also has other code for products of at most this many multiplications.
 _SMALL_PRODUCT = 1_000_000
-#: There, and in single precision, the order depends on the number of rows, so that is always the same.
+#: There the order depends on the number of rows, so that is always the same.
 _FIXED_ROWS = 96
 
-_row_products = kernel("row_products", "DDqqqD")
+_row_products = kernels("row_products", "TTqqqT")
 
 
 def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) -> Any:
     """Return A @ B, each row bitwise independent of the other rows.
 
-    So a query has the same result alone and among others. Where B is in C order and double precision, our own code
+    So a query has the same result alone and among others. Where B is in C order, and in single precision, our own code
     adds in one order for all rows. Elsewhere BLAS computes the rows left over at the end in a block of their own,
-    filled up with zeros.
+    filled up with zeros. (In single precision its order depends on the place of a row, too.)
 
     Parameters
     ----------
@@ -42,18 +42,18 @@ def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) ->
     ndarray of shape (m, N)
     """
     dtype = np.result_type(A, B)
-    if B.dtype == A.dtype == np.float64 and B.flags.c_contiguous:
-        out = np.empty((len(A), B.shape[1])) if out is None else out
-        target = out if out.flags.c_contiguous else np.empty(out.shape)
-        _row_products(np.ascontiguousarray(A), B, len(A), *B.shape, target)
+    out = np.empty((len(A), B.shape[1]), dtype) if out is None else out
+    if dtype == np.float32 or (B.dtype == np.float64 and B.flags.c_contiguous):
+        target = out if out.flags.c_contiguous else np.empty(out.shape, dtype)
+        A, B = (np.ascontiguousarray(factor, dtype) for factor in (A, B))
+        _row_products(dtype)(A, B, len(A), *B.shape, target)
         if target is not out:
             out[...] = target
         return out
     step = _ROWS * (_SMALL_PRODUCT // (_ROWS * max(1, B.size)) + 1)
-    fixed = dtype == np.float32 or step > _FIXED_ROWS
+    fixed = step > _FIXED_ROWS
     step = _FIXED_ROWS if fixed else step
     whole = len(A) // step * step
-    out = np.empty((len(A), B.shape[1]), dtype) if out is None else out
     # Several threads would share the columns, and those left over are again added in another order.
     with one_blas_thread():
         for rows in block_slices(whole, step if fixed else max(whole, 1)):

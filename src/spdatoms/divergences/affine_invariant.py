@@ -270,9 +270,8 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
 def _log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
     """Return log λ(X⁻¹ Y) of two large matrices, NaN if some would have too few digits."""
     values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
-    return np.log(
-        values if values[0] > _WELL_CONDITIONED * values[-1] else np.full_like(values, np.nan)
-    )
+    enough = values[0] > _WELL_CONDITIONED * values[-1]
+    return np.log(values) if enough else np.full(len(values), np.nan)
 
 
 def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:

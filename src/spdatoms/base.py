@@ -454,6 +454,18 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
     indices : ndarray of shape (count,)
         For each label the index of its class.
     """
+    labels = given_labels(y, count)
+    classes, indices = np.unique(labels, return_inverse=True)
+    if len(classes) == 1 and count > 1:
+        warn_user(
+            f"All {count} labels are {classes[0]!s}: a classifier that knows one class predicts "
+            "nothing else. Check y.",
+        )
+    return classes, indices
+
+
+def given_labels(y: ArrayLike, count: int) -> Array:
+    """Return labels as an array (count,), one per matrix; what is no label is refused."""
     if y is None:
         raise ValueError(
             "A classifier requires y to be passed, but the target y is None: give a label for every matrix of X."
@@ -468,13 +480,7 @@ def check_labels(y: ArrayLike, count: int) -> tuple[Array, Indices]:
         raise ValueError(f"y must hold the label of a class for every matrix: {error}") from error
     if len(labels) != count:
         raise ValueError(f"X holds {count} matrices, but y {len(labels)} labels.")
-    classes, indices = np.unique(labels, return_inverse=True)
-    if len(classes) == 1 and count > 1:
-        warn_user(
-            f"All {count} labels are {classes[0]!s}: a classifier that knows one class predicts "
-            "nothing else. Check y.",
-        )
-    return classes, indices
+    return np.asarray(labels)
 
 
 def _refuse_missing(labels: Array) -> None:

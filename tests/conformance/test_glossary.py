@@ -37,6 +37,7 @@ DEVIATIONS = {
     ("SPDKNeighborsClassifier", "metric"): _NO_KERNEL,
     ("SPDKNeighborsRegressor", "metric"): _NO_KERNEL,
     ("MinimumDistanceToMean", "metric"): _NO_KERNEL,
+    ("SPDSparseClassifier", "max_atoms"): "in the method of the paper all of them are",
     ("SPDEnsembleRegressor", "cv"): "leaving out single matrices costs nothing there",
     ("LogEuclideanKSVD", "alpha"): "None stands for the pursuit, which has no penalty",
     ("RiemannianSparseCoder", "alpha"): _OTHER_OBJECTIVE,

@@ -17,10 +17,15 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights
+from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights, part_of
 from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
 from spdatoms.channels import BrokenChannels
-from spdatoms.classification._landmarks import features_of, landmark_space
+from spdatoms.classification._landmarks import (
+    features_of,
+    landmark_space,
+    spread_over_classes,
+)
+from spdatoms.classification._memory import Remembered
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
@@ -100,6 +105,9 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
     n_atoms_per_class : int, default=None
         Learn this number of atoms for every class. None uses all training matrices as atoms; fewer
         atoms make prediction cheap on large training sets. A class with fewer matrices keeps them all.
+    max_atoms : int, default=None
+        At most this number of training matrices are atoms, and at least one of each class. `fit` takes them evenly
+        from the classes, `partial_fit` forgets the oldest. None is no limit.
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
@@ -174,13 +182,16 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         correction=CORRECTION,
         rule=allow.choice(*RULES),
         n_atoms_per_class=allow.NONE | allow.integer(1),
+        max_atoms=allow.NONE | allow.integer(1),
         class_weight=CLASS_WEIGHT,
         robust=allow.BOOLEAN,
         random_state=allow.RANDOM_STATE,
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
-    class_weight: Any = None  # for subclasses without this parameter
+    # For subclasses without these parameters:
+    max_atoms: int | None = None
+    class_weight: Any = None
     robust: bool = False
     atom_weights_: Floats | None = None  # for models of earlier versions
 
@@ -196,6 +207,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         correction: str = "clip",
         rule: str = "residual",
         n_atoms_per_class: int | None = None,
+        max_atoms: int | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         robust: bool = False,
         random_state: Any = None,
@@ -211,6 +223,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.correction = correction
         self.rule = rule
         self.n_atoms_per_class = n_atoms_per_class
+        self.max_atoms = max_atoms
         self.class_weight = class_weight
         self.robust = robust
         self.random_state = random_state
@@ -248,11 +261,55 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
         rows, weights = self._weights(labels, sample_weight)
-        X, labels = X[rows], labels[rows]
+        return self._fit_labelled(X[rows], labels[rows], weights)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
+        """Add labelled matrices to the atoms, and forget the oldest if there are more than ``max_atoms``.
+
+        The oldest of the class that has most are forgotten first. The classifier is then the one that `fit`
+        makes of the matrices that are kept, in the order in which they came: to the last bit for Stein's divergence,
+        up to rounding for others. Without whitening, landmarks and ``robust`` only the divergences of the new
+        matrices are computed. New classes may come at any time. If anything is wrong with the matrices or their
+        labels, the classifier stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        SPDSparseClassifier
+            The estimator itself.
+        """
+        kept = Remembered.of(self, X, y, self.max_atoms)
+        landmarks = self._landmarks()
+        if landmarks is not None:
+            names = kept.classes[kept.labels]
+            return self._fit_landmarks(kept.matrices, names, None, landmarks)
+        last = (self.kernel_, kept.old) if hasattr(self, "kernel_") else None
+        self.n_features_in_ = kept.matrices.shape[-1]
+        self.classes_ = kept.classes
+        _, weights = self._weights(kept.labels, None)
+        return self._fit_labelled(kept.matrices, kept.labels, weights, last)
+
+    def _fit_labelled(
+        self,
+        X: FloatArray,
+        labels: Indices,
+        weights: Floats | None,
+        last: tuple[Kernel, Indices] | None = None,
+    ) -> SPDSparseClassifier:
+        """Make atoms of checked matrices with the indices of their classes.
+
+        ``last`` is the kernel so far, and which of its atoms the first matrices are.
+        """
         self.atoms_: FloatArray | None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels, sample_weight=weights)
         self._label_atoms(labels, weights)
-        self.kernel_ = self._labelled_kernel(X, labels, weights)
+        self.kernel_ = self._labelled_kernel(X, labels, weights, last)
         self.alpha_ = choose_alpha(self.alpha, self.kernel_.corrected_)
         self._fit_detector(X)
         return self
@@ -271,7 +328,13 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X
 
     def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
-        return labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
+        """Return the rows that are used, and their weights."""
+        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
+        if self.max_atoms is None:
+            return rows, weights
+        own = np.arange(len(labels))[rows]
+        some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
+        return own[some], part_of(weights, some)
 
     def _label_atoms(self, labels: Indices, weights: Floats | None) -> None:
         """Set the labels and weights of the atoms, given those of the training matrices."""
@@ -281,12 +344,21 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             means = np.bincount(labels, weights) / np.bincount(labels)
             self.atom_weights_ = means[self._atom_classes]
 
-    def _labelled_kernel(self, X: FloatArray, labels: Indices, weights: Floats | None) -> Kernel:
+    def _labelled_kernel(
+        self,
+        X: FloatArray,
+        labels: Indices,
+        weights: Floats | None,
+        last: tuple[Kernel, Indices] | None = None,
+    ) -> Kernel:
         """Return the kernel over the atoms, whitened by the labelled matrices X if that is asked for."""
         assert self.atoms_ is not None
         whitening = self._whitening()
         if whitening is None:
-            return self._kernel().fit_checked(self.atoms_)
+            kernel = self._kernel()
+            if last is not None and isinstance(kernel, DivergenceKernel):
+                return kernel.fit_changed(*last, self.atoms_)
+            return kernel.fit_checked(self.atoms_)
         if len(self.atoms_) > MOST_WHITENED:
             raise ValueError(
                 f"Whitening over {len(self.atoms_)} matrices takes too long, its operations grow with the "
@@ -490,7 +562,12 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
             landmarks = cut(np.asarray(landmarks), known)
         data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
         return self._fitted_anew(
-            *data, landmarks=landmarks, n_atoms_per_class=None, class_weight=None, robust=False
+            *data,
+            landmarks=landmarks,
+            n_atoms_per_class=None,
+            max_atoms=None,
+            class_weight=None,
+            robust=False,
         )
 
     def _answers_to_nothing(self) -> dict[str, Array]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from typing import Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from sklearn.base import clone
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
+from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
@@ -19,6 +22,10 @@ from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
 from spdatoms.kernels.values import kernel_in_place
 from spdatoms.layout import Part, PreparedFrom, holds, part
+
+#: The divergences between the atoms of kernels that `DivergenceKernel.fit_changed` has made. They are no attributes:
+#: clones, copies and files have none.
+_DIVERGENCES: WeakKeyDictionary[DivergenceKernel, Floats] = WeakKeyDictionary()
 
 
 class ExponentialKernel(Kernel):
@@ -37,15 +44,19 @@ class ExponentialKernel(Kernel):
     _dictionary: FloatArray
     _stored = holds("_dictionary beta_ gram_", _atoms=PreparedFrom("_dictionary", PreparedSet))
 
-    def _divergences_within(self, D: FloatArray) -> FloatArray:
-        """Keep the dictionary, and return d(D_i, D_j)."""
+    def _keep(self, D: FloatArray) -> Divergence:
+        """Keep the dictionary, and return the divergence for it."""
         divergence = over(symmetric_divergence(self.metric), D)
         # In single precision the Gram matrix of a definite kernel might be indefinite.
         D = as_double(D)
         self._atoms = divergence.prepare(D)
         self._dictionary = D
         self.n_features_in_ = D.shape[-1]
-        return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
+        return divergence
+
+    def _divergences_within(self, D: FloatArray) -> FloatArray:
+        """Keep the dictionary, and return d(D_i, D_j)."""
+        return self._keep(D).pairwise(self._atoms, n_jobs=self.n_jobs)
 
     def _divergences_to(self, X: FloatArray) -> FloatArray:
         """Return d(X_i, D_j)."""
@@ -124,7 +135,47 @@ class DivergenceKernel(ExponentialKernel):
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
-        divergences = self._divergences_within(D)
+        return self._fit_divergences(self._divergences_within(D))
+
+    def fit_changed(self, other: Kernel, kept: Indices, D: FloatArray) -> Self:
+        """Return the kernel, fitted to D, which begins with some atoms of another kernel.
+
+        If that has the same divergence, only the values of the other matrices are computed, in O(N) for one. All
+        are kept for the next time.
+
+        Parameters
+        ----------
+        other : Kernel
+            The other kernel, fitted.
+        kept : ndarray of int of shape (k,)
+            Which of its atoms D_1 … D_k are.
+        D : ndarray of shape (N, n, n)
+            Matrices that `check_spd` has checked.
+
+        Returns
+        -------
+        DivergenceKernel
+            It is what `fit` makes of it: to the last bit for Stein's divergence, whose values do not depend on the
+            other matrices of a set, and up to rounding for others.
+        """
+        if not (isinstance(other, DivergenceKernel) and _same(self.metric, other.metric)):
+            return self.fit_checked(D)
+        known = _DIVERGENCES.get(other)
+        if known is None:
+            known = clone(other)._divergences_within(other._dictionary)
+        divergence, k = self._keep(D), len(kept)
+        new = divergence.prepare(self._dictionary[k:])
+        among = np.empty((len(D), len(D)))
+        among[:k, :k] = known[np.ix_(kept, kept)]
+        if len(new):
+            among[k:] = divergence.pairwise(new, self._atoms, n_jobs=self.n_jobs)
+            among[:k, k:] = among[k:, :k].T
+            among[k:, k:] = divergence.pairwise(new)
+        _DIVERGENCES[self] = among
+        return self._fit_divergences(among.copy())
+
+    def _fit_divergences(self, divergences: FloatArray) -> Self:
+        """Find β and the Gram matrix, in the place of the divergences between the atoms."""
         self.beta_ = choose_beta(self.beta, divergences)
         gram = kernel_in_place(divergences, self.beta_)
         correction = definite_gram(gram) or correct_gram(gram, self.correction)
@@ -191,6 +242,10 @@ class RidgeKernel(ExponentialKernel):
         np.fill_diagonal(self.gram_, 1.0 + self.ridge)
         self.corrected_ = self.ridge > 0
         return self
+
+
+def _same(one: str | Divergence, other: str | Divergence) -> bool:
+    return same_divergence(get_divergence(one), get_divergence(other))
 
 
 def warn_if_corrected(

@@ -1,0 +1,103 @@
+"""Which labelled matrices a classifier keeps that learns from a stream with bounded memory.
+
+A matrix is ranked by how many newer ones its class has. Those of the least rank are kept, of the same rank the
+newest: the oldest of the class that has most are forgotten first, and no class is forgotten as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from spdatoms._utils.checks import check_size
+from spdatoms._utils.typing import Array, FloatArray, Indices
+from spdatoms.base import given_labels
+from spdatoms.geometry.validation import check_spd
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """Labelled matrices that are kept, in the order in which they came.
+
+    Attributes
+    ----------
+    matrices : ndarray of shape (N, n, n)
+        The matrices.
+    classes : ndarray of shape (n_classes,)
+        The different labels, sorted.
+    labels : ndarray of shape (N,)
+        The index of the class of each matrix.
+    old : ndarray of int of shape (k,)
+        Which of the atoms that there were the first k matrices are.
+    new : ndarray of int of shape (N - k,)
+        Which of the new matrices the others are.
+    """
+
+    matrices: FloatArray
+    classes: Array
+    labels: Indices
+    old: Indices
+    new: Indices
+
+    @classmethod
+    def of(cls, model: Any, X: ArrayLike, y: ArrayLike, most: int | None) -> Remembered:
+        """Return what is kept of the atoms of a model, if it is fitted, and of new labelled matrices."""
+        matrices: FloatArray = model._of_its_type(check_spd(X))
+        labels = given_labels(y, len(matrices))
+        count = 0
+        if getattr(model, "n_atoms_per_class", None) is not None:
+            raise ValueError(
+                "partial_fit keeps training matrices as atoms, and learns none: set n_atoms_per_class=None, and give "
+                "max_atoms to keep few."
+            )
+        if hasattr(model, "classes_"):
+            _check_kept(model, labels)
+            count = len(model.atoms_)
+            matrices = check_size(matrices, model.n_features_in_)
+            matrices = np.concatenate([model.atoms_, matrices])
+            labels = np.concatenate([model.atom_labels_, labels])
+        classes, indices = np.unique(labels, return_inverse=True)
+        rows = newest_of_classes(indices, most)
+        old, new = rows[rows < count], rows[rows >= count] - count
+        return cls(matrices[rows], classes, indices[rows], old, new)
+
+
+def newest_of_classes(labels: Indices, most: int | None) -> Indices:
+    """Return which of labelled matrices, the oldest first, are kept: at most this number, but one of each class.
+
+    What is kept does not depend on whether matrices come one by one or at once.
+    """
+    count = len(labels)
+    if most is None or count <= most:
+        return np.arange(count)
+    order = np.lexsort((-np.arange(count), labels))  # by class, the newest first
+    classes, first = np.unique(labels[order], return_index=True)
+    ranks = np.empty(count, np.intp)
+    ranks[order] = np.arange(count) - first[np.searchsorted(classes, labels[order])]
+    kept = np.lexsort((-np.arange(count), ranks))[: max(most, len(classes))]
+    return np.sort(kept)
+
+
+def _check_kept(model: Any, labels: Array) -> None:
+    """Refuse to go on from a model without its training matrices, or with labels of another kind."""
+    if model.atoms_ is None:
+        raise ValueError(
+            "partial_fit needs the training matrices, which are not kept when they are read from a Dask array or a "
+            "long memory map: fit to an array in memory."
+        )
+    weights = model.atom_weights_
+    if weights is not None:
+        of_class = np.zeros(len(model.classes_))
+        of_class[model._atom_classes] = weights
+        if model.class_weight is None or (of_class[model._atom_classes] != weights).any():
+            raise ValueError(
+                "partial_fit does not go on with weights of matrices: fit without sample_weight, or fit again to all "
+                "of them."
+            )
+    if (labels.dtype.kind in "biuf") != (model.atom_labels_.dtype.kind in "biuf"):
+        raise ValueError(
+            f"y must hold labels like those so far, such as {model.classes_[0]!r}, got {labels[0]!r}."
+        )

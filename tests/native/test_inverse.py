@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from spdatoms.geometry.batched import add_weighted_inverses, half_vectors_with_inverses, inverse
+from spdatoms.geometry.batched import (
+    Lanes,
+    add_weighted_inverses,
+    half_vectors_with_inverses,
+    inverse,
+    pair_inverse_sums,
+)
 from spdatoms.native import lane_count
 from spdatoms.native.interleave import flat, tile_order
 
@@ -48,6 +54,30 @@ def test_weighted_sums(n):
         inverses = np.linalg.inv(factors[i] * (X[i] + Y[chosen[lanes]]))
         expected = 1.0 + np.einsum("k,kij->ij", weights[lanes], inverses)
         np.testing.assert_allclose(totals[i], expected[rows, columns], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", range(1, 41))
+def test_sums_over_all_pairs(n):
+    rng = np.random.default_rng(n)
+    X, Y = definite(3, n), definite(2 * LANES + 3, n, seed=1)
+    weights = rng.standard_normal((len(X), len(Y)))
+    inverses = np.linalg.inv(X[:, None] + Y)
+    for sums, expected in zip(
+        pair_inverse_sums(0.25 * X, Lanes(0.25 * Y, 4.0), 4.0, weights),
+        (
+            np.einsum("ij,ijab->iab", weights, inverses),
+            np.einsum("ij,ijab->jab", weights, inverses),
+        ),
+        strict=True,
+    ):
+        np.testing.assert_allclose(sums, 4.0 * expected, rtol=1e-9, atol=1e-9)
+
+
+def test_sums_over_pairs_that_are_not_definite_are_refused():
+    X = definite(3, 5)
+    X[1, 2, 2] = -100.0
+    with pytest.raises(ValueError, match="is not positive definite"):
+        pair_inverse_sums(X, Lanes(definite(4, 5), 1.0), 1.0, np.ones((3, 4)))
 
 
 @pytest.mark.parametrize("n", range(1, 20))

@@ -16,6 +16,7 @@ from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.spectral import as_stack
 from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -58,6 +59,35 @@ class SquaredDistance(Divergence):
         with _overflow_is_checked():
             squares = np.einsum("ij,ij->i", differences, differences)
         return rounded(squares, real_type(X.dtype))
+
+    @abstractmethod
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return the gradients in X_i (m, n, n) of slopes_i · v_i, v_i being the vector of X_i."""
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i, what 2 (v_i − u_i) is pulled back to, for the vectors v and u of X and Y."""
+        X = as_stack(X)
+        slopes = 2.0 * (self.prepare(X).vectors - self.prepare(Y).vectors)
+        return self.pulled_back(np.broadcast_to(X, Y.shape), slopes)
+
+    def vjp(
+        self,
+        X: VectorSet,
+        Y: VectorSet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, v and u being the vectors of X and Y, and the same for Y."""
+        origin = Y.vectors.mean(axis=0)  # as in `squared_distances`
+        v, u = X.vectors - origin, Y.vectors - origin
+        slopes = 2.0 * (weights.sum(axis=1)[:, None] * v - weights @ u)
+        first = self.pulled_back(X.matrices, slopes)
+        if not both:
+            return first, None
+        slopes = 2.0 * (weights.sum(axis=0)[:, None] * u - weights.T @ v)
+        return first, self.pulled_back(Y.matrices, slopes)
 
 
 class HalfVectorSet(VectorSet):

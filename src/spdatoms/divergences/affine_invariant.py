@@ -13,6 +13,8 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.gradient_sums import summed_gradients
+from spdatoms.geometry.batched import inverse
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import whiten
@@ -202,9 +204,39 @@ class AffineInvariant(Divergence):
         frame = CommonFrame.of(X, Y)
         return frame.cotangent(-4.0 * np.log(frame.ratios))
 
+    def vjp(
+        self,
+        X: FactoredSet,
+        Y: FactoredSet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return −2 X_i⁻¹ (Σ_j w_ij log_{X_i}(Y_j)) X_i⁻¹, and the same for Y."""
+        if X.n > LARGEST_IN_LANES:
+            return super().vjp(X, Y, weights, both=both, n_jobs=n_jobs)
+        A, B = (np.asarray(Z.matrices, np.float64) for Z in (X, Y))
+        first = _summed_logs(A, B, weights, n_jobs)
+        return first, _summed_logs(B, A, weights.T, n_jobs) if both else None
+
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether n is 1: only there it is a Gaussian kernel, that on logarithms."""
         return beta > 0 and n == 1
+
+
+def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> Floats:
+    """Return −2 X_i⁻¹ (Σ_j w_ij log_{X_i}(Y_j)) X_i⁻¹."""
+
+    def tangents(A: Floats, B: Floats) -> Floats:
+        return CommonFrame.of(A, B).tangent()
+
+    def tangents_at_one(A: Floats, B: Floats) -> Floats:
+        return in_lanes(LOG, tangents, B, A[None])
+
+    sums = summed_gradients(tangents_at_one, X, Y, weights, n_jobs)
+    inverses = inverse(X)
+    return symmetric_part(inverses @ (-2.0 * sums) @ inverses)
 
 
 def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:

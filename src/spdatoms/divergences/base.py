@@ -18,6 +18,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
 from spdatoms.divergences.finite_differences import difference_gradient
+from spdatoms.divergences.gradient_sums import summed_gradients
 from spdatoms.geometry.functions import exp_map, log_map
 
 #: All pairs of so few are cheap where only those that belong together are wanted.
@@ -185,6 +186,51 @@ class Divergence(ABC):
             return self.pairwise(self.prepare(A), self.prepare(B))
 
         return difference_gradient(pairwise, X, Y)
+
+    def vjp(
+        self,
+        X: Any,
+        Y: Any,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return Σ_j w_ij ∂d(X_i, Y_j)/∂X_i and Σ_i w_ij ∂d(X_i, Y_j)/∂Y_j: the vector–Jacobian product of `pairwise`.
+
+        A gradient is the symmetric (or Hermitian) G with dd = Re tr(G dX). By default it is a sum of `gradient` over
+        all pairs. Where d has a kink (Thompson's, if several eigenvalues are the greatest) it is the gradient of one
+        of the smooth functions whose maximum d is.
+
+        Parameters
+        ----------
+        X, Y : PreparedSet
+            m and N matrices.
+        weights : ndarray of shape (m, N)
+            The weights w, of any sign.
+        both : bool, default=True
+            Whether the second sum is wanted.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        tuple of ndarray of shape (m, n, n) and ndarray of shape (N, n, n) or None
+            In double precision.
+        """
+        first = summed_gradients(self.gradient, X.matrices, Y.matrices, weights, n_jobs)
+        if not both:
+            return first, None
+        other = self.gradient if self.symmetric else self._second_gradient
+        return first, summed_gradients(other, Y.matrices, X.matrices, weights.T, n_jobs)
+
+    def _second_gradient(self, Y: FloatArray, X: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂Y_i, where one matrix Y may serve all X."""
+
+        def pairwise(B: FloatArray, A: FloatArray) -> FloatArray:
+            return self.pairwise(self.prepare(A), self.prepare(B)).T
+
+        return difference_gradient(pairwise, Y, X)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return d(X_i, Y_i) of matrices that belong together.

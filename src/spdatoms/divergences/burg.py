@@ -16,7 +16,7 @@ from spdatoms.divergences.jeffrey import JeffreySet
 from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import BURG, as_stack, in_lanes
+from spdatoms.geometry.spectral import BURG, as_stack, in_lanes, symmetric_part
 
 
 @dataclass
@@ -82,6 +82,28 @@ class Burg(Divergence):
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""
         return batched.inverse(Y) - batched.inverse(as_stack(X))
+
+    def vjp(
+        self,
+        X: BurgSet,
+        Y: BurgSet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return Σ_j w_ij (Y_j⁻¹ − X_i⁻¹) and Σ_i w_ij (Y_j⁻¹ − Y_j⁻¹ X_i Y_j⁻¹)."""
+        inverses = [
+            from_half_vectors(Z.inverse_half.astype(np.float64), Z.n, weighted=True) for Z in (X, Y)
+        ]
+        first = (
+            np.tensordot(weights, inverses[1], 1) - weights.sum(axis=1)[:, None, None] * inverses[0]
+        )
+        if not both:
+            return first, None
+        sums = np.tensordot(weights.T, X.matrices.astype(np.float64), 1)
+        total = weights.sum(axis=0)[:, None, None]
+        return first, total * inverses[1] - symmetric_part(inverses[1] @ sums @ inverses[1])
 
     def centre(self, Z: BurgSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, or (Σ w_i Z_i⁻¹ / Σ w_i)⁻¹ for the left side."""

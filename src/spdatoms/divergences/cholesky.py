@@ -12,7 +12,6 @@ from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import (
     CHOLESKY,
     adjoint,
-    as_stack,
     congruence,
     in_lanes,
     inverse_lower,
@@ -48,10 +47,10 @@ class Cholesky(SquaredDistance):
         A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
         return rounded(in_lanes(self._kind, super().paired, B, A), X.dtype)
 
-    def gradient(self, X: Array, Y: Array) -> Array:
-        """Return ∂d(X_i, Y_i)/∂X_i = ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ ∂d/∂L below the diagonal, and Hermitian."""
-        L, M = (np.linalg.cholesky(as_double(Z)) for Z in (as_stack(X), Y))
-        P = adjoint(L) @ self._slopes(L, M)
+    def pulled_back(self, X: Array, slopes: Floats) -> Array:
+        """Return ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ S below the diagonal, and Hermitian; S are the slopes in L."""
+        L = np.linalg.cholesky(as_double(X))
+        P = adjoint(L) @ self._slopes(L, slopes)
         below = np.tril(P, -1)
         Q = below + adjoint(below) + np.eye(P.shape[-1]) * P.real
         return 0.5 * congruence(inverse_lower(L), Q)
@@ -84,9 +83,21 @@ class Cholesky(SquaredDistance):
         )
         return L
 
-    def _slopes(self, L: Array, M: Array) -> Array:
-        """Return ∂d/∂L."""
-        return 2.0 * (L - M)
+    def _slopes(self, L: Array, slopes: Floats) -> Array:
+        """Return slopes in the entries of vectors as slopes in L."""
+        n = L.shape[-1]
+        diagonal, rows, columns = np.arange(n), *np.tril_indices(n, -1)
+        below, imaginary = np.split(slopes[:, n:], [len(rows)], axis=1)
+        S = np.zeros_like(L)
+        S[:, rows, columns] = below + 1j * imaginary if is_complex(L) else below
+        S[:, diagonal, diagonal] = slopes[:, :n] * self._diagonal_slope(
+            L[:, diagonal, diagonal].real
+        )
+        return S
+
+    @staticmethod
+    def _diagonal_slope(values: Floats) -> Floats:
+        return np.ones_like(values)
 
     @staticmethod
     def _diagonal(values: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, SquaredDistance
-from spdatoms.geometry.half_vectors import half_vectors
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
 
 
@@ -31,9 +31,9 @@ class Euclidean(SquaredDistance):
         half_vectors(X, half)
         return HalfVectorSet(X, half)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
-        """Return ∂d(X_i, Y_i)/∂X_i = 2 (X_i − Y_i)."""
-        return np.asarray(2.0 * (X - Y), np.float64)
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return the matrices of half-vectors."""
+        return from_half_vectors(slopes, X.shape[-1], weighted=True)
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, the stationary point."""

@@ -7,10 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet
 from spdatoms.divergences.power_euclidean import PowerEuclidean
-from spdatoms.geometry.batched import inverse_half_vectors
+from spdatoms.geometry.batched import inverse, inverse_half_vectors
+from spdatoms.geometry.half_vectors import from_half_vectors
+from spdatoms.geometry.spectral import symmetric_part
 
 
 class Harmonic(PowerEuclidean):
@@ -33,3 +35,9 @@ class Harmonic(PowerEuclidean):
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             inverse_half_vectors(X[part], half[part], first=part.start)
         return HalfVectorSet(X, np.negative(half, out=half))
+
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return X_i⁻¹ V_i X_i⁻¹, V_i being the slopes."""
+        inverses = inverse(X)
+        V = from_half_vectors(slopes, X.shape[-1], weighted=True)
+        return symmetric_part(inverses @ V @ inverses)

@@ -87,6 +87,22 @@ class Hermitian(Divergence):
         real = self.divergence.gradient(_real(X), _real(Y))
         return complex_form(real) * (2.0 / self.divergence.real_form_factor)
 
+    def vjp(
+        self,
+        X: HermitianSet,
+        Y: HermitianSet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Array, Array | None]:
+        """Return the sums of gradients over all pairs, through the real forms."""
+        scale = 2.0 / self.divergence.real_form_factor
+        first, second = self.divergence.vjp(
+            X.real, Y.real, scale * weights, both=both, n_jobs=n_jobs
+        )
+        return complex_form(first), None if second is None else complex_form(second)
+
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether the kernel is positive definite on all real 2n×2n matrices: that is enough."""
         return self.divergence.kernel_is_guaranteed(beta / self.divergence.real_form_factor, 2 * n)

@@ -70,20 +70,20 @@ def incomplete_mean(
     divergence = over(divergence, X)
     groups = []
     for mask, rows in patterns(known):
-        own = cut(X[rows], mask)
-        groups.append((np.ix_(mask, mask), own, divergence.prepare(own), weights[rows], mask))
+        own = divergence.prepare(cut(X[rows], mask))
+        groups.append((np.ix_(mask, mask), own, weights[rows], mask))
 
     def value(C: Floats) -> float:
         return sum(
             float(w @ divergence.to_centres(own, cut(C[None], mask))[0])
-            for _, _, own, w, mask in groups
+            for _, own, w, mask in groups
         )
 
     def gradient(C: Floats) -> Floats:
         found = np.zeros_like(C)
-        for at, own, _, w, mask in groups:
-            here = np.broadcast_to(cut(C[None], mask), own.shape)
-            found[at] += np.einsum("i,ijk->jk", w, divergence.gradient(here, own))
+        for at, own, w, mask in groups:
+            here = divergence.prepare(cut(C[None], mask))
+            found[at] += divergence.vjp(here, own, w[None], both=False)[0][0]
         return found
 
     here, last_change, length = value(C), np.inf, 1.0

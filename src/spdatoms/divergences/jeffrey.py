@@ -31,6 +31,7 @@ from spdatoms.geometry.spectral import (
     congruence,
     in_lanes,
     inverse_lower,
+    symmetric_part,
     whitened,
 )
 
@@ -123,6 +124,21 @@ class Jeffrey(Divergence):
         gradient: Floats = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
         return gradient
 
+    def vjp(
+        self,
+        X: JeffreySet,
+        Y: JeffreySet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return ½ (P_i − X_i⁻¹ Q_i X_i⁻¹) with P_i = Σ_j w_ij Y_j⁻¹ and Q_i = Σ_j w_ij Y_j, and the same for Y."""
+        first = _pulled_back(X, weights @ Y.stacked.astype(np.float64, copy=False))
+        if not both:
+            return first, None
+        return first, _pulled_back(Y, weights.T @ X.stacked.astype(np.float64, copy=False))
+
     def centre(self, Z: JeffreySet, weights: Floats, current: Floats) -> Floats:
         """Return Q # P⁻¹ with P = Σ w_i Z_i⁻¹ and Q = Σ w_i Z_i, the stationary point."""
         return _centre(weights @ Z.stacked, Z.n, definite=not (weights < 0).any())
@@ -138,6 +154,13 @@ class Jeffrey(Divergence):
     def atom_sums(self) -> AtomSums:
         """Return Q and P as sums."""
         return JeffreySums(self)
+
+
+def _pulled_back(X: JeffreySet, sums: Floats) -> Floats:
+    """Return ½ (P − X⁻¹ Q X⁻¹) of half-vectors [Q, P]."""
+    inverse = from_half_vectors(X.inverse_half.astype(np.float64, copy=False), X.n, weighted=True)
+    Q, P = (from_half_vectors(half, X.n, weighted=True) for half in np.split(sums, 2, axis=1))
+    return np.asarray(0.5 * P - symmetric_part(inverse @ (0.5 * Q) @ inverse))
 
 
 def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:

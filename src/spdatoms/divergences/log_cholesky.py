@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, Floats
+from spdatoms._utils.typing import Floats
 from spdatoms.divergences.cholesky import Cholesky
 from spdatoms.geometry.spectral import LOG_CHOLESKY
 
@@ -28,13 +28,9 @@ class LogCholesky(Cholesky):
     name: ClassVar[str] = "logchol"
     _kind: ClassVar[int] = LOG_CHOLESKY
 
-    def _slopes(self, L: Array, M: Array) -> Array:
-        """Return ∂d/∂L, where the diagonals a of L and b of M have 2 log(a/b) / a."""
-        diagonal = np.arange(L.shape[-1])
-        a, b = (Z[..., diagonal, diagonal].real for Z in (L, M))
-        slopes = super()._slopes(L, M)
-        slopes[..., diagonal, diagonal] = 2.0 * np.log(a / b) / a
-        return slopes
+    @staticmethod
+    def _diagonal_slope(values: Floats) -> Floats:
+        return 1.0 / values
 
     @staticmethod
     def _diagonal(values: Floats) -> Floats:

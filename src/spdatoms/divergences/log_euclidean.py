@@ -14,7 +14,7 @@ from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.spectral import as_stack, compose, log_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
 
 
 class LogEuclidean(SquaredDistance):
@@ -36,11 +36,11 @@ class LogEuclidean(SquaredDistance):
             half_vectors(logm(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
-        """Return ∂d(X_i, Y_i)/∂X_i, twice the derivative of log at X_i along log X_i − log Y_i."""
-        roots, U = spd_roots(as_stack(X).astype(np.float64))
-        difference = compose(U, 2.0 * np.log(roots)) - logm(Y.astype(np.float64))
-        return symmetric_part(2.0 * log_derivative(roots, U, difference))
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return the derivatives of log at X_i along the slopes: the derivative is its own adjoint."""
+        roots, U = spd_roots(X.astype(np.float64))
+        V = from_half_vectors(slopes, X.shape[-1], weighted=True)
+        return symmetric_part(log_derivative(roots, U, V))
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""

@@ -10,15 +10,9 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, SquaredDistance, too_small
 from spdatoms.geometry.functions import powm
-from spdatoms.geometry.half_vectors import half_vectors
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import (
-    as_stack,
-    compose,
-    power_derivative,
-    spd_roots,
-    symmetric_part,
-)
+from spdatoms.geometry.spectral import power_derivative, spd_roots, symmetric_part
 
 
 class PowerEuclidean(SquaredDistance):
@@ -62,11 +56,11 @@ class PowerEuclidean(SquaredDistance):
         half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
 
-    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
-        """Return ∂d(X_i, Y_i)/∂X_i, 2/p² times the derivative of the power at X_i along X_i^p − Y_i^p."""
-        roots, U = spd_roots(as_stack(X).astype(np.float64))
-        difference = compose(U, roots ** (2.0 * self.p)) - powm(Y.astype(np.float64), self.p)
-        return symmetric_part(2.0 / self.p**2 * power_derivative(roots, U, difference, self.p))
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return the derivatives of X^p / p at X_i along the slopes: the derivative is its own adjoint."""
+        roots, U = spd_roots(X.astype(np.float64))
+        V = from_half_vectors(slopes, X.shape[-1], weighted=True)
+        return symmetric_part(power_derivative(roots, U, V, self.p) / self.p)
 
     def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
         """Return (Σ w_i Z_i^p / Σ w_i)^(1/p), the stationary point."""

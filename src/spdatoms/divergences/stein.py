@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -32,6 +33,9 @@ from spdatoms.geometry.spectral import (
     in_lanes,
     symmetric_part,
 )
+
+#: If fewer pairs than this share have a weight, they are gathered; else all pairs are computed.
+_SPARSE = 0.3
 
 
 @dataclass
@@ -162,6 +166,35 @@ class Stein(Divergence):
         """Return ∂S(X_i, Y_i)/∂X_i = (X_i + Y_i)⁻¹ − ½ X_i⁻¹."""
         return batched.inverse(X + Y) - 0.5 * batched.inverse(as_stack(X))
 
+    def vjp(
+        self,
+        X: SteinSet,
+        Y: SteinSet,
+        weights: Floats,
+        *,
+        both: bool = True,
+        n_jobs: int | None = None,
+    ) -> tuple[Floats, Floats | None]:
+        """Return P_i − ½ s_i X_i⁻¹ with P_i = Σ_j w_ij (X_i + Y_j)⁻¹ and s_i = Σ_j w_ij, and the same for Y."""
+        one, other = (Z if Z.matrices.dtype == np.float64 else Z.as_double() for Z in (X, Y))
+        exponent = one.common_exponent(other)
+        if exponent is None:
+            return super().vjp(one, other, weights, both=both, n_jobs=n_jobs)
+        sets = (one.matrices, other.matrices)
+        sums: Sequence[Floats]
+        if np.count_nonzero(weights) < _SPARSE * weights.size:
+            sums = _sparse_inverse_sums(*sets, weights, both)
+        else:
+            factor = float(np.ldexp(1.0, -exponent))
+            sums = batched.pair_inverse_sums(
+                sets[0], other.lanes(exponent), factor, weights, n_jobs
+            )
+        gradients = [
+            P - (0.5 * weights.sum(axis=1 - axis))[:, None, None] * batched.inverse(Z)
+            for axis, (P, Z) in enumerate(zip(sums, sets, strict=False))
+        ]
+        return gradients[0], gradients[1] if both else None
+
     def centre(self, Z: SteinSet, weights: Floats, current: Floats) -> Floats:
         """Return (s/2)·P⁻¹ with P = Σ w_i (Z_i + current)⁻¹ and s = Σ w_i.
 
@@ -230,6 +263,17 @@ class Stein(Divergence):
     def atom_sums(self) -> AtomSums:
         """Return the sums of inverses."""
         return SteinSums(self)
+
+
+def _sparse_inverse_sums(X: Floats, Y: Floats, weights: Floats, both: bool) -> list[Floats]:
+    """Return Σ_j w_ij (X_i + Y_j)⁻¹, and the sums over i if both are wanted, of the pairs that have a weight."""
+    sides = [(Y, weights.T, X), (X, weights, Y)]
+    return [
+        from_half_vectors(
+            weighted_inverse_sums(Z, scipy.sparse.csc_array(w), C), C.shape[-1], weighted=True
+        )
+        for Z, w, C in (sides if both else sides[:1])
+    ]
 
 
 def _pairwise_by_lanes(

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
+from spdatoms._utils.threads import (
+    block_slices,
+    effective_n_jobs,
+    map_in_threads,
+    run_blocks,
+)
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import (
     entry_weights,
@@ -29,6 +34,7 @@ _careful_logdet = kernel("careful_logdet", "qDDD")
 _invert = kernel("invert", "qqD")
 _stack_with_inverses = kernel("stack_with_inverses", "qqDIIIDDqD")
 _add_weighted_inverses = kernel("add_weighted_inverses", "qqDDDIIIIDD")
+_sum_pair_inverses = kernel("sum_pair_inverses", "qqqDDDDD")
 
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
 #: of the second-level cache.
@@ -40,6 +46,8 @@ _FIRST_LEVEL_BYTES = 36 << 10
 _BLOCK_FLOPS = 1e9
 #: Flops that are worth waking another thread for: some 0.2 milliseconds.
 _LEAST_SHARED_FLOPS = 1e7
+#: Parts that threads share where each needs sums of its own, and the least flops of one.
+_PARTS, _PART_FLOPS = 8, 1e8
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
 
@@ -313,6 +321,51 @@ def add_weighted_inverses(
         ends,
         weights,
         totals,
+    )
+
+
+def pair_inverse_sums(
+    X: Floats, Y: Lanes, factor: float, weights: Floats, n_jobs: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return Σ_j w_ij (X_i + Y_j)⁻¹ and Σ_i w_ij (X_i + Y_j)⁻¹, where Y is packed with this factor.
+
+    The matrices Y are cut into parts, whose number does not depend on that of threads, and each part has sums over its
+    Y of its own: so the result does not depend on it, either.
+    """
+    m, n = X.shape[:2]
+    batches, slots, lanes = Y.packed.shape
+    scalars = pack_scalars(X, factor)
+    padded = np.zeros((m, batches * lanes))
+    padded[:, : Y.count] = weights
+    totals_y = np.zeros(Y.packed.shape)
+    pair_flops = n**3 + 3 * n**2
+    chunk = max(8, _CHUNK_BYTES // (slots * lanes * 8))
+    rows_at_once = max(1, int(_BLOCK_FLOPS / (pair_flops * chunk * lanes)))
+    parts = max(1, min(_PARTS, batches, int(pair_flops * m * Y.count / _PART_FLOPS)))
+    edges = np.linspace(0, batches, parts + 1).astype(int)
+
+    def sums(part: int) -> Floats:
+        totals_x = np.zeros((m, slots))
+        for first in range(edges[part], edges[part + 1], chunk):
+            last = min(first + chunk, edges[part + 1])
+            for rows in block_slices(m, rows_at_once):
+                own = np.ascontiguousarray(padded[rows, first * lanes : last * lanes])
+                count, some = last - first, slice(first, last)
+                _sum_pair_inverses(
+                    *(n, len(own), count, scalars[rows], Y.packed[some], own),
+                    *(totals_x[rows], totals_y[some]),
+                )
+        return totals_x
+
+    totals_x = sum(map_in_threads(sums, parts, n_jobs), np.zeros((m, slots)))
+    if np.isnan(totals_x).any():
+        raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
+    kept, _, _ = tile_entries(n)
+    half_y = np.empty((Y.count, len(kept)))
+    read_lanes(totals_y, kept, np.full(len(kept), factor), half_y)
+    return (
+        from_half_vectors(factor * totals_x[:, kept], n, weighted=False),
+        from_half_vectors(half_y, n, weighted=False),
     )
 
 

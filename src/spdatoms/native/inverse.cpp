@@ -162,6 +162,12 @@ struct AddWeightedInverses {
     const double *weights;
     double *totals;  // (rows, slots)
 };
+struct SumPairInverses {
+    Int n, rows, batches;
+    const double *X, *Y;              // (rows, slots), (batches, slots, LANES)
+    const double *weights;            // (rows, batches·LANES)
+    double *totals_x, *totals_y;      // as X and Y
+};
 
 }  // namespace
 
@@ -209,5 +215,41 @@ EXPORT Int add_weighted_inverses(const AddWeightedInverses *given) {
                 given->totals[i * slots + s] = total;
             }
         }
+    return DONE;
+}
+
+// Add Σ_j w_ij (X_i + Y_j)⁻¹ to totals_x[i] and Σ_i w_ij (X_i + Y_j)⁻¹ to totals_y[j], in tile order.
+EXPORT Int sum_pair_inverses(const SumPairInverses *given) {
+    const Int n = given->n, slots = slot_count(n);
+    Buffer<double> memory(2 * slots * L + panels_size(n));
+    if (!memory) return NO_MEMORY;
+    double *work = memory.data(), *sums = work + slots * L, *panels = sums + slots * L;
+    for (Int i = 0; i < given->rows; ++i) {
+        const double *x = given->X + i * slots;
+        for (Int s = 0; s < slots; ++s) store(sums + s * L, V{});
+        for (Int b = 0; b < given->batches; ++b) {
+            const V weights = load(given->weights + (i * given->batches + b) * L);
+            const double *y = given->Y + b * slots * L;
+            double *totals = given->totals_y + b * slots * L;
+            for (Int s = 0; s < slots; ++s) store(work + s * L, load(y + s * L) + x[s]);
+            program_of(n)(n, work, panels);
+            for (Int s = 0; s < slots; ++s) {
+                const V term = weights * load(work + s * L);  // of the negative inverse
+                store(sums + s * L, load(sums + s * L) - term);
+                store(totals + s * L, load(totals + s * L) - term);
+            }
+        }
+        double *totals = given->totals_x + i * slots;
+        Int s = 0;
+        for (; s + L <= slots; s += L) {
+            V block[L], total = load(totals + s);
+            UNROLL for (int l = 0; l < L; ++l) block[l] = load(sums + (s + l) * L);
+            transpose(block);
+            UNROLL for (int l = 0; l < L; ++l) total += block[l];
+            store(totals + s, total);
+        }
+        for (; s < slots; ++s)
+            for (int l = 0; l < L; ++l) totals[s] += sums[s * L + l];
+    }
     return DONE;
 }

@@ -17,16 +17,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.arrays import in_order
+from spdatoms._utils.arrays import in_order, same_kind
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.fitting import CheckedFit, call_of
+from spdatoms._utils.estimator import StackEstimator, call_of, checked_fit, estimator_call
 from spdatoms._utils.progress import progress_is_due
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import holding_warnings, warn_of_share, warn_user
 from spdatoms.exceptions import NoChannelWarning
@@ -51,6 +50,8 @@ __all__ = [
     "check_labels",
     "check_streamable",
     "check_targets",
+    "checked_fit",
+    "estimator_call",
     "per_matrix",
 ]
 
@@ -59,11 +60,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 _MOST_KEPT, _MOST_BYTES = 32, 1 << 29
 
 
-class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
+class SPDEstimator(StackEstimator):
     """An estimator whose input X has the shape (m, n, n): m SPD matrices.
 
-    ``fit`` begins by forgetting the last fit. If it fails or is interrupted, the estimator is not fitted;
-    if ``partial_fit`` fails, the estimator stays as it was.
+    Its methods are decorated: ``fit`` and ``partial_fit`` with `checked_fit`, those with one result per matrix with
+    `per_matrix`, others with `estimator_call`.
 
     Matrices may be complex Hermitian if the class has ``hermitian = True``. Real queries after complex training
     matrices, and complex ones after real ones, are taken for what they are: real matrices are Hermitian ones
@@ -81,14 +82,16 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
 
     See Also
     --------
+    checked_fit : Checks parameters, and lets no estimator be fitted by half.
     per_matrix : Lets ``transform``, ``predict`` and the like take Dask arrays and long memory maps.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.base import ClassifierMixin
-    >>> from spdatoms.base import SPDEstimator, check_labels, per_matrix
+    >>> from spdatoms.base import SPDEstimator, check_labels, checked_fit, per_matrix
     >>> class LargestTrace(ClassifierMixin, SPDEstimator):
+    ...     @checked_fit
     ...     def fit(self, X, y):
     ...         X = self.check_training_matrices(X)
     ...         self.classes_, labels = check_labels(y, len(X))
@@ -220,11 +223,7 @@ class SPDEstimator(CheckedFit, StackInputMixin, BaseEstimator):
         return np.ascontiguousarray(X.real)
 
 
-@allow.checks(
-    method=allow.Allowed(
-        ("a method",), lambda value: callable(value) and not isinstance(value, type)
-    )
-)
+@allow.checks(method=allow.METHOD)
 def per_matrix(method: Method) -> Method:
     """Decorate a method with one result per matrix: it takes Dask arrays and long memory maps, too.
 
@@ -254,7 +253,7 @@ def per_matrix(method: Method) -> Method:
             return with_progress(method, self, X, *args, **kwargs)
         return method(self, X, *args, **kwargs)
 
-    in_memory = by_channels(complete)
+    in_memory = _by_channels(complete)
 
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -268,14 +267,10 @@ def per_matrix(method: Method) -> Method:
                 return by_chunks(of_any, self, X, *args, **kwargs)
             return in_memory(self, X, *args, **kwargs)
 
-    return cast(Method, of_any)
+    return cast(Method, same_kind(of_any))
 
 
-@allow.checks(
-    method=allow.Allowed(
-        ("a method",), lambda value: callable(value) and not isinstance(value, type)
-    )
-)
+@allow.checks(method=allow.METHOD)
 def by_channels(method: Method) -> Method:
     """Decorate a method with one result per matrix, maybe no array: matrices may lack channels.
 
@@ -299,7 +294,10 @@ def by_channels(method: Method) -> Method:
     --------
     per_matrix : For methods that return arrays: it takes streams, too.
     """
+    return estimator_call(_by_channels(method))
 
+
+def _by_channels(method: Method) -> Method:
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not hasattr(self, "_cut"):

@@ -18,7 +18,14 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import SPDEstimator, by_channels, per_matrix, warn_of_no_channel
+from spdatoms.base import (
+    SPDEstimator,
+    by_channels,
+    checked_fit,
+    estimator_call,
+    per_matrix,
+    warn_of_no_channel,
+)
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.incomplete import between, completed
@@ -36,7 +43,7 @@ from spdatoms.kernels.preimages import preimages
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.certificate import ShortCodes
 from spdatoms.lasso.gram_coder import GramCoder
-from spdatoms.lasso.solve import sparse_code_block
+from spdatoms.lasso.solve import solve_queries
 from spdatoms.lasso.working_sets import code_features
 from spdatoms.layout import Part, holds
 
@@ -127,7 +134,7 @@ def for_coded_blocks(
         if quick is not None:
             use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
             return
-        codes, certificate = sparse_code_block(
+        codes, certificate = solve_queries(
             gram,
             atoms.lengthened(cross),
             alpha,
@@ -169,7 +176,7 @@ def coded_feature_blocks(
         if gram is None:
             codes, _ = code_features(vectors, features, alpha, **block)
         else:
-            codes, _ = sparse_code_block(
+            codes, _ = solve_queries(
                 gram,
                 row_products(features, vectors.T),
                 alpha,
@@ -241,6 +248,7 @@ class Completing(SPDEstimator):
     kernel_: Kernel
     alpha_: float
 
+    @estimator_call
     def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Fill in channels that matrices lack, by regression on the matrix that the code describes.
 
@@ -416,6 +424,7 @@ class SPDSparseCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completi
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
         """Compute the Gram matrix of the dictionary.
 

@@ -123,6 +123,8 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (base.check_streamable, {"X": X}),
     (base.by_channels, {"method": len}),
     (base.per_matrix, {"method": len}),
+    (base.checked_fit, {"method": len}),
+    (base.estimator_call, {"method": len}),
     (paper.baselines.riemannian_nearest_neighbour, {}),
     (storage.save, {"estimator": KMEANS, "path": "model"}),
     (storage.load, {"path": MODEL}),

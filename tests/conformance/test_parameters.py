@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from sklearn.exceptions import NotFittedError
 import spdatoms
 from _hostile import HOSTILE
 from conformance.estimators import ESTIMATORS, every_estimator, one_line, outputs
-from spdatoms import DivergenceKernel, SPDDictionaryLearning, descriptors
+from spdatoms import DivergenceKernel, SPDDictionaryLearning, SPDKMeans, descriptors
+from spdatoms._utils.parameters import Allowed
+from spdatoms.base import check_streamable
+from spdatoms.geometry import geodesic
 from spdatoms.paper import baselines
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -34,6 +38,13 @@ OTHERS = [
 ]
 
 
+#: Methods that check parameters, or let warnings name the estimator.
+METHODS = {
+    "fit", "partial_fit", "transform", "transform_regions", "transform_certified", "inverse_transform", "predict",
+    "predict_proba", "decision_function", "kneighbors", "cross", "complete", "explain", "score", "fit_predict",
+}  # fmt: skip
+
+
 def everyone(kind: Any) -> set[type]:
     """Return all public estimators."""
     homes = (spdatoms, baselines, descriptors)
@@ -50,6 +61,39 @@ def test_all_parameters_are_declared_and_defaults_are_allowed(estimator: Any) ->
     assert list(estimator._parameters) == list(inspect.signature(type(estimator)).parameters)
     estimator.check_parameters()
     type(estimator)().check_parameters()
+
+
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *OTHERS], ids=one_line)
+def test_what_a_user_calls_is_decorated(estimator: Any) -> None:
+    public = {
+        name for name in dir(type(estimator)) if name in METHODS and _is_of_package(estimator, name)
+    }
+    assert "fit" in public
+    for name in public:
+        assert hasattr(getattr(type(estimator), name), "__wrapped__"), name
+
+
+def _is_of_package(estimator: Any, name: str) -> bool:
+    return str(getattr(type(estimator), name).__module__).startswith("spdatoms")
+
+
+def test_parameters_are_checked_once(labelled, monkeypatch) -> None:
+    counts: Counter[tuple[Any, str]] = Counter()
+    check = Allowed.check
+
+    def counted(self: Allowed, name: str, value: Any) -> None:
+        call = inspect.currentframe().f_back  # type: ignore[union-attr]
+        counts[call.f_locals.get("function") or type(call.f_locals["self"]), name] += 1  # type: ignore[union-attr]
+        check(self, name, value)
+
+    monkeypatch.setattr(Allowed, "check", counted)
+    SPDDictionaryLearning(4, max_iter=5, tol=0.0, n_jobs=2, random_state=0).fit(labelled[0])
+    declared = {SPDDictionaryLearning, SPDKMeans}  # that one finds the first atoms
+    for who in declared:
+        assert {name for by, name in counts if by is who} == set(who._parameters) - {"metric"}
+    assert {count for (by, _), count in counts.items() if by in declared} == {1}
+    others = {by for by, _ in counts} - declared
+    assert others <= {check_streamable.__wrapped__, geodesic.__wrapped__.__wrapped__}  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

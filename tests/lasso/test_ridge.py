@@ -169,7 +169,6 @@ def test_ridge_of_the_coder_survives_a_file(tmp_path):
 def test_bad_ridge(ridge):
     for call in (
         lambda: sparse_code(np.eye(2), np.eye(2), 0.1, ridge=ridge),
-        lambda: code_features(np.eye(2), np.eye(2), 0.1, ridge=ridge),
         lambda: SPDSparseCoder(ridge=ridge).fit(random_spd(4, 3)),
     ):
         with pytest.raises(ValueError, match="ridge must be a number ≥ 0"):

@@ -176,22 +176,6 @@ def test_bad_input(atoms, queries, alpha, message):
         code_features(atoms, queries, alpha)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"tol": -1.0}, "tol must be"),
-        ({"tol": 0.0}, "tol must be"),
-        ({"max_rounds": -1}, "max_rounds must be"),
-        ({"max_rounds": 2.5}, "max_rounds must be"),
-        ({"n_jobs": 0.5}, "n_jobs must be"),
-    ],
-)
-def test_options_are_checked(option, message):
-    P, X = vectors(5, 2)
-    with pytest.raises(ValueError, match=message):
-        code_features(P, X, 0.1, **option)
-
-
 def test_atoms_that_are_all_zero_need_a_ridge():
     _, X = vectors(5, 2)
     with pytest.raises(ValueError, match="not zero"):

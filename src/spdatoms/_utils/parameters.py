@@ -235,6 +235,7 @@ IMAGE_SIZE = Allowed(
     lambda value: several(integer(1, 2**31 - 1), "").test(value) and len(value) == 2,
 )
 FUNCTION = Allowed(("a function",), callable)
+METHOD = Allowed(("a method",), lambda value: callable(value) and not isinstance(value, type))
 TEXT = Allowed(("a text",), lambda value: isinstance(value, str))
 NAMES = Allowed(
     ("a list of names",),

@@ -19,7 +19,6 @@ from typing import Any, TypeVar, cast
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
 from threadpoolctl import LibController, ThreadpoolController
 
-from spdatoms._utils.parameters import N_JOBS
 from spdatoms._utils.progress import progress_bar, progress_is_due
 from spdatoms._utils.warning import holding_warnings, warn_user
 
@@ -46,7 +45,6 @@ def effective_n_jobs(n_jobs: int | None) -> int:
 
     Within a block of `run_blocks` that threads share it is 1.
     """
-    N_JOBS.check("n_jobs", n_jobs)
     if n_jobs is None or _SHARED.get():
         return 1
     if n_jobs < 0:

@@ -17,7 +17,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, checked_fit, per_matrix
 from spdatoms.channels._statistics import Statistics, robust_size
 from spdatoms.geometry.channels import (
     Mask,
@@ -143,6 +143,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> BrokenChannels:
         """Learn what is usual among matrices without broken channels.
 

@@ -10,7 +10,7 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, per_matrix, warn_of_no_channel
+from spdatoms.base import SPDEstimator, checked_fit, per_matrix, warn_of_no_channel
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.incomplete import completed, regression_mean
@@ -120,6 +120,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDImputer:
         """Fill in the training matrices.
 

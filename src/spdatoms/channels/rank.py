@@ -14,7 +14,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import adjoint, symmetric_part
 from spdatoms.geometry.validation import Unfit, check_semidefinite, find_unfit
@@ -101,6 +101,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
         self.rank = rank
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDRange:
         """Find the common range of X.
 
@@ -151,6 +152,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
         self._unfit(X).raise_if_any("X", X.shape[:1])
         return self._on_range(X)
 
+    @estimator_call
     def inverse_transform(self, Z: ArrayLike) -> FloatArray:
         """Return ``UZUᴴ``, the matrices of all channels.
 

@@ -12,15 +12,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, by_channels, check_labels, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_labels, checked_fit, per_matrix
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
 from spdatoms.classification.calibration import sharpness
@@ -47,7 +48,7 @@ _LANDMARKS = 1000
 _RULE = allow.choice(*RULES)
 
 
-class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
+class SPDSparseClassifierCV(LabelPredictor, SPDEstimator):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
     For every cell of a grid the class scores of left-out training matrices are calibrated. The cell with the least
@@ -166,6 +167,7 @@ class SPDSparseClassifierCV(ClassifierMixin, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self,
         X: ArrayLike,

@@ -7,15 +7,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.splits import CV, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
+from spdatoms.base import (
+    SPDEstimator,
+    by_channels,
+    check_labels,
+    check_streamable,
+    checked_fit,
+    per_matrix,
+)
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
 from spdatoms.classification.average import KernelAverage, average, in_blocks
@@ -46,7 +53,7 @@ ALPHA, FACTOR = 0.1, 2.0
 TRUST = 0.5
 
 
-class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
+class SPDEnsembleClassifier(LabelPredictor, SPDEstimator):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -159,6 +166,7 @@ class SPDEnsembleClassifier(ClassifierMixin, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self,
         X: ArrayLike,

@@ -11,7 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import labelled_weights, part_of
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scored import ScoredClassifier
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
@@ -67,6 +67,7 @@ class MinimumDistanceToMean(ScoredClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> MinimumDistanceToMean:

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
-from spdatoms.base import check_labels, per_matrix
+from spdatoms.base import check_labels, checked_fit, per_matrix
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
@@ -25,7 +25,7 @@ from spdatoms.layout import holds
 _ROUNDING = 1e-12
 
 
-class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
+class SPDKNeighborsClassifier(LabelPredictor, NearestMatrices):
     """Classification of SPD matrices by their nearest neighbours.
 
     The most frequent label among the k training matrices X_i with the least d(X, X_i), which may vote with
@@ -94,6 +94,7 @@ class SPDKNeighborsClassifier(ClassifierMixin, NearestMatrices):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SPDKNeighborsClassifier:

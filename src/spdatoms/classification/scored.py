@@ -7,8 +7,8 @@ from abc import abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
 
+from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import SPDEstimator, per_matrix
 
@@ -18,7 +18,7 @@ def decision_values(scores: Floats) -> Floats:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-class ScoredClassifier(ClassifierMixin, SPDEstimator):
+class ScoredClassifier(LabelPredictor, SPDEstimator):
     """argmax_c s_c(X), by the scores s_c of a subclass."""
 
     classes_: Array

@@ -12,13 +12,20 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, by_channels, check_labels, check_streamable, per_matrix
+from spdatoms.base import (
+    SPDEstimator,
+    by_channels,
+    check_labels,
+    check_streamable,
+    checked_fit,
+    per_matrix,
+)
 from spdatoms.channels import BrokenChannels
 from spdatoms.classification._landmarks import (
     features_of,
@@ -64,7 +71,7 @@ Contributions: TypeAlias = Callable[[], Floats]
 UseScores: TypeAlias = Callable[[slice, Floats, NDArray[np.bool_], Contributions], None]
 
 
-class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
+class SPDSparseClassifier(LabelPredictor, SPDEstimator):
     """Classification of SPD matrices by how labelled matrices represent them.
 
     A query X gets the sparse code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the labelled
@@ -230,6 +237,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SPDSparseClassifier:
@@ -263,6 +271,7 @@ class SPDSparseClassifier(ClassifierMixin, SPDEstimator):
         rows, weights = self._weights(labels, sample_weight)
         return self._fit_labelled(X[rows], labels[rows], weights)
 
+    @checked_fit
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> SPDSparseClassifier:
         """Add labelled matrices to the atoms, and forget the oldest if there are more than ``max_atoms``.
 

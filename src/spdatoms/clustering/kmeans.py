@@ -13,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights, given_weights
-from spdatoms.base import SPDEstimator, check_streamable, per_matrix
+from spdatoms.base import SPDEstimator, check_streamable, checked_fit, estimator_call, per_matrix
 from spdatoms.clustering._labelled import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
@@ -155,6 +156,9 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    fit_predict = same_kind(ClusterMixin.fit_predict)
+
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> SPDKMeans:
@@ -241,6 +245,7 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         dtype = real_type(X, self.cluster_centers_)
         return self._divergences(X).astype(dtype, copy=False)
 
+    @estimator_call
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:

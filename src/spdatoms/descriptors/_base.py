@@ -6,19 +6,18 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import StackEstimator, checked_fit, estimator_call
 from spdatoms._utils.progress import progress_is_due
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.regions import window_covariances
 
 
-class Descriptor(CheckedFit, StackInputMixin, TransformerMixin, BaseEstimator, ABC):
+class Descriptor(TransformerMixin, StackEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
 
     #: What the items are, and the number of axes of one of them.
@@ -34,6 +33,7 @@ class Descriptor(CheckedFit, StackInputMixin, TransformerMixin, BaseEstimator, A
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    @checked_fit
     def fit(self, X: Any = None, y: Any = None) -> Any:
         """Check the parameters; there is nothing to learn.
 
@@ -51,6 +51,7 @@ class Descriptor(CheckedFit, StackInputMixin, TransformerMixin, BaseEstimator, A
         """
         return self
 
+    @estimator_call
     def transform(self, X: Any) -> Any:
         """Return the covariances of every item of X.
 
@@ -130,6 +131,7 @@ class RegionDescriptor(Descriptor):
         stack = self._features(item, name)
         return window_covariances(stack, name, self.block, self.step, self.mean, self.shrinkage)
 
+    @estimator_call
     def transform_regions(self, X: Any) -> list[FloatArray]:
         """Return the covariances of the regions of every item of X by themselves.
 

@@ -20,7 +20,7 @@ from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights, given_weights, relative_weights
-from spdatoms.base import check_streamable, per_matrix
+from spdatoms.base import check_streamable, checked_fit, estimator_call, per_matrix
 from spdatoms.coding import CodedBlock, Completing, code_matrices, for_coded_blocks, of_norm_one
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._loop import State, iterate
@@ -241,6 +241,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> SPDDictionaryLearning:
@@ -274,6 +275,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self._keep(state.atoms, problem, samples.dtype)
         return self
 
+    @checked_fit
     def partial_fit(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> SPDDictionaryLearning:
@@ -335,6 +337,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
+    @estimator_call
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
         """Return the matrices that codes describe.
 
@@ -369,6 +372,7 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             found = preimages(divergence, as_double(self.atoms_), self.beta_, codes)
         return found.astype(self.atoms_.dtype, copy=False)
 
+    @estimator_call
     def score(
         self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None
     ) -> float:

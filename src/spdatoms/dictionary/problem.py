@@ -37,7 +37,7 @@ from spdatoms.kernels.landmarks import (
 )
 from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.solve import solve_queries
 from spdatoms.layout import ANY, BOOLEAN, PENALTY, POSITIVE, Maybe, Part, part
 from spdatoms.scale.passes import SumTuple
 
@@ -234,15 +234,13 @@ def _coded(
     problem: AnyProblem, gram: Floats, cross: Floats, start: Coded, norms: Floats | float = 1.0
 ) -> tuple[scipy.sparse.csr_array, Floats]:
     """Return Y, and w_i f(y_i) of every sample."""
-    codes, certificate = sparse_code(
+    codes, certificate = solve_queries(
         gram,
         cross,
         problem.alpha,
         positive=problem.positive,
         query_norm=norms,
         init=start.columns().toarray(),
-        check_gram=False,
-        return_certificate=True,
     )
     losses = certificate.objective
     return sparse_rows(codes), losses if start.weights is None else start.weights * losses

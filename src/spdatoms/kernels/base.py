@@ -6,18 +6,16 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.fitting import CheckedFit
-from spdatoms._utils.tags import StackInputMixin
+from spdatoms._utils.estimator import StackEstimator, checked_fit, estimator_call
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import holds
 
 
-class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
+class Kernel(StackEstimator, ABC):
     """The base class of kernels over a dictionary.
 
     k(X, D_j) for the atoms D_j of a dictionary, and the Gram matrix k(D_i, D_j).
@@ -37,6 +35,7 @@ class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
     n_features_in_: int
     _stored = holds("n_features_in_ corrected_")
 
+    @checked_fit
     def fit(self, D: ArrayLike, y: object = None) -> Self:
         """Compute the Gram matrix of a dictionary.
 
@@ -58,6 +57,7 @@ class Kernel(CheckedFit, StackInputMixin, BaseEstimator, ABC):
     def fit_checked(self, D: FloatArray) -> Self:
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
 
+    @estimator_call
     def cross(self, X: ArrayLike) -> FloatArray:
         """Return k(X_i, D_j), consistent with the Gram matrix.
 

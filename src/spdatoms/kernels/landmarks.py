@@ -22,7 +22,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_streamable, per_matrix
+from spdatoms.base import SPDEstimator, check_streamable, checked_fit, per_matrix
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
@@ -356,6 +356,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Choose the landmarks, and decompose their Gram matrix.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Indices
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.solve import solve_queries
 
 #: α where the Gram matrix is positive definite, and where it had to be corrected.
 _ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
@@ -70,8 +70,8 @@ def coding_alpha(
     alpha, most = _SPREAD_SHARE * spread, max(_LEAST_ATOMS, _MOST_ATOMS * len(gram)) * len(cross)
 
     def nonzeros() -> int:
-        codes = sparse_code(
-            gram, cross, alpha, ridge=ridge, positive=positive, exclude=exclude, check_gram=False
+        codes, _ = solve_queries(
+            gram, cross, alpha, ridge=ridge, positive=positive, exclude=exclude
         )
         return int(np.count_nonzero(codes))
 

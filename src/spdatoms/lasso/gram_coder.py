@@ -11,7 +11,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import as_double, with_ridge
-from spdatoms.lasso.solve import sparse_code
+from spdatoms.lasso.solve import solve_queries
 from spdatoms.lasso.units import FREE, LEAST_ERROR, OF_PENALTY, atom_scales
 from spdatoms.native import kernel
 from spdatoms.native.feature_sign import AtomScales
@@ -46,16 +46,8 @@ class GramCoder:
         found = self.quickly(cross, exclude)
         if found is not None:
             return found
-        return np.asarray(
-            sparse_code(
-                self._gram,
-                cross,
-                self._alpha,
-                ridge=self._ridge,
-                exclude=exclude,
-                check_gram=False,
-            )
-        )
+        codes, _ = solve_queries(self._gram, cross, self._alpha, ridge=self._ridge, exclude=exclude)
+        return np.asarray(codes)
 
     def quickly(self, cross: Floats, exclude: Indices | None = None) -> Floats | None:
         """Return `codes`, or None if they need more care."""

@@ -123,22 +123,22 @@ def sparse_code(
     >>> sparse_code(gram, [[0.9, 0.5]], alpha=0.2)
     array([[0.8, 0. ]])
     """
-    problem = CodingProblem.checked(
+    codes, certificate = solve_queries(
         gram,
         cross,
+        alpha,
         ridge=ridge,
         query_norm=query_norm,
         positive=positive,
+        init=init,
+        exclude=exclude,
         tol=tol,
         max_rounds=max_rounds,
+        sparse=sparse,
         check_gram=check_gram,
+        progress=progress,
+        n_jobs=n_jobs,
     )
-    if init is not None:
-        init = checked_init(init, problem.cross.shape)
-    codes, certificate = _solve(
-        problem, alpha, init, exclude, sparse=sparse, progress=progress, n_jobs=n_jobs
-    )
-    warn_if_short(certificate, problem.max_rounds)
     return (codes, certificate) if return_certificate else codes
 
 
@@ -220,25 +220,29 @@ def sparse_code_path(
     return (path, certificates) if return_certificate else path
 
 
-def sparse_code_block(
+def solve_queries(
     gram: ArrayLike,
     cross: ArrayLike,
     alpha: ArrayLike,
     *,
-    first: int,
-    short: ShortCodes,
     ridge: float = 0.0,
     query_norm: ArrayLike = 1.0,
     positive: bool = False,
+    init: Any = None,
+    exclude: ArrayLike | None = None,
     tol: float = 1e-8,
     max_rounds: int = 500,
     sparse: bool = False,
+    check_gram: bool = False,
+    progress: bool = False,
     n_jobs: int | None = None,
+    first: int = 0,
+    short: ShortCodes | None = None,
 ) -> tuple[Any, Certificate]:
-    """Return what `sparse_code` does, for a block of queries and a Gram matrix that need not be checked.
+    """Return codes and certificate as `sparse_code` does, for options that have been checked.
 
-    Errors count the queries from ``first``. Instead of a warning for each block, codes that are not optimal to the
-    tolerance are added to ``short``, which the caller lets warn after the last block.
+    The queries may be a block of more: errors count them from ``first``, and instead of a warning for each block,
+    codes that are not optimal to the tolerance are added to ``short``, which the caller lets warn after the last one.
     """
     problem = CodingProblem.checked(
         gram,
@@ -248,11 +252,18 @@ def sparse_code_block(
         positive=positive,
         tol=tol,
         max_rounds=max_rounds,
-        check_gram=False,
+        check_gram=check_gram,
         first=first,
     )
-    codes, certificate = _solve(problem, alpha, None, sparse=sparse, progress=False, n_jobs=n_jobs)
-    short.add(certificate, max_rounds, first)
+    if init is not None:
+        init = checked_init(init, problem.cross.shape)
+    codes, certificate = _solve(
+        problem, alpha, init, exclude, sparse=sparse, progress=progress, n_jobs=n_jobs
+    )
+    if short is None:
+        warn_if_short(certificate, problem.max_rounds)
+    else:
+        short.add(certificate, problem.max_rounds, first)
     return codes, certificate
 
 

@@ -22,7 +22,6 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
@@ -201,12 +200,6 @@ class _Search:
         return codes
 
 
-@allow.checks(
-    ridge=allow.real(0),
-    tol=allow.real(above=0),
-    max_rounds=allow.integer(0, 2**31 - 1),
-    n_jobs=allow.N_JOBS,
-)
 def code_features(
     atoms: ArrayLike,
     queries: ArrayLike,

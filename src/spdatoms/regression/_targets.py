@@ -6,9 +6,13 @@ from typing import Any
 
 from sklearn.base import RegressorMixin
 
+from spdatoms._utils.arrays import same_kind
+
 
 class ManyTargets(RegressorMixin):
-    """A regressor that takes several targets per matrix, too."""
+    """A regressor that takes several targets per matrix, too, and whose ``score`` takes arrays of other libraries."""
+
+    score = same_kind(RegressorMixin.score)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,14 @@ from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
-from spdatoms.base import SPDEstimator, by_channels, check_streamable, check_targets, per_matrix
+from spdatoms.base import (
+    SPDEstimator,
+    by_channels,
+    check_streamable,
+    check_targets,
+    checked_fit,
+    per_matrix,
+)
 from spdatoms.classification.average import in_blocks
 from spdatoms.classification.ensemble import listed
 from spdatoms.classification.explanation import check_explained
@@ -152,6 +159,7 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self,
         X: ArrayLike,

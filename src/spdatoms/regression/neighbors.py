@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import by_channels, check_targets, per_matrix
+from spdatoms.base import by_channels, check_targets, checked_fit, per_matrix
 from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
@@ -85,6 +85,7 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SPDKNeighborsRegressor:

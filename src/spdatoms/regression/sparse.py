@@ -14,7 +14,7 @@ from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import SPDEstimator, by_channels, check_targets, per_matrix
+from spdatoms.base import SPDEstimator, by_channels, check_targets, checked_fit, per_matrix
 from spdatoms.classification.explanation import check_explained
 from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
@@ -120,6 +120,7 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SPDSparseRegressor:

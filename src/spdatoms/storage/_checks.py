@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import StackEstimator
 from spdatoms.layout import Sizes, held_by, missing
 
 #: Attributes in which a number may be missing: combinations of parameters that were not tried.
@@ -32,7 +32,7 @@ def check_estimator(value: BaseEstimator) -> None:
         return  # not fitted: what its parameters are ``fit`` will see
     if lacking := missing(type(value), vars(value)):
         raise ValueError(f"{type(value).__name__} lacks {', '.join(lacking)}")
-    if isinstance(value, CheckedFit):
+    if isinstance(value, StackEstimator):
         value.check_parameters()
     _check_parts(type(value), vars(value))
     of_the_user = value.get_params(deep=False)

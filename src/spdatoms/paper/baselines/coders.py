@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
 from spdatoms.layout import holds
 from spdatoms.paper.baselines.inputs import given_dictionary
 
@@ -58,6 +58,7 @@ class DictionaryCoder(Coder):
     dictionary: ArrayLike | None
     _stored = holds("atoms_")
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Take the dictionary.
 
@@ -93,6 +94,7 @@ class DictionaryLearner(Coder):
     def _objectives(self, X: FloatArray) -> Floats:
         """Return the objective of each of the matrices, (m,), which were checked."""
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the atoms.
 
@@ -113,6 +115,7 @@ class DictionaryLearner(Coder):
             self.atoms_ = self._learn(np.ascontiguousarray(X, np.float64)).astype(X.dtype)
         return self
 
+    @estimator_call
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean objective of matrices: greater is better.
 

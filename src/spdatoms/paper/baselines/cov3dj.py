@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit, estimator_call
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import sample_moments
 from spdatoms.geometry.half_vectors import vech
@@ -25,7 +23,7 @@ from spdatoms.geometry.half_vectors import vech
 _LEVELS = allow.integer(1, 20)
 
 
-class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
+class Cov3DJClassifier(LabelPredictor, StackEstimator):
     """Classification of skeletons by covariances over windows of time (Cov3DJ).
 
     A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
@@ -86,6 +84,7 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         self.C = C
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: Any, y: ArrayLike) -> Any:
         """Fit the SVM.
 
@@ -107,6 +106,7 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         self.svm_ = SVC(kernel="linear", C=self.C).fit(self._descriptors(sequences), labels)
         return self
 
+    @estimator_call
     def decision_function(self, X: Any) -> Floats:
         """Return the SVM's scores of the classes.
 
@@ -122,6 +122,7 @@ class Cov3DJClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         descriptors = self._queries(X)
         return np.asarray(self.svm_.decision_function(descriptors))
 
+    @estimator_call
     def predict(self, X: Any) -> Array:
         """Return the labels of sequences.
 

@@ -23,6 +23,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import checked_fit
 from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
 from spdatoms.layout import Numbers, holds
@@ -139,6 +140,7 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusSparseCoder:
         """Take the dictionary.
 
@@ -256,6 +258,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> FrobeniusDictionaryLearning:
         """Learn the atoms.
 

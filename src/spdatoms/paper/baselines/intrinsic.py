@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms.base import checked_fit
 from spdatoms.classification.neighbors import SPDKNeighborsClassifier
 from spdatoms.clustering.kmeans import SPDKMeans
 from spdatoms.coding import SPDSparseCoder
@@ -109,6 +110,7 @@ class KMeansSparseCoder(SPDSparseCoder):
         self.random_state = random_state
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
         """Cluster the matrices; the centres are the atoms.
 

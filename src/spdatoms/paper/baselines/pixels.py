@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.products import row_products
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit, estimator_call
 from spdatoms.classification.scored import decision_values
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.descriptors.inputs import as_items, grey_image
@@ -24,7 +22,7 @@ from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import COUNT, Each, Numbers, Part, holds
 
 
-class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
+class PixelSparseClassifier(LabelPredictor, StackEstimator):
     """Sparse-representation classification of images by their pixels (SRC).
 
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
@@ -98,6 +96,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: Any, y: ArrayLike) -> Any:
         """Take the training images as labelled atoms.
 
@@ -125,6 +124,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         self._gram = self.atoms_ @ self.atoms_.T
         return self
 
+    @estimator_call
     def decision_function(self, X: Any) -> Floats:
         """Return the scores ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖² of the classes c.
 
@@ -139,6 +139,7 @@ class PixelSparseClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEs
         """
         return decision_values(self._scores(X))
 
+    @estimator_call
     def predict(self, X: Any) -> Array:
         """Return the labels of images.
 

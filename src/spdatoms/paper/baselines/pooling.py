@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit, estimator_call
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Part, holds
@@ -28,7 +27,7 @@ _LEARNER = allow.Allowed(
 )
 
 
-class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
+class MaxPoolingClassifier(LabelPredictor, StackEstimator):
     """Classification of bags of matrices by the largest entries of their codes.
 
     v_j = max_i y_ij over the matrices X_i of a bag, y_i their codes, and a linear SVM on v.
@@ -90,6 +89,7 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
         self.C = C
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: Sequence[FloatArray], y: Array) -> MaxPoolingClassifier:
         """Learn a dictionary from the matrices of all bags, and the SVM from the bags.
 
@@ -115,6 +115,7 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
         self.classifier_ = make_pipeline(StandardScaler(), svm).fit(self._pooled(bags), labels)
         return self
 
+    @estimator_call
     def decision_function(self, X: Sequence[FloatArray]) -> Floats:
         """Return the distances to the planes of the SVM.
 
@@ -130,6 +131,7 @@ class MaxPoolingClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEst
         check_is_fitted(self)
         return np.asarray(self.classifier_.decision_function(self._pooled(_bags(X))))
 
+    @estimator_call
     def predict(self, X: Sequence[FloatArray]) -> Array:
         """Return the label of every bag.
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import checked_fit
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.coding import AtomLengths
 from spdatoms.divergences import Divergence
@@ -167,6 +168,7 @@ class KernelPursuitCoder(Coder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KernelPursuitCoder:
         """Take the dictionary.
 
@@ -264,6 +266,7 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> KernelPursuitClassifier:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import labelled_weights
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scored import ScoredClassifier
 from spdatoms.layout import holds
 
@@ -27,6 +27,7 @@ class LabelledAtomsClassifier(ScoredClassifier):
     _atom_classes: Indices
     _stored = holds("atoms_ classes_ _atom_classes")
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take the training matrices as labelled atoms.
 

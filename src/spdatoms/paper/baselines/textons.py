@@ -7,24 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.fitting import CheckedFit
+from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
 from spdatoms._utils.sampling import generator
-from spdatoms._utils.tags import StackInputMixin
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.base import check_labels
+from spdatoms.base import check_labels, checked_fit, estimator_call
 from spdatoms.classification.scored import decision_values
 from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.layout import Numbers, holds
 
 
-class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimator):
+class TextonClassifier(LabelPredictor, StackEstimator):
     """Classification of textures by histograms of textons (VZ, joint patches).
 
     The class of the nearest histogram by χ²(h, g) = ½ Σ_t (h_t − g_t)² / (h_t + g_t).
@@ -95,6 +93,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         self.random_state = random_state
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: Any, y: ArrayLike) -> TextonClassifier:
         """Find the textons of every class, and the histograms of the training images.
 
@@ -125,6 +124,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         self.histograms_ = self._histograms(patches)
         return self
 
+    @estimator_call
     def decision_function(self, X: Any) -> Floats:
         """Return −min χ² to the training images of each class.
 
@@ -139,6 +139,7 @@ class TextonClassifier(CheckedFit, StackInputMixin, ClassifierMixin, BaseEstimat
         """
         return decision_values(self._scores(X))
 
+    @estimator_call
     def predict(self, X: Any) -> Array:
         """Return the labels of images.
 

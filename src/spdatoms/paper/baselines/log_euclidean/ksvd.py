@@ -14,6 +14,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import checked_fit, estimator_call
 from spdatoms.geometry.functions import expm
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.kernels.log_cosine import mean_log_scale, rescaled_logs
@@ -136,6 +137,7 @@ class LogEuclideanKSVD(Coder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> LogEuclideanKSVD:
         """Learn the atoms.
 
@@ -184,6 +186,7 @@ class LogEuclideanKSVD(Coder):
         )
         return codes
 
+    @estimator_call
     def inverse_transform(self, codes: ArrayLike) -> FloatArray:
         """Return the matrices c·exp(Σ_j y_j A_j) of codes y.
 

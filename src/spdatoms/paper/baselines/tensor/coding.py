@@ -13,7 +13,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator
+from spdatoms.base import SPDEstimator, estimator_call
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.lasso.certificate import Certificate
 from spdatoms.paper.baselines.coders import DictionaryCoder
@@ -107,6 +107,7 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @estimator_call
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
         """Return sparse codes and how good they are.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spdatoms import descriptors as descriptors
     from spdatoms import dictionary as dictionary
     from spdatoms import divergences as divergences
+    from spdatoms import domains as domains
     from spdatoms import exceptions as exceptions
     from spdatoms import geometry as geometry
     from spdatoms import interop as interop
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from spdatoms.divergences import mean as mean
     from spdatoms.divergences import median as median
     from spdatoms.divergences import pairwise_divergence as pairwise_divergence
+    from spdatoms.domains import SPDRecentre as SPDRecentre
     from spdatoms.geometry import check_spd as check_spd
     from spdatoms.geometry import nearest_spd as nearest_spd
     from spdatoms.kernels import DivergenceKernel as DivergenceKernel
@@ -75,6 +77,7 @@ _HOME = {
     "SPDKNeighborsRegressor": "regression",
     "SPDNystroem": "kernels",
     "SPDRange": "channels",
+    "SPDRecentre": "domains",
     "SPDSparseClassifier": "classification",
     "SPDSparseClassifierCV": "classification",
     "SPDSparseCoder": "coding",
@@ -103,6 +106,7 @@ _MODULES = (
     "descriptors",
     "dictionary",
     "divergences",
+    "domains",
     "exceptions",
     "geometry",
     "interop",

@@ -21,6 +21,7 @@ from spdatoms import (
     SPDKNeighborsRegressor,
     SPDNystroem,
     SPDRange,
+    SPDRecentre,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
     SPDSparseCoder,
@@ -52,6 +53,8 @@ ESTIMATORS = [
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDRange(),
+    SPDRecentre(),
+    SPDRecentre("logeuclid", scale=True, forgetting=0.9),
     BrokenChannels(),
     SPDImputer(n_neighbors=3),
     SPDDictionaryLearning(n_atoms=5, max_iter=3, init="random", random_state=0, tol=0.0),
@@ -88,7 +91,7 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
 }
 
 #: Those that make matrices of matrices have no features.
-OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange)
+OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange, SPDRecentre)
 TRANSFORMERS = [
     e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from _commands import run, two_classes
+from spdatoms import SPDEnsembleClassifier
 from spdatoms.cli._predictions import Predictions
-from spdatoms.cli._report import write_classification_report
+from spdatoms.cli.report.classification import write_classification_report
+from spdatoms.cli.report.pictures import Pictures
+from spdatoms.storage import load
 
 pytest.importorskip("jinja2", reason="needs the extra cli")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -24,7 +28,10 @@ class Page(HTMLParser):
         super().__init__()
         self.sources, self.cells, self.tags = [], [], Counter()
         text = path.read_text(encoding="utf-8")
-        self.feed(text)
+        self.drawings = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+        found = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+        self.data = json.loads(found[1]) if found else None
+        self.feed(re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL))
         assert "prefers-color-scheme: dark" in text
         assert "width=device-width" in text
 
@@ -43,9 +50,16 @@ def test_report_of_a_dictionary(files):
     assert "report" in said
     page = Page(files / "r.html")
     assert all(source.startswith("data:") for source in page.sources)
-    assert sum(source.startswith("data:image/svg") for source in page.sources) == 4
+    assert len(page.drawings) == 3
     assert "5 atoms of 40 matrices" in page.cells
-    assert "The 5 atoms that are used most." in page.cells
+    model = load(files / "m.spdatoms")
+    codes = model.transform(np.load(files / "X.npy"))
+    assert sorted(item["name"] for item in page.data["items"]) == [f"atom {i}" for i in range(5)]
+    for item in page.data["items"]:
+        own = codes[:, int(item["name"].split()[1])]
+        assert item["lines"] == [f"{np.count_nonzero(own)} of 40 codes use it."]
+        for name, value, _ in item["groups"][0]["rows"]:
+            assert own[int(name.split("#")[1])] == value
 
 
 @pytest.mark.slow
@@ -60,7 +74,56 @@ def test_report_of_a_classification(files, how):
     page = Page(files / "r.html")
     assert f"{accuracy} of 40" in page.cells
     assert "<b>$x" in page.cells  # a label is no markup
-    assert sum(source.startswith("data:image/svg") for source in page.sources) == 2
+    assert len(page.drawings) == 2
+    assert page.data["side"] == 4
+    wrong = sum("mistakes" in item["kinds"] for item in page.data["items"])
+    assert accuracy == f"{100 - 100 * wrong / 40:.2f}%"
+
+
+@pytest.mark.slow
+def test_reasons_are_those_of_the_classifier(files):
+    """What is shown of every query is what `explain` says, and its pictures are of these matrices."""
+    X, y = two_classes()
+    Z = np.load(files / "Z.npy")
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    run("classify", *train, "--test", files / "Z.npy", "--report", files / "r.html")
+    page = Page(files / "r.html")
+    assert page.drawings == []  # without labels nothing is judged
+    found = SPDEnsembleClassifier().fit(X, y).explain(Z, n_atoms=5)
+    assert len(page.data["items"]) == len(Z)
+    pictures = np.frombuffer(base64.b64decode(page.data["values"]), np.uint8).reshape(-1, 10)
+    shown = {}
+    for item, one in zip(page.data["items"], found, strict=True):
+        assert item["name"].split()[1] == one.prediction
+        totals, atoms = (group["rows"] for group in item["groups"])
+        assert [value for _, value, _ in totals] == sorted(one.totals.tolist(), reverse=True)
+        assert [(name, value) for name, value, _ in atoms] == list(one.named())
+        shown |= {number: X[i] for i, (_, _, number) in zip(one.atoms, atoms, strict=True)}
+    for number, matrix in shown.items():
+        correlation = matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1])
+        assert abs(pictures[number][1] - (127 + 127 * correlation)) <= 0.5 + 1e-9
+
+
+def test_pictures_of_large_and_incomplete_matrices():
+    """Blocks of channels are averaged, what is missing is marked, and the page stays small."""
+    rng = np.random.default_rng(0)
+    samples = rng.standard_normal((5000, 60, 4))
+    X = samples @ samples.swapaxes(1, 2) + np.eye(60)
+    X[0, 59], X[0, :, 59] = np.nan, np.nan
+    pictures = Pictures()
+    assert [pictures.add(x) for x in X] == list(range(5000))
+    assert pictures.add(X[7]) == 7
+    encoded = pictures.encoded()
+    assert len(encoded["values"]) < 1_000_000
+    assert 10 <= encoded["side"] <= 24
+    few = Pictures()
+    few.add(X[0])
+    few.add(np.eye(60) * np.nan)
+    side = few.encoded()["side"]
+    values = np.frombuffer(base64.b64decode(few.encoded()["values"]), np.uint8).reshape(2, -1)
+    assert side == 24
+    assert (values[1] == 255).all()
+    assert not (values[0] == 255).any()  # no block of channels is missing as a whole
 
 
 @pytest.mark.slow
@@ -81,10 +144,9 @@ def test_report_of_a_thousand_classes_is_short(tmp_path):
     assert "Accuracy: the 50 least of 1000 classes" in page.cells
     assert any("The 50 of 1000 classes with the most mistakes" in cell for cell in page.cells)
     assert page.cells.index("class 77") < page.cells.index("class 0")
-    drawings = [source for source in page.sources if source.startswith("data:image/svg")]
-    drawn = [base64.b64decode(source.partition(",")[2]).decode() for source in drawings]
-    assert drawn[0].count("<!-- class ") == 2 * 50
-    assert {"<!-- class 77 -->", "<!-- class 123 -->"} <= set(re.findall("<!--.*?-->", drawn[0]))
+    names = re.findall(r">(class \d+)</text>", page.drawings[0])
+    assert len(names) == 2 * 50
+    assert {"class 77", "class 123"} <= set(names)
 
 
 def test_text_in_reports_is_no_command(tmp_path):
@@ -96,14 +158,14 @@ def test_text_in_reports_is_no_command(tmp_path):
     assert {"a\\x1b[31m", "b\\u202e$x$y", "X\\x07.npy"} <= set(page.cells)
     text = path.read_text(encoding="utf-8")
     assert not set(text) & set("\x07\x1b\u202e")
-    for source in re.findall(r"data:image/svg\+xml;base64,([^\"]+)", text):
-        ElementTree.fromstring(base64.b64decode(source))  # a control character is no XML
+    for drawing in page.drawings:
+        ElementTree.fromstring(drawing)  # a control character is no XML
 
 
-def test_reports_need_labels(files):
+def test_reports_need_queries(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
-    options = ("--test", files / "Z.npy", "--report", files / "r.html")
-    assert "--report needs labels" in run("classify", *train, *options, code=2)
+    options = ("--save-model", files / "m.spdatoms", "--report", files / "r.html")
+    assert "--report needs --test, or --cv" in run("classify", *train, *options, code=2)
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
+from spdatoms.cli.report.reasons import SHOWN, Reason, most_instructive, reasons
 from spdatoms.cli.show import say, show_table
 
 #: The greatest number of classes whose accuracies are listed.
@@ -48,10 +49,13 @@ class Predictions:
         Of every matrix.
     classes : ndarray of shape (n_classes,)
         The labels.
+    reasons : dict of int to Reason
+        Why some of the matrices were classified as they were, by their rows.
     """
 
     probabilities: Array
     classes: Array
+    reasons: dict[int, Reason] = field(default_factory=dict)
 
     @property
     def labels(self) -> Array:
@@ -59,8 +63,17 @@ class Predictions:
         return np.asarray(self.classes[self.probabilities.argmax(axis=1)])
 
 
+def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> Predictions:
+    """Return the predictions of a fitted classifier, with reasons for so many of them; labels ``y`` may be known."""
+    probabilities = classifier.predict_proba(X)
+    found = Predictions(probabilities, classifier.classes_)
+    wrong = np.zeros(len(X), bool) if y is None else found.labels.astype(str) != y.astype(str)
+    rows = most_instructive(probabilities, wrong, explained)
+    return replace(found, reasons=reasons(classifier, X, rows))
+
+
 def cross_validate(
-    classifier: Any, labelled: Labelled, cv: int, seed: int, *, shown: bool
+    classifier: Any, labelled: Labelled, cv: int, seed: int, *, shown: bool, explained: bool = False
 ) -> Predictions:
     """Divide matrices into folds with equal shares of the classes, predict each by all others, and show it."""
     from sklearn.base import clone
@@ -79,7 +92,11 @@ def cross_validate(
     with progress_bar(cv, "cross-validation", shown) as advance:
         for others, fold in folds:
             fitted = clone(classifier).fit(X[others], y[others])
-            held_out.probabilities[fold] = fitted.predict_proba(X[fold])
+            own = predict(fitted, X[fold], y[fold], explained=SHOWN // cv if explained else 0)
+            held_out.probabilities[fold] = own.probabilities
+            held_out.reasons.update(
+                (int(fold[i]), reason.renumbered(others)) for i, reason in own.reasons.items()
+            )
             advance()
     right = held_out.labels == y
     by_fold = np.array([right[fold].mean() for _, fold in folds])
@@ -127,7 +144,8 @@ def write_predictions(out: Path, predictions: Predictions, of: Labelled) -> None
             predicted = classes.searchsorted(predicted) + 1
         write_arrays(out, {"predicted": predicted}, of.volume)
     elif out.suffix.lower() != ".csv":
-        write_arrays(out, {"predicted": predicted, **vars(predictions)})
+        arrays = {"probabilities": predictions.probabilities, "classes": classes}
+        write_arrays(out, {"predicted": predicted, **arrays})
     else:
         columns = {"predicted": predicted.tolist()}
         if of.y is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -15,6 +16,7 @@ from spdatoms.cli._predictions import (
     Labelled,
     Predictions,
     cross_validate,
+    predict,
     show_accuracy,
     write_predictions,
 )
@@ -42,6 +44,7 @@ from spdatoms.cli.options import (
     refuse_if,
 )
 from spdatoms.cli.outputs import check_outputs
+from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
@@ -216,7 +219,8 @@ def classify(
         classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
     if labelled is not None and cv is not None:
-        held_out = cross_validate(classifier, labelled, cv, seed, shown=shown)
+        explained = report is not None and asked is None
+        held_out = cross_validate(classifier, labelled, cv, seed, shown=shown, explained=explained)
         if asked is None:
             origin = f"{cv}-fold cross-validation of {train}"
             _write(held_out, labelled, results, origin)
@@ -227,8 +231,10 @@ def classify(
         say(f"Model: {save_model}")
     if asked is not None:
         with showing_progress("classifying", shown):
-            predictions = Predictions(classifier.predict_proba(asked.X), classifier.classes_)
-        _write(predictions, asked, results, str(test))
+            most = 0 if report is None else SHOWN
+            predictions = predict(classifier, asked.X, asked.y, explained=most)
+        doubts = _doubts(classifier, labelled) if report is not None else []
+        _write(predictions, asked, results, str(test), doubts)
         _show(predictions, asked, results)
 
 
@@ -254,10 +260,9 @@ def _check_files(
     )
     to_test = queries.labels is not None or (results.out is not None and cv is None)
     refuse_if(test is None and to_test, "--test-labels and --out need --test")
-    labelled = queries.labels is not None or (cv is not None and test is None)
     refuse_if(
-        results.report is not None and not labelled,
-        "--report needs labels: give --test-labels, or --cv without --test",
+        results.report is not None and test is None and cv is None,
+        "--report needs --test, or --cv",
     )
 
 
@@ -386,15 +391,22 @@ def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown:
         _write_suspects(suspects, classifier, labelled)
 
 
-def _write(predictions: Predictions, of: Labelled, results: _Results, origin: str) -> None:
+def _write(
+    predictions: Predictions,
+    of: Labelled,
+    results: _Results,
+    origin: str,
+    doubts: Sequence[tuple[Any, ...]] = (),
+) -> None:
     """Write predictions and a report on them, as far as they are asked for."""
     if results.out is not None:
         write_predictions(results.out, predictions, of)
         show_lines(f"Predictions: {results.out}")
     if results.report is not None:
-        from spdatoms.cli._report import write_classification_report
+        from spdatoms.cli.report.classification import write_classification_report
 
-        write_classification_report(results.report, of.y, predictions, [("predicted", origin)])
+        summary = [("predicted", origin)]
+        write_classification_report(results.report, of.y, predictions, summary, doubts)
         show_lines(f"Report: {results.report}")
 
 
@@ -427,6 +439,18 @@ def _show_training(classifier: Any, count: int) -> None:
 def _brief(value: Any) -> str:
     """Return a number with four digits, or a name."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _doubts(classifier: Any, labelled: Labelled | None) -> list[tuple[Any, ...]]:
+    """Return the training labels that are more probably wrong than right, as far as the method can tell."""
+    from spdatoms.classification import SPDEnsembleClassifier
+    from spdatoms.classification.audit import suspects_of
+
+    if labelled is None or not isinstance(classifier, SPDEnsembleClassifier):
+        return []
+    found = suspects_of(classifier, labelled.X, labelled.y)
+    rows = zip(found.indices, found.labels, found.suggestions, found.probabilities, strict=True)
+    return [(row, label, other, f"{p:.2f}") for row, label, other, p in rows if p > 0.5]
 
 
 def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:

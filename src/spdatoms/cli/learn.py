@@ -122,7 +122,7 @@ def learn(
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
     summary = _summary(learner, out)
     if report is not None:
-        from spdatoms.cli._report import write_learning_report
+        from spdatoms.cli.report.learning import write_learning_report
 
         write_learning_report(report, learner, X, [("learned", title), *summary])
         summary.append(("report", str(report)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
-from spdatoms.cli.page import render_page
+from spdatoms.cli.report.page import render_page
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.figures import Picture, pictures
 from spdatoms.paper.experiments.reporting.mosaic import texture_pictures

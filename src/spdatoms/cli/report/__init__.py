@@ -1,0 +1,1 @@
+"""Reports of commands: one page that needs no other file, to click through."""

@@ -14,7 +14,7 @@ import pytest
 
 from _commands import run, two_classes
 from spdatoms import SPDEnsembleClassifier
-from spdatoms.cli._predictions import Predictions
+from spdatoms.cli.predictions import Predictions
 from spdatoms.cli.report.classification import write_classification_report
 from spdatoms.cli.report.pictures import Pictures
 from spdatoms.storage import load

@@ -12,14 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from spdatoms._utils.progress import showing_progress
-from spdatoms.cli._predictions import (
-    Labelled,
-    Predictions,
-    cross_validate,
-    predict,
-    show_accuracy,
-    write_predictions,
-)
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Components
 from spdatoms.cli.options import (
@@ -44,6 +36,14 @@ from spdatoms.cli.options import (
     refuse_if,
 )
 from spdatoms.cli.outputs import check_outputs
+from spdatoms.cli.predictions import (
+    Labelled,
+    Predictions,
+    cross_validate,
+    predict,
+    show_accuracy,
+    write_predictions,
+)
 from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
 

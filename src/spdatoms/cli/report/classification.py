@@ -11,7 +11,7 @@ import numpy as np
 
 from spdatoms._utils.text import drawable, visible
 from spdatoms._utils.typing import Array
-from spdatoms.cli._predictions import Predictions
+from spdatoms.cli.predictions import Predictions
 from spdatoms.cli.report.drawings import drawn_figure
 from spdatoms.cli.report.page import Rows, items_to_browse, table_of, write_report
 from spdatoms.cli.report.pictures import Pictures

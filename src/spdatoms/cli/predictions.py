@@ -64,7 +64,7 @@ class Predictions:
 
 
 def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> Predictions:
-    """Return the predictions of a fitted classifier, with reasons for so many of them; labels ``y`` may be known."""
+    """Return predictions, with reasons for ``explained`` of them; labels ``y`` may be known."""
     probabilities = classifier.predict_proba(X)
     found = Predictions(probabilities, classifier.classes_)
     wrong = np.zeros(len(X), bool) if y is None else found.labels.astype(str) != y.astype(str)

@@ -300,9 +300,14 @@ def by_channels(method: Method) -> Method:
 def _by_channels(method: Method) -> Method:
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not hasattr(self, "_cut"):
-            return method(self, X, *args, **kwargs)
         channels = kwargs.pop("channels", None)
+        if not hasattr(self, "_cut"):
+            if channels is not None:
+                raise ValueError(
+                    f"{type(self).__name__} takes matrices with all channels only: leave out the argument channels, "
+                    "and fill in what is missing with SPDImputer."
+                )
+            return method(self, X, *args, **kwargs)
         if channels is None:
             X = self._heeded(X)
         found = self._with_channels(X, channels)

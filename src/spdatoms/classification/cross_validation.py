@@ -16,16 +16,16 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import SPDEstimator, by_channels, check_labels, checked_fit, per_matrix
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, in_order, ridge_of
+from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.ensemble import cell_results, listed
 from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.references import References
@@ -48,7 +48,7 @@ _LANDMARKS = 1000
 _RULE = allow.choice(*RULES)
 
 
-class SPDSparseClassifierCV(LabelPredictor, SPDEstimator):
+class SPDSparseClassifierCV(ExplainedClassifier):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
     For every cell of a grid the class scores of left-out training matrices are calibrated. The cell with the least
@@ -291,44 +291,7 @@ class SPDSparseClassifierCV(LabelPredictor, SPDEstimator):
             ridges = [0.0]
         return list(product(alphas, ridges))
 
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
-        """Return the label of each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The labels.
-        """
-        X = self.check_queries(X)
-        return self.best_estimator_.predict(X)
-
-    @per_matrix
-    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the probabilities of the classes, calibrated on left-out training matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            The probabilities, one row per matrix.
-        """
-        X = self.check_queries(X)
+    def _probabilities(self, X: FloatArray) -> Floats:
         if self._sharpness is None or self._usual is None:  # a model of an earlier version
             return self.best_estimator_.predict_proba(X)
         scores = standardised(self._scores(X), self._usual)
@@ -338,54 +301,7 @@ class SPDSparseClassifierCV(LabelPredictor, SPDEstimator):
         scores = self.best_estimator_.decision_function(X)
         return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1) / 2.0
 
-    @per_matrix
-    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return how well each class represents each matrix, as ``best_estimator_`` does.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-            The scores of the classes; of two classes the second score minus the first.
-        """
-        X = self.check_queries(X)
-        return self.best_estimator_.decision_function(X)
-
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        """Return what every atom of the code of a matrix adds to the score of its class.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of atoms, those that move the margin between the two best classes most. None
-            lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        Explanations
-            One `Explanation` per matrix, those of ``best_estimator_``.
-        """
-        X = self.check_queries(X)
         return self.best_estimator_.explain(X, n_atoms, names=names)

@@ -7,27 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.splits import CV, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
-from spdatoms.base import (
-    SPDEstimator,
-    by_channels,
-    check_labels,
-    check_streamable,
-    checked_fit,
-    per_matrix,
-)
+from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
 from spdatoms.classification.average import KernelAverage, average, in_blocks
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
+from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
@@ -53,7 +45,7 @@ ALPHA, FACTOR = 0.1, 2.0
 TRUST = 0.5
 
 
-class SPDEnsembleClassifier(LabelPredictor, SPDEstimator):
+class SPDEnsembleClassifier(ExplainedClassifier):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -231,99 +223,11 @@ class SPDEnsembleClassifier(LabelPredictor, SPDEstimator):
         yield from code_cells(count, shrinkages, (FACTOR,), ALPHA)
         yield from mean_cells(count, of_means, factors)
 
-    @per_matrix
-    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the logits of the classes, whose softmax `predict_proba` is.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-            The logits; of two classes the second minus the first.
-        """
-        logits = self._logits(self.check_queries(X))
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
-
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
-        """Return the label of each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The labels.
-        """
-        best = self._logits(self.check_queries(X)).argmax(axis=1)
-        labels: Array = self.classes_[best]
-        return labels
-
-    @per_matrix
-    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the probabilities of the classes, calibrated on left-out training matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            The probabilities, one row per matrix.
-        """
-        return np.asarray(softmax(self._logits(self.check_queries(X))))
-
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        """Return what every training matrix adds to the logit of its class: an exact sum.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of training matrices, those that move the margin between the two best classes
-            most. None lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        Explanations
-            One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the totals are
-            those of `decision_function`.
-        """
-        X = self.check_queries(X)
         check_explained(n_atoms, names, len(self.atoms_))
-        logits = self._logits(X)
+        logits = self._scores(X)
         found: list[Explanation] = []
         start = 0
         for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):
@@ -350,7 +254,7 @@ class SPDEnsembleClassifier(LabelPredictor, SPDEstimator):
     def _answers_to_nothing(self) -> dict[str, Array]:
         return prior_answers(self.classes_, self._atom_classes, self.atom_weights_)
 
-    def _logits(self, X: FloatArray) -> Floats:
+    def _scores(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
         found = in_blocks(self.average_.scores, self._references, X, self.n_jobs)
         return np.concatenate([np.zeros((0, len(self.classes_))), *found])

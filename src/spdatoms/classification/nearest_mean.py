@@ -12,7 +12,7 @@ from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification.scored import ScoredClassifier
+from spdatoms.classification.classifier import ScoredClassifier
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean

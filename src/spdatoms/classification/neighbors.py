@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
-from spdatoms.base import check_labels, checked_fit, per_matrix
+from spdatoms.base import check_labels, checked_fit
+from spdatoms.classification.classifier import SPDClassifier
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
@@ -25,7 +25,7 @@ from spdatoms.layout import holds
 _ROUNDING = 1e-12
 
 
-class SPDKNeighborsClassifier(LabelPredictor, NearestMatrices):
+class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
     """Classification of SPD matrices by their nearest neighbours.
 
     The most frequent label among the k training matrices X_i with the least d(X, X_i), which may vote with
@@ -128,47 +128,14 @@ class SPDKNeighborsClassifier(LabelPredictor, NearestMatrices):
         self._keep(X[rows], weights)
         return self
 
-    @per_matrix
-    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the share of votes of each class.
+    def _probabilities(self, X: FloatArray) -> Floats:
+        return self._shares(X)[0]
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            The shares, one row per matrix.
-        """
-        return self._shares(self.check_queries(X))[0]
-
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
-        """Return the label of each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The labels.
-        """
-        shares, nearest = self._shares(self.check_queries(X))
+    def _best(self, X: FloatArray) -> Indices:
+        shares, nearest = self._shares(X)
         # A tie goes to the class of the nearest matrix. Sums of weights that should be the same differ by rounding.
         tied = shares >= (1.0 - _ROUNDING) * shares.max(axis=1, keepdims=True)
-        labels: Array = self.classes_[np.where(tied, nearest, -1.0).argmax(axis=1)]
-        return labels
+        return np.asarray(np.where(tied, nearest, -1.0).argmax(axis=1))
 
     def _cut(self, known: Mask) -> Self:
         labels = self.classes_[self._labels]

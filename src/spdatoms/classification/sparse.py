@@ -15,17 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights, part_of
-from spdatoms.base import (
-    SPDEstimator,
-    by_channels,
-    check_labels,
-    check_streamable,
-    checked_fit,
-    per_matrix,
-)
+from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
 from spdatoms.classification._landmarks import (
     features_of,
@@ -33,6 +25,7 @@ from spdatoms.classification._landmarks import (
     spread_over_classes,
 )
 from spdatoms.classification._memory import Remembered
+from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
@@ -71,7 +64,7 @@ Contributions: TypeAlias = Callable[[], Floats]
 UseScores: TypeAlias = Callable[[slice, Floats, NDArray[np.bool_], Contributions], None]
 
 
-class SPDSparseClassifier(LabelPredictor, SPDEstimator):
+class SPDSparseClassifier(ExplainedClassifier):
     """Classification of SPD matrices by how labelled matrices represent them.
 
     A query X gets the sparse code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the labelled
@@ -450,106 +443,12 @@ class SPDSparseClassifier(LabelPredictor, SPDEstimator):
         )
         return atoms, np.searchsorted(self.classes_, names)
 
-    @per_matrix
-    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return how well each class represents each matrix, by `rule`.
+    def _probabilities(self, X: FloatArray) -> Floats:
+        return np.asarray(softmax(_SHARPNESS * self._scores(X)))
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-            The scores of the classes; of two classes the second score minus the first.
-        """
-        scores = self._scores(self.check_queries(X))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
-        """Return the label of each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            The labels.
-        """
-        X = self.check_queries(X)
-        best = np.empty(len(X), np.intp)
-
-        def choose(rows: slice, scores: Floats, added: Contributions) -> None:
-            best[rows] = scores.argmax(axis=1)
-
-        self._for_scores(choose, X)
-        labels: Array = self.classes_[best]
-        return labels
-
-    @per_matrix
-    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the probabilities of the classes, softmax(10·scores).
-
-        They rank as `decision_function` does. They are not calibrated: `SPDSparseClassifierCV` and
-        `SPDEnsembleClassifier` have calibrated ones, or use scikit-learn's ``CalibratedClassifierCV``.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-            The probabilities, one row per matrix.
-        """
-        return np.asarray(softmax(_SHARPNESS * self._scores(self.check_queries(X))))
-
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        """Return what every atom of the code of a matrix adds to the score of its class.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of atoms, those that move the margin between the two best classes most. None
-            lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        Explanations
-            One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the
-            totals are the scores of `decision_function`.
-        """
-        X = self.check_queries(X)
         check_explained(n_atoms, names, len(self._atom_classes))
         found: dict[int, list[Explanation]] = {}
 

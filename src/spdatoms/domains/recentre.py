@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.typing import Array, FloatArray
-from spdatoms.base import SPDEstimator, per_matrix
+from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.domains._centre import Centre, centre_of, checked
@@ -129,6 +129,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self.forgetting = forgetting
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self,
         X: ArrayLike,
@@ -162,6 +163,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
             self._learn(own, names, name, 1.0)
         return self
 
+    @checked_fit
     def partial_fit(
         self, X: ArrayLike, y: object = None, domains: ArrayLike | None = None
     ) -> SPDRecentre:
@@ -186,6 +188,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self._learn(X, domains, "X", self.forgetting)
         return self
 
+    @estimator_call
     def transform(self, X: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
         """Bring matrices to the common centre.
 
@@ -247,6 +250,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         names = domain_names(domains, len(X))
         return self._by_domain(lambda name, own: known[name].bring(own), X, names)
 
+    @estimator_call
     def inverse_transform(self, Z: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
         """Take matrices from the common centre to domains: ``M_d^½ Z^s_d M_d^½``.
 

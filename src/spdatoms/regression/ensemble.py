@@ -15,8 +15,6 @@ from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sid
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
 from spdatoms.base import (
-    SPDEstimator,
-    by_channels,
     check_streamable,
     check_targets,
     checked_fit,
@@ -24,7 +22,6 @@ from spdatoms.base import (
 )
 from spdatoms.classification.average import in_blocks
 from spdatoms.classification.ensemble import listed
-from spdatoms.classification.explanation import check_explained
 from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
@@ -34,7 +31,6 @@ from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
 from spdatoms.regression._ridge import shares_of
 from spdatoms.regression._stacking import half_widths
-from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.average import (
     LINEAR,
     RIDGE,
@@ -48,6 +44,7 @@ from spdatoms.regression.explanation import (
     TargetExplanations,
     targets_taken_apart,
 )
+from spdatoms.regression.regressor import SPDRegressor
 
 #: The multiples of the automatic β. Of the smaller ones only kernels that are positive definite for sure have a cell.
 FACTORS: tuple[float, ...] = (0.3, 1.0, 3.0)
@@ -55,7 +52,7 @@ SMALL_FACTORS: tuple[float, ...] = (0.03, 0.1)
 _COVERAGE = allow.real(above=0, below=1)
 
 
-class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
+class SPDEnsembleRegressor(SPDRegressor):
     """Regression on SPD matrices by ridge regression and sparse codes under several kernels, weighted.
 
     t̂ = t̄ + Σ_j c_j (t_j − t̄): the targets t_j of the training matrices with the coefficients c of a query, a
@@ -237,25 +234,6 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
             yield TargetCell(i, SPARSE, 1.0, beta)
 
     @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the prediction for each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, q)
-            The predictions.
-        """
-        return self._predicted(self.check_queries(X))
-
-    @per_matrix
     def predict_interval(
         self, X: ArrayLike, coverage: float = 0.9, *, channels: ArrayLike | None = None
     ) -> Floats:
@@ -272,8 +250,7 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
             The probability, between 0 and 1. Intervals are infinite if there are fewer than
             coverage / (1 − coverage) left-out matrices.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `predict`.
 
         Returns
         -------
@@ -287,36 +264,9 @@ class SPDEnsembleRegressor(ManyTargets, SPDEstimator):
         widths = half_widths(errors, shares, coverage).reshape(self.targets_.shape[1:])
         return np.stack([predicted - widths, predicted + widths], axis=-1)
 
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> TargetExplanations:
-        """Return what every training matrix adds to the mean target: an exact sum.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of training matrices, those that contribute most. None lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        TargetExplanations
-            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
-        """
-        X = self.check_queries(X)
-        check_explained(n_atoms, names, len(self.atoms_))
         found: list[TargetExplanation] = []
         self.average_.prepare(explaining=True)
         for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):

@@ -11,21 +11,20 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import by_channels, check_targets, checked_fit, per_matrix
-from spdatoms.classification.explanation import check_explained
+from spdatoms.base import check_targets, checked_fit
 from spdatoms.classification.nearest import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
-from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
     explained_codes,
 )
+from spdatoms.regression.regressor import SPDRegressor
 
 
-class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
+class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
     """Regression on SPD matrices by their nearest neighbours.
 
     Σ_i v_i t_i / Σ_i v_i over the k training matrices X_i with the least d(X, X_i): the mean of their
@@ -114,56 +113,13 @@ class SPDKNeighborsRegressor(ManyTargets, NearestMatrices):
         self._keep(X[rows], weights)
         return self
 
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return the mean target of the neighbours of each matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, q)
-            The predictions.
-        """
-        shares, neighbours = self._shares(self.check_queries(X))
+    def _predicted(self, X: FloatArray) -> Floats:
+        shares, neighbours = self._shares(X)
         return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
 
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> TargetExplanations:
-        """Return what every neighbour adds to the mean target of the training matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of neighbours, those that contribute most. None lists all that contribute.
-        names : sequence of str, default=None
-            A name for each training matrix, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        TargetExplanations
-            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
-        """
-        X = self.check_queries(X)
-        check_explained(n_atoms, names, len(self.targets_))
         shares, neighbours = self._shares(X)
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)

@@ -14,8 +14,7 @@ from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
-from spdatoms.base import SPDEstimator, by_channels, check_targets, checked_fit, per_matrix
-from spdatoms.classification.explanation import check_explained
+from spdatoms.base import check_targets, checked_fit
 from spdatoms.coding import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
@@ -25,17 +24,17 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
-from spdatoms.regression._targets import ManyTargets
 from spdatoms.regression.explanation import (
     TargetExplanations,
     explained_codes,
 )
+from spdatoms.regression.regressor import SPDRegressor
 
 #: The automatic α is found from this many matrices at most.
 _SUBSAMPLE = 500
 
 
-class SPDSparseRegressor(ManyTargets, SPDEstimator):
+class SPDSparseRegressor(SPDRegressor):
     """Regression on SPD matrices by how training matrices represent them.
 
     t̄ + Σ_j y_j (t_j − t̄): the code y of a query X, applied to the targets t_j of the training matrices and
@@ -152,24 +151,7 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         self.alpha_ = _alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
         return self
 
-    @per_matrix
-    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
-        """Return what the codes of matrices make of the targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, q)
-            The predictions. Far from all training matrices they are t̄.
-        """
-        X = self.check_queries(X)
+    def _predicted(self, X: FloatArray) -> Floats:
         mean = self._mean_target()
         deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
         moved = np.empty((len(X), deviations.shape[1]))
@@ -180,36 +162,9 @@ class SPDSparseRegressor(ManyTargets, SPDEstimator):
         self._for_codes(move, X)
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> TargetExplanations:
-        """Return what every training matrix in the code of a matrix adds to the mean target.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of training matrices, those that contribute most. None lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        TargetExplanations
-            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
-        """
-        X = self.check_queries(X)
-        check_explained(n_atoms, names, len(self.targets_))
         codes = np.empty((len(X), len(self.targets_)))
 
         def keep(block: CodedBlock) -> None:

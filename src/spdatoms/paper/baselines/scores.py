@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import labelled_weights
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification.scored import ScoredClassifier
+from spdatoms.classification.classifier import ScoredClassifier
 from spdatoms.layout import holds
 
 

@@ -1,0 +1,154 @@
+"""What classifiers share: labels, probabilities, scores of the classes and explanations of queries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.extmath import softmax
+
+from spdatoms._utils.estimator import LabelPredictor
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.base import SPDEstimator, by_channels, per_matrix
+from spdatoms.classification.explanation import Explanations
+
+
+def decision_values(scores: Floats) -> Floats:
+    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+class SPDClassifier(LabelPredictor, SPDEstimator):
+    """A classifier whose subclass returns the best class and the probabilities of checked matrices."""
+
+    classes_: Array
+
+    @abstractmethod
+    def _best(self, X: FloatArray) -> Indices:
+        """Return the index of the class of each matrix."""
+
+    @abstractmethod
+    def _probabilities(self, X: FloatArray) -> Floats:
+        """Return the probabilities (m, n_classes) of the classes."""
+
+    @per_matrix
+    def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
+        """Return the label of each matrix.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The labels.
+        """
+        best = self._best(self.check_queries(X))
+        labels: Array = self.classes_[best]
+        return labels
+
+    @per_matrix
+    def predict_proba(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
+        """Return the probabilities of the classes.
+
+        Those of `SPDEnsembleClassifier` and `SPDSparseClassifierCV` are calibrated on left-out training matrices.
+        Others are not, and rank the classes only: `SPDKNeighborsClassifier` has the shares of votes,
+        `SPDSparseClassifier` softmax(10·scores), `MinimumDistanceToMean` softmax(−d). For these use scikit-learn's
+        ``CalibratedClassifierCV``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            The probabilities, one row per matrix.
+        """
+        return self._probabilities(self.check_queries(X))
+
+
+class ScoredClassifier(SPDClassifier):
+    """argmax_c s_c(X), by the scores s_c of a subclass."""
+
+    @abstractmethod
+    def _scores(self, X: FloatArray) -> Floats:
+        """Return the scores, (m, n_classes), of matrices that were checked."""
+
+    def _best(self, X: FloatArray) -> Indices:
+        return np.asarray(self._scores(X).argmax(axis=1))
+
+    def _probabilities(self, X: FloatArray) -> Floats:
+        return np.asarray(softmax(self._scores(X)))
+
+    @per_matrix
+    def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
+        """Return the scores of the classes.
+
+        Sparse classifiers score how well each class represents a matrix, by `rule`; `SPDEnsembleClassifier` returns
+        logits, whose softmax is `predict_proba`; `MinimumDistanceToMean` returns −d.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes), or (m,) for two classes
+            The scores of the classes; of two classes the second score minus the first.
+        """
+        return decision_values(self._scores(self.check_queries(X)))
+
+
+class ExplainedClassifier(ScoredClassifier):
+    """A classifier whose scores are sums over atoms."""
+
+    @abstractmethod
+    def _explained(
+        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
+    ) -> Explanations:
+        """Return the explanations of matrices that were checked."""
+
+    @by_channels
+    def explain(
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
+    ) -> Explanations:
+        """Return what every atom adds to the score of its class: an exact sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        n_atoms : int, default=None
+            List only this number of atoms, those that move the margin between the two best classes most. None
+            lists all that contribute.
+        names : sequence of str, default=None
+            A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        Explanations
+            One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the
+            totals are the scores of `decision_function`.
+        """
+        return self._explained(self.check_queries(X), n_atoms, names)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry import batched
-from spdatoms.geometry.half_vectors import entry_weights, tile_entries
+from spdatoms.geometry.half_vectors import tile_entries
+from spdatoms.geometry.triangles import entry_weights
 from spdatoms.native import lane_count
 from spdatoms.native.interleave import flat, flat_order, pack_scalars
 

@@ -11,12 +11,8 @@ from spdatoms._utils.threads import (
     run_blocks,
 )
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.half_vectors import (
-    entry_weights,
-    from_half_vectors,
-    half_vectors,
-    tile_entries,
-)
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors, tile_entries
+from spdatoms.geometry.triangles import entry_weights
 from spdatoms.native import kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
 from spdatoms.native.interleave import (

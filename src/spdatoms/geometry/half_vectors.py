@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.geometry.triangles import entry_weights, symmetric, triangle
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
 from spdatoms.native.interleave import tile_order
 
@@ -62,7 +63,7 @@ def vech(X: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Float
     X = as_float(X, "X")
     check_square(X, "X")
     raise_unless_finite(X.reshape(-1, *X.shape[-2:]), "X", X.shape[:-2])
-    rows, columns = _triangle(X.shape[-1], order)
+    rows, columns = triangle(X.shape[-1], order)
     v = X[..., rows, columns]
     return v * entry_weights(rows, columns).astype(v.dtype) if weighted else v
 
@@ -98,7 +99,7 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
     if not np.isfinite(half).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(half))[0])
         raise ValueError(f"v is not finite: its entry {where} is {half[where]}.")
-    return _symmetric(half, *_triangle(n, order), weighted)
+    return symmetric(half, *triangle(n, order), weighted)
 
 
 @cache
@@ -112,11 +113,6 @@ def tile_entries(n: int) -> tuple[Indices, Indices, Indices]:
     return slots, rows[slots], columns[slots]
 
 
-def entry_weights(rows: Indices, columns: Indices, weighted: bool = True) -> Floats:
-    """Return √2 off the diagonal, if weighted: inner products are then those of the matrices."""
-    return np.where((rows != columns) & weighted, np.sqrt(2.0), 1.0)
-
-
 def half_vectors(X: FloatArray, out: Floats) -> None:
     """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
     _, rows, columns = tile_entries(X.shape[-1])
@@ -128,25 +124,4 @@ def half_vectors(X: FloatArray, out: Floats) -> None:
 def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
     """Return the symmetric matrices (m, n, n) of half-vectors."""
     _, rows, columns = tile_entries(n)
-    return _symmetric(half, rows, columns, weighted)
-
-
-def _symmetric(half: FloatArray, rows: Indices, columns: Indices, weighted: bool) -> FloatArray:
-    if weighted:
-        half = half / entry_weights(rows, columns).astype(half.dtype)
-    n = int(rows.max()) + 1
-    X = np.empty((*half.shape[:-1], n, n), dtype=half.dtype)
-    X[..., columns, rows] = half.conj()
-    X[..., rows, columns] = half
-    return X
-
-
-def _triangle(n: int, order: str) -> tuple[Indices, Indices]:
-    """Return the row and the column of every entry of the half-vector."""
-    if order in ("lower", "dipy"):
-        return np.tril_indices(n)
-    if order in ("upper", "fsl"):
-        return np.triu_indices(n)
-    diagonal = np.arange(n)
-    rows, columns = np.triu_indices(n, k=1)
-    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
+    return symmetric(half, rows, columns, weighted)

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils.arrays import as_numpy, in_order, same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.geometry._shape_advice import shape_advice
 from spdatoms.geometry.hermitian import is_complex, real_form
+from spdatoms.geometry.recognition import object_advice, shape_advice, stack_advice
 from spdatoms.native import kernel
 
 #: Write what validation.cpp finds about matrices, as bits of a number: X, m, n, tolerance, least eigenvalue, findings.
@@ -105,6 +105,8 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
         raise TypeError(
             f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
         )
+    if not isinstance(X, np.ndarray) and (advice := object_advice(X, name)):
+        raise TypeError(advice)
     try:
         array = np.asarray(as_numpy(X))
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
@@ -163,7 +165,7 @@ def check_stack(X: Any, name: str) -> None:
     if X.ndim != 3 or X.shape[1] != X.shape[2]:
         raise ValueError(
             f"{name} must be a stack of square matrices of shape (m, n, n), got the shape {X.shape}"
-            f"{shape_advice(X.shape, name)}."
+            f"{shape_advice(X, name)}."
         )
     check_square(X, name)
     if X.shape[0] == 0:
@@ -209,11 +211,12 @@ def raise_unless_semidefinite(X: FloatArray, name: str, batch: tuple[int, ...]) 
 
 @dataclass(frozen=True)
 class Unfit:
-    """The matrices of a stack that are not SPD: where the first is, what it has, and how many."""
+    """The matrices of a stack that are not SPD: where the first is, what it has, how many, and what all look like."""
 
     first: int = 0
     complaint: str = ""
     count: int = 0
+    likeness: str = ""
 
     @property
     def singular(self) -> bool:
@@ -240,7 +243,8 @@ class Unfit:
     def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
         first = matrix_name(name, self.first, batch)
         others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
-        error = ValueError(f"{first} {self.complaint}{others}.")
+        likeness = f" {self.likeness}." if self.likeness else ""
+        error = ValueError(f"{first} {self.complaint}{others}.{likeness}")
         vars(error)["unfit"] = self  # so that an error about a block can become one about the whole
         raise error
 
@@ -258,7 +262,8 @@ def find_unfit(X: FloatArray, channels: NDArray[np.intp] | None = None) -> Unfit
             if problem and not unfit:
                 first, complaint = part.start + int(i), problem
             unfit += bool(problem)
-    return Unfit(first, complaint, unfit)
+    likeness = stack_advice(X) if 2 * unfit > len(X) else ""
+    return Unfit(first, complaint, unfit, likeness)
 
 
 @same_kind

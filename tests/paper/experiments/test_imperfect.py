@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from _matrices import random_spd, wishart_classes
-from spdatoms import SPDSparseClassifier
+from spdatoms import SPDSparseClassifier, suspect_labels
 from spdatoms.paper.experiments import LabelledViews, get_experiment, run
 from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
-from spdatoms.paper.experiments.protocols.imperfect import KINDS
-from spdatoms.paper.experiments.reporting import tables
+from spdatoms.paper.experiments.protocols._imperfections import IMPERFECTIONS, UnusualVariance
 
 pytestmark = pytest.mark.slow
 
@@ -32,17 +31,74 @@ def test_faults_are_where_the_mask_says(kind) -> None:
         np.linalg.cholesky(B)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_first_level_is_the_data_as_they_are(kind) -> None:
+def test_faults_in_a_few_sets_of_channels() -> None:
+    bad = with_faults(random_spd(6, 5), "gain", 2, np.random.default_rng(0), sets=3)[1]
+    np.testing.assert_array_equal(bad[:3], bad[3:])
+    assert len(np.unique(bad, axis=0)) > 1
+
+
+def _division() -> tuple[LabelledViews, LabelledViews]:
     X, y = wishart_classes(2, 15, n=5)
     samples = LabelledViews(y, {"covariances": X})
-    train, test = samples.take(slice(20)), samples.take(slice(20, None))
-    found = KINDS[kind](train, test, np.random.default_rng(0))
-    easy, asked = next(iter(found.values()))
-    np.testing.assert_array_equal(easy.views["covariances"], train.views["covariances"])
-    if "BrokenChannels" not in kind and "variance" not in kind:
-        np.testing.assert_array_equal(asked.views["covariances"], test.views["covariances"])
-    assert len(found) >= 3
+    return samples.take(slice(20)), samples.take(slice(20, None))
+
+
+@pytest.mark.parametrize("imperfection", ["missing channels", "missing everywhere"])
+def test_a_share_of_channels_is_missing(imperfection) -> None:
+    train, test = _division()
+    cases = IMPERFECTIONS[imperfection](train, test, np.random.default_rng(0))
+    for (treatment, level), (easy, asked) in cases.items():
+        X, Q = easy.views["covariances"], asked.views["covariances"]
+        if level == "0%":
+            np.testing.assert_array_equal(X, train.views["covariances"])
+            np.testing.assert_array_equal(Q, test.views["covariances"])
+        lost = np.isnan(Q.diagonal(axis1=1, axis2=2)).sum(axis=1)
+        share = {"0%": 0, "10%": 0, "25%": 1, "50%": 2, "75%": 4}[level]
+        assert (lost == (share if treatment == "refitted" else 0)).all()
+        np.linalg.cholesky(X)
+
+
+def test_the_right_channels_are_told() -> None:
+    train, test = _division()
+    cases = IMPERFECTIONS["broken channels"](train, test, np.random.default_rng(0))
+    clean = test.views["covariances"]
+    for level in ("gain × 1", "noise × 3", "swapped × 2"):
+        told = cases["told", level][1].views["covariances"]
+        known = ~np.isnan(told)
+        assert (np.isnan(told.diagonal(axis1=1, axis2=2)).sum(axis=1) == int(level[-1])).all()
+        np.testing.assert_array_equal(told[known], clean[known])
+        assert not np.isnan(cases["untreated", level][1].views["covariances"]).any()
+
+
+def test_unusual_variances() -> None:
+    X = np.exp(np.random.default_rng(0).standard_normal((500, 3)))[:, :, None] * np.eye(3)
+    detector = UnusualVariance().fit(X)
+    assert detector.predict(X).any(axis=1).mean() == pytest.approx(0.01)
+    X[7, 1, 1] *= 1e6
+    assert detector.predict(X)[7].tolist() == [False, True, False]
+    X[7] *= 1e6  # most channels: no variance is usual, and nothing is left out
+    assert not detector.predict(X)[7].any()
+
+
+def test_wrong_labels_are_left_out() -> None:
+    train, test = _division()
+    cases = IMPERFECTIONS["wrong labels"](train, test, np.random.default_rng(0))
+    assert len(cases["told", "30%"][0]) == 14
+    given = cases["as they are", "30%"][0]
+    assert np.mean(given.y != train.y) == 0.3
+    suspects = suspect_labels(given.views["covariances"], given.y).above()
+    assert len(cases["suspects removed", "30%"][0]) == 20 - len(suspects)
+
+
+def test_ranks_on_the_common_range_are_the_originals_up_to_a_basis() -> None:
+    train, test = _division()
+    cases = IMPERFECTIONS["deficient ranks"](train, test, np.random.default_rng(0))
+    sizes = {level: part[0].views["covariances"].shape[1] for (_, level), part in cases.items()}
+    assert sizes == {"as they are": 5, "average reference": 5, "two copies": 7}  # of what is shrunk
+    reached = cases["common range", "average reference"][0].views["covariances"]
+    T = np.eye(5) - 0.2
+    expected = [np.linalg.eigvalsh(T @ X @ T)[1:] for X in train.views["covariances"]]
+    np.testing.assert_allclose(np.linalg.eigvalsh(reached), expected, rtol=1e-9)
 
 
 def test_experiment(tmp_path) -> None:
@@ -53,16 +109,15 @@ def test_experiment(tmp_path) -> None:
     g = np.repeat([0, 1], [60, 30])
     np.savez(tmp_path / "covariances" / "japanese_vowels.npz", X=X, y=y, g=g)
     experiment = get_experiment("imperfect")
-    results = run(experiment, tmp_path, repeats=1, methods=["RSR-S", "1-NN Stein", "MDM"])
-    assert results.parts() == [f"vowels: {kind}" for kind in KINDS]
-    (row,) = results.of("vowels: missing (refitted)", "RSR-S")
-    assert list(row.scores) == ["0%", "10%", "25%", "50%", "75%"]
-    data = experiment.load(tmp_path)["vowels: missing (refitted)"]
+    methods = ["RSR-S", "SPDEnsembleClassifier", "1-NN Stein", "MDM"]
+    results = run(experiment, tmp_path, repeats=1, methods=methods)
+    assert results.parts() == [f"vowels: {name}" for name in IMPERFECTIONS]
+    (row,) = results.of("vowels: missing channels", "RSR-S")
+    data = experiment.load(tmp_path)["vowels: missing channels"]
     task = experiment.task(data, 0, np.random.default_rng(row.seed))
-    train, test = task.parameters["levels"]["50%"]
+    train, test = task.parameters["cases"]["refitted", "50%"]
+    assert np.isnan(test.views["covariances"]).any()
     model = SPDSparseClassifier().fit(train.views["covariances"], train.y)
-    expected = 100 * model.score(test.views["covariances"], test.y)
-    assert row.scores["50%"] == pytest.approx(expected)
-    shown = tables(experiment, results)
-    means = [table.title.partition(":")[0].lower() for table in shown if ": mean" in table.title]
-    assert means == [kind.lower() for kind in KINDS]
+    hits = model.predict(test.views["covariances"]) == test.y  # it refits itself
+    assert row.scores["refitted: 50%"] == pytest.approx(100 * hits.mean())
+    assert row.extra["hits"]["refitted: 50%"] == "".join(str(int(hit)) for hit in hits)

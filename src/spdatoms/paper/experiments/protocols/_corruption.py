@@ -44,17 +44,20 @@ FAULTS = ("gain", "noise", "weak noise", "flat", "swapped")
 
 
 def with_faults(
-    X: FloatArray, kind: str, count: int, rng: np.random.Generator
+    X: FloatArray, kind: str, count: int, rng: np.random.Generator, sets: int | None = None
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
     """Return X with ``count`` broken channels in every matrix, and the mask (m, n) of these.
+
+    Matrices take turns with ``sets`` random sets of channels, or each has its own.
 
     Gain: the variance is ten times what it was. Noise: three times the variance, weak noise: the variance, and no
     covariance with other channels. Flat: as noise, of 1e-4 times the variance. Swapped: channels change places.
     """
     m, n, _ = X.shape
     spoilt, bad = X.copy(), np.zeros((m, n), np.bool_)
+    drawn = [rng.choice(n, count, replace=False) for _ in range(sets or m)] if count else []
     for i in range(m if count else 0):
-        channels = rng.choice(n, count, replace=False)
+        channels = drawn[i % len(drawn)]
         bad[i, channels] = True
         if kind == "gain":
             gains = np.where(bad[i], np.sqrt(10.0), 1.0)

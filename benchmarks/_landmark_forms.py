@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from spdatoms import SPDDictionaryLearning
-from spdatoms.coding import CodedBlock, for_coded_blocks
+from spdatoms.coding.blocks import CodedBlock, for_coded_blocks
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning

@@ -18,7 +18,7 @@ from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import Cell, CodedScores
 from spdatoms.classification.scores import MEAN, class_scores
-from spdatoms.coding import AtomLengths
+from spdatoms.coding.blocks import AtomLengths
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.whitening import ClassicalScaling, shrunk, within_classes
 from spdatoms.lasso.gram_coder import quick_codes

@@ -21,7 +21,7 @@ from spdatoms.classification.scores import (
     class_scores,
     class_sums,
 )
-from spdatoms.coding import AtomLengths
+from spdatoms.coding.blocks import AtomLengths
 from spdatoms.kernels.correction import CORRECTION, semidefinite_gram
 from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.layout import COUNT, PENALTY, POSITIVE, SHARE, Maybe, Value, part

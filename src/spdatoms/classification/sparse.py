@@ -42,7 +42,7 @@ from spdatoms.classification.scores import (
     scores_of_feature_codes,
     warn_of_zero_codes,
 )
-from spdatoms.coding import CodedBlock, coded_feature_blocks, for_coded_blocks
+from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence

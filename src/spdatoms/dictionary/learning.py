@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
@@ -18,10 +17,11 @@ from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, given_weights, relative_weights
 from spdatoms.base import check_streamable, checked_fit, estimator_call, per_matrix
-from spdatoms.coding import CodedBlock, Completing, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms.coding.blocks import CodedBlock, for_coded_blocks
+from spdatoms.coding.coder import Coder
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._loop import State, iterate
 from spdatoms.dictionary._samples import Samples, SomeSamples
@@ -40,7 +40,7 @@ from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.channels import Mask, cut
-from spdatoms.geometry.hermitian import as_double, is_complex, real_type
+from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel
 from spdatoms.kernels.bandwidth import automatic_beta, subsample_divergences
@@ -54,7 +54,7 @@ _ROUNDS_ANEW = 3
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
-class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Completing):
+class SPDDictionaryLearning(Coder):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
     min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
@@ -313,30 +313,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self._keep(atoms, problem, getattr(self, "atoms_", X).dtype)
         return self
 
-    @per_matrix
-    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
-        """Code matrices over the learned atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
-        Returns
-        -------
-        ndarray of shape (m, n_atoms)
-            The codes, one per row.
-        """
-        X = self.check_queries(X)
-        codes = code_matrices(
-            X, self.kernel_, self.alpha_, positive=self.positive, n_jobs=self.n_jobs
-        )
-        codes = of_norm_one(codes) if self.normalise else codes
-        return codes.astype(real_type(X, self.atoms_), copy=False)
-
     @estimator_call
     def inverse_transform(self, X: ArrayLike) -> FloatArray:
         """Return the matrices that codes describe.
@@ -434,9 +410,6 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         kernel = DivergenceKernel(self.metric, model.beta_, n_jobs=self.n_jobs)
         model.kernel_ = kernel.fit_checked(model.atoms_)
         return model
-
-    def _answers_to_nothing(self) -> dict[str, Array]:
-        return {"transform": np.zeros((1, len(self.atoms_)), np.float32)}
 
     def _learn(self, X: Any, sample_weight: ArrayLike | None) -> tuple[State, AnyProblem]:
         """Iterate to the end, or to Ctrl-C, from the checkpoint if there is one."""
@@ -558,8 +531,3 @@ class SPDDictionaryLearning(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     def _divergence(self) -> Divergence:
         return symmetric_divergence(self.metric)
-
-    @property
-    def _n_features_out(self) -> int:
-        check_is_fitted(self)
-        return len(self.atoms_)

@@ -15,7 +15,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
-from spdatoms.coding import CodedBlock, for_coded_blocks
+from spdatoms.coding.blocks import CodedBlock, for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning

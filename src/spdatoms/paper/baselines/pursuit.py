@@ -12,7 +12,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import checked_fit
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
-from spdatoms.coding import AtomLengths
+from spdatoms.coding.blocks import AtomLengths
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC

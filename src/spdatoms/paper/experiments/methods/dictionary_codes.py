@@ -19,7 +19,7 @@ from sklearn.neighbors import NearestNeighbors
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.clustering.kmeans import SPDKMeans
-from spdatoms.coding import code_matrices, of_norm_one
+from spdatoms.coding.blocks import code_matrices, of_norm_one
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences.registry import symmetric_divergence

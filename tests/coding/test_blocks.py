@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.coding import coded_feature_blocks, for_coded_blocks
+from spdatoms.coding.blocks import coded_feature_blocks, for_coded_blocks
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.lasso import sparse_code
 
@@ -25,7 +25,7 @@ def X():  # noqa: N802
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Let a block hold the codes of 7 matrices over 20 atoms."""
-    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 7 * 160 + 8)
+    monkeypatch.setattr("spdatoms.coding.blocks._BLOCK_BYTES", 7 * 160 + 8)
 
 
 def fitted(X):
@@ -69,7 +69,7 @@ def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
         whole = results(model, X)
         with monkeypatch.context() as patch:
             for size in (1, 7 * 160, 30 * 160):
-                patch.setattr("spdatoms.coding._BLOCK_BYTES", size)
+                patch.setattr("spdatoms.coding.blocks._BLOCK_BYTES", size)
                 for a, b in zip(whole, results(model, X), strict=True):
                     if a.dtype.kind == "f":
                         np.testing.assert_allclose(b, a, rtol=1e-9, atol=1e-10)
@@ -78,7 +78,7 @@ def test_results_do_not_depend_on_the_blocks(X, monkeypatch):
 
 
 def test_results_do_not_depend_on_threads(X, monkeypatch):
-    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    monkeypatch.setattr("spdatoms.coding.blocks._LEAST_BLOCK_WORK", 0)
     for model in fitted(X):
         alone = results(model, X)
         for n_jobs in (2, 3):
@@ -87,7 +87,7 @@ def test_results_do_not_depend_on_threads(X, monkeypatch):
 
 
 def test_explanations_are_in_order_with_threads(X, monkeypatch):
-    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    monkeypatch.setattr("spdatoms.coding.blocks._LEAST_BLOCK_WORK", 0)
     model = SPDSparseClassifier("stein").fit(X[:20], np.arange(20) % 3)
     alone = model.explain(X)
     for a, b in zip(alone, model.set_params(n_jobs=2).explain(X), strict=True):
@@ -142,7 +142,7 @@ def code_by_features(kernel, X, **options):
 @pytest.fixture
 def numbered(monkeypatch, small_blocks):
     """50 queries in four blocks or more, each query full of its index."""
-    monkeypatch.setattr("spdatoms.coding._LEAST_BLOCK_WORK", 0)
+    monkeypatch.setattr("spdatoms.coding.blocks._LEAST_BLOCK_WORK", 0)
     return np.broadcast_to(np.arange(50.0)[:, None, None], (50, 3, 3)).copy()
 
 
@@ -180,7 +180,7 @@ def test_an_indefinite_gram_matrix_is_met_at_the_index_among_all_queries(numbere
 @pytest.mark.parametrize("metric", ["stein", "jeffrey"])
 def test_memory_of_predict_does_not_grow_with_the_queries(monkeypatch, metric):
     """Nothing of a block is kept, not even until the next garbage collection."""
-    monkeypatch.setattr("spdatoms.coding._BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr("spdatoms.coding.blocks._BLOCK_BYTES", 1 << 16)
     X = random_spd(4000, 3, seed=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,0 +1,145 @@
+"""What coders share: codes of matrices over atoms, and channels that are filled in by what codes describe."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms.base import (
+    SPDEstimator,
+    by_channels,
+    estimator_call,
+    per_matrix,
+    warn_of_no_channel,
+)
+from spdatoms.coding.blocks import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms.divergences import Divergence
+from spdatoms.divergences.hermitian import over
+from spdatoms.divergences.incomplete import between, completed
+from spdatoms.divergences.means import mean
+from spdatoms.divergences.registry import symmetric_divergence
+from spdatoms.geometry.channels import Mask, find_unfit_channels
+from spdatoms.geometry.hermitian import as_double, real_type
+from spdatoms.kernels import Kernel
+from spdatoms.kernels.preimages import preimages
+
+
+class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+    """An estimator that codes matrices over atoms, and fills in channels by what codes describe."""
+
+    metric: str | Divergence
+    positive: bool
+    n_jobs: int | None
+    atoms_: FloatArray
+    kernel_: Kernel
+    alpha_: float
+    # For subclasses without these parameters:
+    dictionary: Any = None
+    ridge: float = 0.0
+    normalise: bool = False
+
+    @per_matrix
+    def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
+        """Code matrices over the atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
+            but those whose rows and columns are NaN.
+
+        Returns
+        -------
+        ndarray of shape (m, N)
+            The codes, one per row.
+        """
+        if self.dictionary is not None and not hasattr(self, "atoms_"):
+            return np.asarray(self._over_its_dictionary().transform(X))
+        X = self.check_queries(X)
+        codes = code_matrices(
+            X,
+            self.kernel_,
+            self.alpha_,
+            ridge=self.ridge,
+            positive=self.positive,
+            n_jobs=self.n_jobs,
+        )
+        codes = of_norm_one(codes) if self.normalise else codes
+        return codes.astype(real_type(X, self.atoms_), copy=False)
+
+    @estimator_call
+    def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
+        """Fill in channels that matrices lack, by regression on the matrix that the code describes.
+
+        X_mo = A X_oo and X_mm = A X_oo Aᵀ + R, with A = S_mo S_oo⁻¹ and R = S_mm − A S_om: what is missing (m) follows
+        from what is known (o). S is the mean of two matrices, by Jeffrey's divergence: the C with φ(C) nearest to
+        Σ_j y_j φ(D_j), y being the code of X_oo over the atoms cut to these channels, and the mean of all atoms, whose
+        weight is the loss of the code. Known entries stay what they are, and the result is positive definite.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        channels : array-like, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            The matrices, complete. One without channels is the mean of the atoms, and there is a warning.
+        """
+        found = self._with_channels(X, channels)
+        if found is None:
+            return self.check_queries(X)
+        X, known = found
+        find_unfit_channels(X, known).raise_if_any("X", X.shape[:1])
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary().complete(X, channels=known)
+        if not hasattr(self.kernel_, "beta_"):
+            raise ValueError("complete needs the kernel exp(−β·d) of a divergence.")
+        warn_of_no_channel(known, "they are the mean of the atoms")
+        atoms = as_double(self.atoms_)
+        models = np.tile(mean(atoms, "jeffrey").astype(np.result_type(X, atoms)), (len(X), 1, 1))
+        rows = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
+        if len(rows):
+            codes, losses = self._coded(X[rows], channels=known[rows])
+            some = codes.any(axis=1)
+            rows, codes, losses = rows[some], codes[some], losses[some]
+            divergence = over(symmetric_divergence(self.metric), atoms)
+            with one_blas_thread():
+                described = preimages(divergence, atoms, float(self.kernel_.beta_), codes)
+            models[rows] = between(described, models[rows], np.clip(losses, 0, 1)[:, None, None])
+        return completed(as_double(X), known, models).astype(X.dtype, copy=False)
+
+    @by_channels
+    def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
+        X = self.check_queries(X)
+        codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
+
+        def keep(block: CodedBlock) -> None:
+            codes[block.rows], losses[block.rows] = block.codes, block.losses
+
+        penalties: Any = {"ridge": self.ridge, "positive": self.positive}
+        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        return codes, losses
+
+    def _over_its_dictionary(self) -> Self:
+        """Return the coder fitted to its dictionary."""
+        fitted: Self = clone(self).set_params(dictionary=None).fit(self.dictionary)
+        return fitted
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return {"transform": np.zeros((1, self._n_features_out), np.float32)}
+
+    @property
+    def _n_features_out(self) -> int:
+        check_is_fitted(self)
+        return len(self.atoms_ if hasattr(self, "atoms_") else self.dictionary)

@@ -36,11 +36,12 @@ FLAGS = (
 # Writes what the page looks like after loading where --dump-dom shows it.
 PROBE = """<script>
 addEventListener("load", () => {
-  const widths = [...document.images].map(image => image.naturalWidth);
+  const drawings = [...document.querySelectorAll("figure svg")].filter(drawing => drawing.checkVisibility());
+  const widths = drawings.map(drawing => drawing.getBoundingClientRect().width);
   const table = document.querySelector("table").getBoundingClientRect();
   document.body.dataset.probe = JSON.stringify([widths, table.width, table.height]);
   const root = document.documentElement;
-  const right = Math.max(...[...document.querySelectorAll("td, img, p, dd")].map(
+  const right = Math.max(...[...document.querySelectorAll("td, svg, p, dd")].map(
     element => element.getBoundingClientRect().right));
   parent.postMessage([root.clientWidth, root.scrollWidth, right, root.scrollHeight], "*");
 });

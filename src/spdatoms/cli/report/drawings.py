@@ -46,6 +46,7 @@ def inline_svg(figure: Any, name: str, caption: str) -> str:
     for colour, of_page in _COLOURS.items():
         drawn = drawn.replace(colour, of_page)
     drawn = _PALE_GREY.sub("var(--line)", drawn)
+    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
     escape = import_extra("markupsafe", extra="cli").escape
     # Their names are made the drawing's own, because a page has several drawings.
     drawn = re.sub(r'( id="|href="#|url\(#)', rf"\1{name}-", drawn)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import Any
 
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
+from spdatoms.cli.report.drawings import inline_svg
 from spdatoms.cli.report.page import render_page
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.figures import Picture, pictures
@@ -98,15 +98,11 @@ def _all_pictures(experiment: Experiment, results: Results) -> list[Picture]:
 
 def _figure(picture: Picture) -> dict[str, str]:
     """Return what the page needs of a picture: its caption, and it itself for wide and narrow screens."""
-    shown = {"caption": picture.caption, "wide": _data_uri(picture, False)}
-    return shown | ({} if picture.narrow is None else {"narrow": _data_uri(picture, True)})
-
-
-def _data_uri(picture: Picture, narrow: bool) -> str:
-    # Photographs are smaller as pixels, drawings as lines.
-    ending = "png" if picture.name in ("textures", "mosaic") else "svg"
-    kind = "image/png" if ending == "png" else "image/svg+xml"
-    return f"data:{kind};base64,{base64.b64encode(picture.render(ending, narrow=narrow)).decode()}"
+    wide = inline_svg(picture.figure, picture.name, picture.caption)
+    shown = {"caption": picture.caption, "wide": wide}
+    if picture.narrow is not None:
+        shown["narrow"] = inline_svg(picture.narrow, f"{picture.name}-narrow", picture.caption)
+    return shown
 
 
 def _parameters(results: Results) -> dict[str, str]:

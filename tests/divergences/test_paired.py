@@ -37,6 +37,40 @@ def test_shapes_types_and_errors():
         divergence(X, np.eye(2))
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("make", [random_spd, random_hpd])
+def test_larger_and_ill_conditioned_matrices(make, metric):
+    X, Y = make(9, 26), make(9, 26, seed=1)
+    X[4, 0] *= 1e-6
+    X[4, :, 0] *= 1e-6  # one variable in other units
+    X[5] += 1e5 * X[5].diagonal().real.mean()  # nearly a multiple of a matrix of ones
+    expected = np.diag(pairwise_divergence(X, Y, metric))
+    np.testing.assert_allclose(divergence(X, Y, metric), expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("n", [3, 12])
+def test_what_is_refused(n, metric):
+    X, Y = random_spd(10, n), random_spd(10, n, seed=1)
+    for name, fault in (
+        ("not positive", lambda Z: np.negative(Z, out=Z)),
+        ("not finite", lambda Z: Z.__setitem__((0, 1), np.nan)),
+        ("not finite", lambda Z: Z.__setitem__((1, 1), np.inf)),
+        ("not symmetric", lambda Z: Z.__setitem__((1, 0), Z[1, 0] + 0.01)),
+    ):
+        bad = Y.copy()
+        fault(bad[7])
+        with pytest.raises(ValueError, match=rf"^B\[7\] is {name}"):
+            divergence(X, bad, metric)
+        with pytest.raises(ValueError, match=rf"^A is {name}"):
+            divergence(bad[7], X, metric)
+
+
+def test_the_euclidean_distance_of_symmetric_matrices():
+    X = np.array([[[1.0, 2.0], [2.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
+    np.testing.assert_allclose(divergence(X[0], X, "euclid"), [0.0, 10.0])
+
+
 @pytest.mark.parametrize("make", [random_spd, random_hpd])
 def test_geodesics_take_arrays_of_t(make):
     A, B = make(2, 3)

@@ -7,9 +7,7 @@ import scipy.linalg
 from spdatoms.native import kernel
 
 spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
-LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY = range(
-    11
-)
+LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN = range(6)
 
 
 def matrices(n, count, seed=0):
@@ -32,24 +30,18 @@ def twin(kind, A, B, exponent=0.0):
     """Return F f(λ) Fᵀ, where A = L Lᵀ, L⁻¹ B L⁻ᵀ = U λ Uᵀ and F = L U; or a distance."""
     L = np.linalg.cholesky(A)
     values, U = scipy.linalg.eigh(B, A)  # Uᵀ A U = I
-    M, logs, half = np.linalg.cholesky(B) if kind != EXP else L, np.log(np.abs(values)), (A + B) / 2
-    a, b = np.diag(L), np.diag(M)
+    M, logs = np.linalg.cholesky(B) if kind != EXP else L, np.log(np.abs(values))
     if kind >= AIRM:
         return {
             AIRM: np.sum(logs**2),
             THOMPSON: np.max(logs**2),
             WASSERSTEIN: np.trace(A + B) - 2.0 * np.linalg.svd(L.T @ M)[1].sum(),
-            STEIN: np.linalg.slogdet(half)[1] - np.log(a * b).sum(),
-            JEFFREY: np.sum(np.cosh(logs) - 1.0),
-            BURG: np.sum(1.0 / values + logs - 1.0),
-            CHOLESKY: np.sum((L - M) ** 2),
-            LOG_CHOLESKY: np.sum(np.tril(L - M, -1) ** 2) + np.sum(np.log(a / b) ** 2),
         }[kind]
     function = {LOG: np.log, EXP: np.exp, POWER: lambda x: x**exponent}[kind]
     return (A @ U * function(values)) @ (A @ U).T
 
 
-@pytest.mark.parametrize("kind", range(11))
+@pytest.mark.parametrize("kind", range(6))
 @pytest.mark.parametrize("n", range(1, 41))
 def test_every_size(n, kind):
     A, B = matrices(n, 11)
@@ -71,7 +63,7 @@ def test_every_count_without_a_base_and_with_one_for_all(count):
             np.testing.assert_array_equal(one[i], computed(kind, A[:1], B[i : i + 1], -0.5)[0])
 
 
-@pytest.mark.parametrize("kind", range(11))
+@pytest.mark.parametrize("kind", range(6))
 def test_a_result_does_not_depend_on_the_other_pairs(kind):
     A, B = matrices(6, 21)
     together = computed(kind, A, B, 0.7)
@@ -99,7 +91,7 @@ def test_close_pairs_have_small_distances():
     )
 
 
-@pytest.mark.parametrize("kind", range(11))
+@pytest.mark.parametrize("kind", range(6))
 def test_what_is_not_definite_or_no_number_is_nan_and_alone(kind):
     A, B = matrices(4, 9)
     A[2, 0, 0] = -1.0

@@ -68,6 +68,8 @@ class Divergence(ABC):
     semidefinite: ClassVar[bool] = False
     #: What d is multiplied by if complex matrices are replaced by their real forms, see `Hermitian`.
     real_form_factor: ClassVar[float] = 2.0
+    #: The number of the kernel of `checked_pairs` for pairs, if it has one.
+    pair_kernel: ClassVar[int | None] = None
     #: Whether the methods take complex matrices as they are. It may be so only if `centre` has a closed form.
     native_complex: ClassVar[bool] = False
 

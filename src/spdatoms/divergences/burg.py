@@ -12,11 +12,12 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import paired_products, shifted_products, within
 from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.checked_pairs import BURG
 from spdatoms.divergences.jeffrey import JeffreySet
 from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import BURG, as_stack, in_lanes, symmetric_part
+from spdatoms.geometry.spectral import as_stack, symmetric_part
 
 
 @dataclass
@@ -39,6 +40,7 @@ class Burg(Divergence):
     """
 
     name: ClassVar[str] = "burg"
+    pair_kernel: ClassVar[int | None] = BURG
     congruence_invariant: ClassVar[bool] = True
     symmetric: ClassVar[bool] = False
     closed_form: ClassVar[bool] = True
@@ -70,14 +72,9 @@ class Burg(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return B(X_i, Y_i) of pairs."""
-
-        def careful(A: Floats, B: Floats) -> Floats:
-            logdets = batched.log_determinant(B) - batched.log_determinant(A)
-            one, other = JeffreySet.of(A), JeffreySet.of(B)
-            return paired_products(one.half, other.inverse_half, logdets - one.n)
-
-        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-        return within(in_lanes(BURG, careful, B, A), X.dtype)
+        one, other = (self.prepare(np.asarray(Z, np.float64)) for Z in (X, Y))
+        shifts = other.logdets - one.logdets - one.n
+        return within(paired_products(one.half, other.inverse_half, shifts), X.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""

@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.divergences._products import SquaredDistance, VectorSet, rounded
+from spdatoms._utils.typing import Array, Floats
+from spdatoms.divergences._products import SquaredDistance, VectorSet
+from spdatoms.divergences.checked_pairs import CHOLESKY
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import (
-    CHOLESKY,
     adjoint,
     congruence,
-    in_lanes,
     inverse_lower,
 )
 
@@ -33,19 +32,11 @@ class Cholesky(SquaredDistance):
     name: ClassVar[str] = "chol"
     closed_form: ClassVar[bool] = True
     native_complex: ClassVar[bool] = True
-    #: The number of the kernel.
-    _kind: ClassVar[int] = CHOLESKY
+    pair_kernel: ClassVar[int | None] = CHOLESKY
 
     def prepare(self, X: Array) -> VectorSet:
         """Return the entries of the Cholesky factors."""
         return VectorSet(X, self._vectors(np.linalg.cholesky(as_double(X))))
-
-    def paired(self, X: Array, Y: Array) -> FloatArray:
-        """Return the squared distances of pairs."""
-        if is_complex(X):
-            return super().paired(X, Y)
-        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-        return rounded(in_lanes(self._kind, super().paired, B, A), X.dtype)
 
     def pulled_back(self, X: Array, slopes: Floats) -> Array:
         """Return ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ S below the diagonal, and Hermitian; S are the slopes in L."""

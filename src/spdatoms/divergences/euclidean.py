@@ -8,6 +8,7 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import HalfVectorSet, SquaredDistance
+from spdatoms.divergences.checked_pairs import EUCLIDEAN
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
 
@@ -21,6 +22,7 @@ class Euclidean(SquaredDistance):
     """
 
     name: ClassVar[str] = "euclid"
+    pair_kernel: ClassVar[int | None] = EUCLIDEAN
     closed_form: ClassVar[bool] = True
     semidefinite: ClassVar[bool] = True
 

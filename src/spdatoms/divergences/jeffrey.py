@@ -18,18 +18,17 @@ from spdatoms.divergences._products import (
 )
 from spdatoms.divergences.atom_sums import AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.checked_pairs import JEFFREY
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import geometric_mean
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import (
-    JEFFREY,
     as_stack,
     cholesky,
     compose,
     congruence,
-    in_lanes,
     inverse_lower,
     symmetric_part,
     whitened,
@@ -78,6 +77,7 @@ class Jeffrey(Divergence):
     """
 
     name: ClassVar[str] = "jeffrey"
+    pair_kernel: ClassVar[int | None] = JEFFREY
     congruence_invariant: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True
 
@@ -109,14 +109,9 @@ class Jeffrey(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return J(X_i, Y_i) of pairs."""
-
-        def careful(A: Floats, B: Floats) -> Floats:
-            one, other = JeffreySet.of(A), JeffreySet.of(B)
-            swapped = 0.5 * np.concatenate([one.inverse_half, one.half], axis=1)
-            return paired_products(swapped, other.stacked, -one.n)
-
-        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-        return within(in_lanes(JEFFREY, careful, B, A), X.dtype)
+        one, other = (JeffreySet.of(np.asarray(Z, np.float64)) for Z in (X, Y))
+        swapped = 0.5 * np.concatenate([one.inverse_half, one.half], axis=1)
+        return within(paired_products(swapped, other.stacked, -one.n), X.dtype)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂J(X_i, Y_i)/∂X_i = ½ (Y_i⁻¹ − X_i⁻¹ Y_i X_i⁻¹)."""

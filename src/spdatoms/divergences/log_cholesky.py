@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Floats
+from spdatoms.divergences.checked_pairs import LOG_CHOLESKY
 from spdatoms.divergences.cholesky import Cholesky
-from spdatoms.geometry.spectral import LOG_CHOLESKY
 
 
 class LogCholesky(Cholesky):
@@ -26,7 +26,7 @@ class LogCholesky(Cholesky):
     """
 
     name: ClassVar[str] = "logchol"
-    _kind: ClassVar[int] = LOG_CHOLESKY
+    pair_kernel: ClassVar[int | None] = LOG_CHOLESKY
 
     @staticmethod
     def _diagonal_slope(values: Floats) -> Floats:

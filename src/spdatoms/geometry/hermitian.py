@@ -47,6 +47,19 @@ def real_form(X: Array) -> FloatArray:
     return out
 
 
+def interleaved_real_form(X: Array) -> FloatArray:
+    """Return the real form with the two rows and columns of every variable side by side, (..., 2n, 2n).
+
+    Its Cholesky factor is the real form of that of X.
+    """
+    n = X.shape[-1]
+    out = np.empty((*X.shape[:-2], n, 2, n, 2), X.real.dtype)
+    out[..., 0, :, 0] = out[..., 1, :, 1] = X.real
+    out[..., 1, :, 0] = X.imag
+    out[..., 0, :, 1] = -X.imag
+    return out.reshape(*X.shape[:-2], 2 * n, 2 * n)
+
+
 def complex_form(R: FloatArray) -> Array:
     """Return the A + iB, shape (..., n, n), whose real form is nearest to R: its blocks are averaged."""
     n = R.shape[-1] // 2

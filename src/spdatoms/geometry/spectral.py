@@ -24,11 +24,7 @@ from spdatoms.native import kernel
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
 #: Functions that the kernel knows, by its numbers.
-LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY = range(
-    11
-)
-#: Those of eigenvalues, which would lose digits where variances are of very different size.
-_BY_ROTATIONS = (LOG, POWER, AIRM, THOMPSON, WASSERSTEIN)
+LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN = range(6)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
 #: Variances within these limits, and their inverses, have squares that are numbers.
@@ -190,7 +186,7 @@ def in_lanes(
     if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
         for Z in variances:
             open_ |= ((Z < _LEAST) | (Z > _GREATEST)).any(axis=0)
-    if kind in _BY_ROTATIONS:
+    if kind != EXP:  # digits would be lost where variances are of very different size
         open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
     if not np.isfinite(out.sum()):  # or it is the sum that overflows
         open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))

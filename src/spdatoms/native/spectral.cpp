@@ -16,7 +16,7 @@ using namespace spdatoms::jacobi;
 namespace {
 
 // geometry/spectral.py has the same.
-enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY };
+enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN };
 constexpr Int FIRST_DISTANCE = AIRM;
 
 struct SpectralPairs {
@@ -78,13 +78,6 @@ void function_of_pair(const SpectralPairs &g, const Space &s) {
         for (Int r = 0; r < c; ++r) store(s.D.at(r, c), s.D(c, r));
 }
 
-// Σ f(a, b, diagonal) over the entries a and b of lower triangles.
-template <class F> INLINE V sum_over(Columns A, Columns B, F f) {
-    V total = {};
-    for (Int c = 0; c < A.n; ++c)
-        for (Int r = c; r < A.n; ++r) total += f(A(r, c), B(r, c), r == c);
-    return total;
-}
 INLINE V square(V x) { return x * x; }
 
 // Σ log² σ² or max log² σ².
@@ -98,27 +91,6 @@ V of_ratios(const Space &s, bool sum) {
         most = greatest(log2, most);
     }
     return sum ? total : most + total * 0.0;  // NaN if one is
-}
-
-// log det((A + B)/2) − ½ log det A − ½ log det B, where C is (A + B)/2.
-V stein(const Space &s) {
-    factorise(s.C);
-    V total = {};
-    for (Int k = 0; k < s.A.n; ++k) total += logarithm(square(s.C(k, k)) / (s.A(k, k) * s.B(k, k)));
-    return greatest(total, V{} + total * 0.0);
-}
-
-// tr(XY⁻¹) − log det(XY⁻¹) − n = ‖M⁻¹L‖² − …, or ½ tr(XY⁻¹) + ½ tr(YX⁻¹) − n.
-V of_traces(const Space &s, bool symmetric) {
-    std::memcpy(s.C.base, s.A.base, s.A.n * s.A.n * L * sizeof(double));
-    V total = {}, logs = {};
-    if (!symmetric)
-        for (Int k = 0; k < s.A.n; ++k) logs += logarithm(s.A(k, k) / s.B(k, k));
-    solve(s.B, s.C, true);
-    if (symmetric) solve(s.A, s.B, true);
-    total = sum_over(s.B, s.C, [&](V b, V c, bool) { return symmetric ? 0.5 * (square(b) + square(c)) : square(c); });
-    total = total - 2.0 * logs - double(s.A.n);
-    return greatest(total, V{} + total * 0.0);
 }
 
 // min ‖L − M R‖² over orthogonal R, the polar factor of G = MᵀL: with G V = U σ it is U σ⁻¹ Uᵀ G.
@@ -146,20 +118,9 @@ V wasserstein(const Space &s) {
 }
 
 V distance(Int kind, const Space &s) {
-    if (kind == STEIN)
-        for (Int k = 0; k < s.A.n * s.A.n * L; k += L) store(s.C.base + k, 0.5 * load(s.A.base + k) + 0.5 * load(s.B.base + k));
     factorise(s.A);
     factorise(s.B);
-    switch (kind) {
-    case WASSERSTEIN: return wasserstein(s);
-    case STEIN: return stein(s);
-    case JEFFREY: case BURG: return of_traces(s, kind == JEFFREY);
-    case CHOLESKY: return sum_over(s.A, s.B, [](V a, V b, bool) { return square(a - b); });
-    case LOG_CHOLESKY: return sum_over(s.A, s.B, [](V a, V b, bool diagonal) {
-        return square(diagonal ? logarithm(a / b) : a - b);
-    });
-    default: return of_ratios(s, kind == AIRM);
-    }
+    return kind == WASSERSTEIN ? wasserstein(s) : of_ratios(s, kind == AIRM);
 }
 
 }  // namespace

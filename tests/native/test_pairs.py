@@ -1,0 +1,111 @@
+"""Divergences of pairs by triangular factors, and the verdict on the matrices, against LAPACK."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from spdatoms.native import kernel
+
+factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
+STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, COMPLEX_EUCLIDEAN = range(7)
+DOUBTFUL, OPEN = 1, 2
+TOLERANCE, LEAST = 1e-8, 1e-12
+
+
+def matrices(n, count, seed=0):
+    """Return SPD matrices A and B that are not near singular."""
+    G = np.random.default_rng([n, seed]).standard_normal((2, count, n, 4 * n + 1))
+    return G @ G.swapaxes(2, 3) / n
+
+
+def computed(kind, A, B, least=LEAST):
+    """Return values and findings; what lies before and behind them stays what it is."""
+    count, n = max(len(A), len(B)), A.shape[1]
+    out, findings = np.full(count + 2, 7.0), np.full(count + 2, 77)
+    steps = len(A) == count, len(B) == count
+    factored_pairs(
+        *(n, count, kind, TOLERANCE, least, A.view(np.float64), B.view(np.float64)),
+        *(*steps, out[1:-1], findings[1:-1]),
+    )
+    assert (out[[0, -1]] == 7.0).all()
+    assert (findings[[0, -1]] == 77).all()
+    return out[1:-1], findings[1:-1]
+
+
+def twin(kind, A, B):
+    """Return the definition, by factors and by the eigenvalues of A⁻¹B."""
+    if kind >= EUCLIDEAN:
+        return np.sum(np.abs(A - B) ** 2)
+    L, M = np.linalg.cholesky(A), np.linalg.cholesky(B)
+    ratios = scipy.linalg.eigh(B, A, eigvals_only=True)
+    return {
+        STEIN: np.sum(np.log((1.0 + ratios) / 2.0) - 0.5 * np.log(ratios)),
+        JEFFREY: np.sum((ratios + 1.0 / ratios) / 2.0 - 1.0),
+        BURG: np.sum(1.0 / ratios + np.log(ratios) - 1.0),
+        CHOLESKY: np.sum((L - M) ** 2),
+        LOG_CHOLESKY: np.sum(np.tril(L - M, -1) ** 2)
+        + np.sum(np.log(np.diag(L) / np.diag(M)) ** 2),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", range(7))
+@pytest.mark.parametrize("n", range(1, 41))
+def test_every_size(n, kind):
+    A, B = matrices(n, 11)
+    if kind == COMPLEX_EUCLIDEAN:
+        S = np.triu(matrices(n, 11, 1)[0], 1)
+        A = A + 1j * (S - S.swapaxes(1, 2))
+        B = B.astype(complex)
+    values, findings = computed(kind, A, B)
+    assert not findings.any()
+    expected = [twin(kind, a, b) for a, b in zip(A, B, strict=True)]
+    np.testing.assert_allclose(values, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("n", [3, 11])
+def test_a_value_does_not_depend_on_the_other_pairs(n, kind):
+    A, B = matrices(n, 21)
+    together = computed(kind, A, B)[0]
+    alone = [computed(kind, A[i : i + 1], B[i : i + 1])[0][0] for i in range(21)]
+    np.testing.assert_array_equal(alone, together)
+    one = computed(kind, A[:1], B)[0]
+    np.testing.assert_array_equal(one, computed(kind, np.repeat(A[:1], 21, axis=0), B)[0])
+    assert computed(kind, A, A)[0].max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("n", [2, 8, 9, 23])
+def test_what_is_in_doubt(n, kind):
+    A, B = matrices(n, 19)
+    A[2, 0, 0] = -1.0
+    B[5, 1, 0] = B[5, 0, 1] = np.nan
+    A[7, n - 1, 0] += 1e-3
+    A[9, 0, 1] = np.inf
+    B[11] = np.outer(B[11, 0], B[11, 0])  # singular
+    findings = computed(kind, A, B)[1] & DOUBTFUL
+    bad = [2, 5, 7, 9] + [11] * (kind != EUCLIDEAN)
+    np.testing.assert_array_equal(np.flatnonzero(findings), bad)
+
+
+@pytest.mark.parametrize("kind", range(6))
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_values_at_the_ends_of_the_range_are_left_open(scale, kind):
+    A, B = matrices(4, 9)
+    A[3], B[3] = A[3] * scale, B[3] * scale
+    np.testing.assert_array_equal(np.flatnonzero(computed(kind, A, B)[1] & OPEN), [3])
+
+
+@pytest.mark.parametrize("n", [2, 5, 8, 12, 30])
+def test_no_matrix_near_singular_is_beyond_doubt(n):
+    rng = np.random.default_rng(n)
+    for exponent in np.linspace(-16.0, -1.0, 60):
+        Q = np.linalg.qr(rng.standard_normal((8, n, n)))[0]
+        values = np.exp(rng.uniform(-3.0, 0.0, (8, n)))
+        values[:, 0] = 10.0**exponent
+        X = (Q * values[:, None, :]) @ Q.swapaxes(1, 2)
+        X = 0.5 * (X + X.swapaxes(1, 2))
+        root = np.sqrt(X.diagonal(axis1=1, axis2=2))
+        least = np.linalg.eigvalsh(X / root[:, :, None] / root[:, None, :])[:, 0]
+        findings = computed(STEIN, X, X, least=1e-9)[1]
+        assert (least[findings == 0] > 1e-9).all()

@@ -43,7 +43,7 @@ def test_every_text_comes_back(text):
 
 def test_labels_come_back_from_tables(tmp_path):
     labels = ["=1+1", "'=1+1", "''@x", "-a", "-1", "'", "it's", "\tx", "@", "+49 30"]
-    write_table(tmp_path / "y.csv", {"=name": labels, "value": [-1.0] * len(labels)})
+    write_table(tmp_path / "y.csv", {"=name": np.array(labels), "value": -np.ones(len(labels))})
     assert read_labels(tmp_path / "y.csv", "=name", len(labels)).tolist() == labels
     with open(tmp_path / "y.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))

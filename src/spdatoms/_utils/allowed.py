@@ -49,6 +49,8 @@ IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "BMP", "PPM")
 #: The most bytes of an image that is packed by bzip2, which has no bound of its own.
 MOST_UNPACKED = 1 << 28
 
+#: What is read in parts may be larger than memory, if its file has one byte for this many.
+_PACKED = 100
 #: Deflate, the method of gzip, packs no more bytes than this into one.
 _DEFLATE = 1032
 
@@ -68,6 +70,12 @@ def memory() -> float:
 def check_memory(shape: Iterable[int], itemsize: int) -> None:
     """Refuse an array that does not fit into memory, before that is allocated."""
     if math.prod(shape) * itemsize > memory():
+        raise MemoryError
+
+
+def check_size(shape: Iterable[int], itemsize: int, stored: int) -> None:
+    """Refuse an array, read in parts, that is larger than memory and than the bytes that are ``stored`` explain."""
+    if math.prod(shape) * itemsize > max(memory(), _PACKED * stored):
         raise MemoryError
 
 

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -25,11 +25,14 @@ import numpy as np
 from spdatoms._utils import allowed, reading_child
 from spdatoms._utils.allowed import RefusedError
 from spdatoms._utils.typing import Array
+from spdatoms._utils.zarr_metadata import stored_bytes
 
 #: How an .npy file begins.
 _MAGIC = np.lib.format.MAGIC_PREFIX
 #: Seconds of processor time for a file, and bytes that are read in another second at least.
 _PATIENCE, _BYTES_PER_SECOND = 60, 1 << 22
+#: Bytes of a temporary array from which on it stays a file.
+_MAPPED = 1 << 20
 #: A process may have to wait for the processor, or for a disk: as many times longer is waited for it.
 _BUSY = 20
 
@@ -102,7 +105,8 @@ def _declared_bytes(stream: IO[bytes], info: zipfile.ZipInfo) -> int:
 def read_apart(path: Path) -> dict[str, Array]:
     """Return the numeric and text arrays of a MATLAB or HDF5 file or a Zarr folder by name, and cells of such.
 
-    A child process reads it, which may crash, hang or run out of memory.
+    A child process reads it, which may crash, hang or run out of memory. Long arrays are memory maps: of the file
+    itself, or of a temporary copy, which goes with them.
     """
     (found,) = read_all_apart([path])
     if isinstance(found, ValueError):
@@ -118,7 +122,7 @@ def read_all_apart(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]
             left = paths[len(found) :]
             failure = _run_child(left, folder)
             for number in range(len(left)):
-                result = _result(Path(folder, str(number)))
+                result = _result(left[number], Path(folder, str(number)))
                 if result is None:  # the child was at this file when it ended
                     found.append(failure)
                     break
@@ -151,27 +155,50 @@ def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
 
 def _bytes(path: Path) -> int:
     """Return the bytes of a file, or of all files of a folder."""
-    files = path.rglob("*") if path.is_dir() else [path]
-    return sum(file.lstat().st_size for file in files)
+    return stored_bytes(str(path)) if path.is_dir() else path.lstat().st_size
 
 
-def _result(stem: Path) -> dict[str, Array] | ValueError | None:
+def _result(path: Path, folder: Path) -> dict[str, Array] | ValueError | None:
     """Return the arrays or the sentence that the child process has written, None if there is neither."""
-    complaint, content = stem.with_suffix(".txt"), stem.with_suffix(".npz")
+    complaint = folder.with_suffix(".txt")
     if complaint.exists():
         return ValueError(complaint.read_text("utf-8"))
-    if not content.exists():
+    if not folder.exists():
         return None
-    arrays = read_npz(content)
-    return {str(name): _variable(arrays, i) for i, name in enumerate(arrays["names"])}
+    names = np.load(folder / "names.npy")
+    try:
+        return {str(name): _variable(path, folder, i) for i, name in enumerate(names)}
+    except ValueError:  # the numbers are not where they should be
+        return ValueError("is not a MATLAB or HDF5 file, or a damaged one")
 
 
-def _variable(arrays: Mapping[str, Array], number: int) -> Array:
+def _variable(path: Path, folder: Path, number: int) -> Array:
     """Return a variable of a file; a cell array is an array of objects."""
-    if f"{number}.shape" not in arrays:
-        return arrays[f"{number}"]
-    shape: Any = arrays[f"{number}.shape"]
+    there = folder / f"{number}.npy"
+    if there.exists():
+        place = folder / f"{number}.at.npy"
+        return (
+            _mapped_in_place(path, np.load(there).dtype, place) if place.exists() else _own(there)
+        )
+    shape: Any = np.load(folder / f"{number}.shape.npy")
     cells = np.empty(int(shape.prod()), dtype=object)
     for i in range(len(cells)):
-        cells[i] = arrays[f"{number}.{i}"]
+        cells[i] = np.load(folder / f"{number}.{i}.npy")
     return cells.reshape(shape)
+
+
+def _own(path: Path) -> Array:
+    """Return the array of a temporary file: a long one as a memory map, which needs no name any more."""
+    # Windows removes no file that is mapped.
+    mapped = sys.platform != "win32" and path.stat().st_size > _MAPPED
+    array: Array = np.load(path, mmap_mode="r" if mapped else None)
+    return array
+
+
+def _mapped_in_place(path: Path, dtype: Any, place: Path) -> Array:
+    """Return numbers that lie in a file as they are in memory, as a memory map."""
+    offset, turned, *shape = np.load(place).tolist()
+    if not math.prod(shape):
+        return np.empty(shape, dtype)
+    mapped = np.memmap(path, dtype, "r", offset, tuple(shape))
+    return mapped.T if turned else mapped

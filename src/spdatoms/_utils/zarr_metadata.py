@@ -21,6 +21,7 @@ from spdatoms._utils.allowed import (
     RefusedError,
     check_links,
     check_memory,
+    check_size,
 )
 
 _CURE = "Write it anew, with numbers or text and a codec such as blosc or gzip"
@@ -35,6 +36,7 @@ def check_zarr(folder: str) -> None:
             "is no folder, and a Zarr array or group is one. Unpack it, if it is an archive"
         )
     check_links(folder)
+    stored = stored_bytes(folder)
     for place, _, _ in os.walk(folder):
         for name, check in (
             (".zarray", _check_array_2),
@@ -45,16 +47,25 @@ def check_zarr(folder: str) -> None:
             path = os.path.join(place, name)
             if os.path.exists(path):
                 with open(path, encoding="utf-8") as file:
-                    check(json.load(file))
+                    check(json.load(file), stored)
 
 
-def _check_consolidated_2(document: Any) -> None:
+def stored_bytes(folder: str) -> int:
+    """Return the bytes of all files in a folder."""
+    return sum(
+        os.lstat(os.path.join(place, name)).st_size
+        for place, _, names in os.walk(folder)
+        for name in names
+    )
+
+
+def _check_consolidated_2(document: Any, stored: int) -> None:
     for key, metadata in document["metadata"].items():
         if key.rpartition("/")[2] == ".zarray":
-            _check_array_2(metadata)
+            _check_array_2(metadata, stored)
 
 
-def _check_array_2(metadata: Any) -> None:
+def _check_array_2(metadata: Any, stored: int) -> None:
     codecs = [metadata.get("compressor"), *(metadata.get("filters") or [])]
     names = [codec["id"] for codec in codecs if codec is not None]
     _refuse_others(names, NUMCODECS)
@@ -64,20 +75,20 @@ def _check_array_2(metadata: Any) -> None:
     if not is_text:
         _check_type(dtype)
     itemsize = np.dtype(dtype).itemsize
-    check_memory(metadata["shape"], itemsize)
+    check_size(metadata["shape"], itemsize, stored)
     check_memory(metadata["chunks"], itemsize)
 
 
-def _check_node_3(metadata: Any) -> None:
+def _check_node_3(metadata: Any, stored: int) -> None:
     if "consolidated_metadata" in metadata:
         members = (metadata["consolidated_metadata"] or {}).get("metadata", {})
         for member in members.values():
-            _check_node_3(member)
+            _check_node_3(member, stored)
     if metadata.get("node_type") == "group":
         return
     if metadata.get("zarr_format") == 2:  # as a member of a group
         if "shape" in metadata:
-            _check_array_2(metadata)
+            _check_array_2(metadata, stored)
         return
     codecs = list(_codecs_3(metadata["codecs"]))
     _refuse_others([name for name, _ in codecs], ZARR_CODECS)
@@ -88,7 +99,7 @@ def _check_node_3(metadata: Any) -> None:
     if kind not in ZARR_TYPES:
         raise RefusedError(f"an array has the type {kind!r}, which is not read. {_CURE}")
     itemsize = ZARR_TYPES[kind] or parameters["length_bytes"]
-    check_memory(metadata["shape"], itemsize)
+    check_size(metadata["shape"], itemsize, stored)
     check_memory(metadata["chunk_grid"]["configuration"]["chunk_shape"], itemsize)
 
 

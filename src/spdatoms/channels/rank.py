@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,7 +177,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
         """Return which of the matrices X (m, n, n) are not negligible outside the range and definite on it."""
         found = Unfit()
         most = max(self._outside, _GAP * _level(X))
-        for rows in block_slices(len(X), max(1, _BLOCK_BYTES // (16 * X.shape[-1] ** 2))):
+        for rows in _blocks(X):
             block = X[rows]
             outside = _shares(block, self._null).max(axis=1, initial=0.0)
             bad = np.flatnonzero(outside > most)
@@ -255,7 +256,7 @@ def _mean(X: FloatArray) -> Floats:
     """Return the mean of the matrices, each divided by its mean eigenvalue."""
     m, n, _ = X.shape
     total = np.zeros((n, n), np.result_type(X.dtype, np.float64))
-    for rows in block_slices(m, max(1, _BLOCK_BYTES // (16 * n * n))):
+    for rows in _blocks(X):
         block = as_double(X[rows])
         scale = (np.einsum("mii->mi", block).real / n).sum(axis=1)
         if not scale.all():
@@ -267,11 +268,17 @@ def _mean(X: FloatArray) -> Floats:
     return symmetric_part(total / m)
 
 
+def _blocks(X: FloatArray) -> Iterator[slice]:
+    return block_slices(len(X), max(1, _BLOCK_BYTES // (16 * X.shape[-1] ** 2)))
+
+
 def _level(X: FloatArray) -> float:
     """Return what rounding explains; the numbers may be of single precision, and stored as double."""
     single = np.complex64 if is_complex(X) else np.float32
     with np.errstate(over="ignore", under="ignore"):
-        exact = X.dtype == single or np.array_equal(X.astype(single), X)
+        exact = X.dtype == single or all(
+            np.array_equal(X[rows].astype(single), X[rows]) for rows in _blocks(X)
+        )
     eps = float(np.finfo(np.float32 if exact else np.float64).eps)
     return float(_ROUNDING * X.shape[-1] * eps)
 

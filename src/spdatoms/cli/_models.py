@@ -49,11 +49,12 @@ def save_model(path: Path, model: Any, reach: Any) -> None:
 
 def common_range(X: Array, path: Path) -> Any:
     """Return the `SPDRange` of singular matrices, and say so; None for others."""
-    from spdatoms.geometry.validation import as_float, check_stack, find_unfit
+    from spdatoms.geometry.validation import Unfit, as_float, check_stack, find_unfit
+    from spdatoms.scale.blocks import of_blocks
 
-    X = as_float(X, "X")
     check_stack(X, "X")
-    if not find_unfit(X).singular:
+    found = of_blocks(lambda block: find_unfit(as_float(block, "X")), X)
+    if not sum((unfit for _, unfit in found), Unfit()).singular:
         return None
     from spdatoms.channels import SPDRange
 
@@ -77,14 +78,24 @@ def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False
     from spdatoms.cli.formats.matrices import complaints_about
     from spdatoms.geometry import check_spd
     from spdatoms.geometry.channels import check_incomplete
+    from spdatoms.scale.blocks import gathered, of_blocks
+
+    lacking, count = 0, len(read.X)
+
+    def checked(block: Array) -> Array:
+        nonlocal lacking
+        if not incomplete:
+            return check_spd(block)
+        X, known = check_incomplete(block)
+        lacking += int((~known.all(axis=1)).sum())
+        return X
 
     with complaints_about(path):
         if reach is not None:
-            return replace(read, X=reach.transform(read.X))
-        if not incomplete:
-            return replace(read, X=check_spd(read.X))
-        X, known = check_incomplete(read.X)
-    lacking = int((~known.all(axis=1)).sum())
+            found = (placed for _, placed in of_blocks(reach.transform, read.X))
+            return replace(read, X=gathered(found, count))
+        for _, last in of_blocks(checked, read.X):
+            X = last  # all of them, if they are one block
     if lacking:
-        say(f"note: {lacking} of {counted(len(X), 'matrix', 'matrices')} lack channels")
-    return replace(read, X=X)
+        say(f"note: {lacking} of {counted(count, 'matrix', 'matrices')} lack channels")
+    return replace(read, X=X) if len(X) == count else read

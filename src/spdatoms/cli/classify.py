@@ -465,6 +465,6 @@ def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:
         "suggestion": found.suggestions,
         "p(wrong)": found.probabilities,
     }
-    write_table(path, {name: column.tolist() for name, column in columns.items()})
+    write_table(path, columns)
     count = counted(len(found.above(0.5)), "label is", "labels are")
     say(f"Suspects: {path}: {count} more probably wrong than right")

@@ -100,6 +100,7 @@ def code(
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.coding import SPDSparseCoder
+    from spdatoms.scale.blocks import blocks, gathered, of_blocks
 
     if model is not None:
         coder, reach = load_model(model, ("atoms_", "transform"), "give codes", jobs)
@@ -117,9 +118,10 @@ def code(
     read = read_matrices(Source(matrices, key, mask, components, covariance))
     read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
-        codes = coder.transform(read.X)
+        found = (codes for _, codes in of_blocks(coder.transform, read.X))
+        codes = gathered(found, len(read.X))
     write_arrays(out, {"codes": codes}, read.volume)
-    nonzeros = np.count_nonzero(codes, axis=1)
+    nonzeros = np.concatenate([np.count_nonzero(some, axis=1) for _, some in blocks(codes)])
     rows = [
         ("codes", f"{len(codes)} over {counted(codes.shape[1], 'atom')}"),
         ("non-zeros", f"{nonzeros.mean():.1f} per code"),
@@ -127,12 +129,13 @@ def code(
         ("written to", out),
     ]
     if usage is not None:
-        write_arrays(usage, _usage(codes), read.volume)
+        used = np.concatenate([_usage(some) for _, some in blocks(codes)])
+        write_arrays(usage, {"usage": used}, read.volume)
         rows.append(("usage", usage))
     show_table(rows)
 
 
-def _usage(codes: FloatArray) -> dict[str, FloatArray]:
+def _usage(codes: FloatArray) -> FloatArray:
     """Return which atoms the codes use: the number of the largest, its share of ‖y‖₁, how many there are."""
     sizes = np.abs(codes)
     total = sizes.sum(axis=1)
@@ -140,7 +143,7 @@ def _usage(codes: FloatArray) -> dict[str, FloatArray]:
     largest = np.where(used, sizes.argmax(axis=1) + 1, 0)
     share = sizes.max(axis=1) / np.where(used, total, 1.0)
     columns = [largest, share, np.count_nonzero(codes, axis=1)]
-    return {"usage": np.stack(columns, axis=1).astype(np.float32)}
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def _kept_with_atoms(path: Path) -> dict[str, Any]:

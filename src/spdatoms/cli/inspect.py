@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
 from spdatoms.cli.options import (
     ComponentsOption,
@@ -22,13 +23,12 @@ from spdatoms.cli.options import (
     refuse_if,
 )
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import show_lines, show_table
+from spdatoms.cli.show import show_lines, show_table, wants_progress
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
 #: The greatest numbers of matrices for spectra and for kernels, evenly spaced.
 _SPECTRA, _KERNEL = 2000, 500
-_BLOCK = 256
 
 _ZERO = "is zero"
 #: The complaints of `check_spd`, and that a matrix is zero, with advice.
@@ -84,12 +84,15 @@ def inspect(
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.geometry.validation import as_float
+    from spdatoms.scale.blocks import blocks, gathered, some_rows
+    from spdatoms.scale.budget import is_streamed
 
     read = read_matrices(Source(matrices, key, mask, components, covariance))
-    X = as_float(read.X, str(matrices))
-    if not X.size:
-        raise ValueError(f"{matrices} holds no matrix: its shape is {X.shape}.")
-    unfit = unfit_matrices(X)
+    if not read.X.size:
+        raise ValueError(f"{matrices} holds no matrix: its shape is {read.X.shape}.")
+    X = read.X if is_streamed(read.X) else as_float(read.X, str(matrices))
+    with showing_progress("checking", wants_progress(False)):
+        unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
     show_table([*_summary(X, unfit, fit), *_range(X, unfit)], title=str(matrices))
     if unfit:
@@ -102,7 +105,7 @@ def inspect(
         part = fit[:: -(-len(fit) // _KERNEL)]
         header = ("kernel", "suggested β", "Gram matrix", "least / greatest eigenvalue")
         title = f"exp(−β·d) of {len(part)} matrices"
-        show_table(_kernels(np.asarray(X[part])), header=header, title=title)
+        show_table(_kernels(some_rows(X, part)), header=header, title=title)
     if repaired is not None:
         lost = irreparable(unfit)
         if lost and not drop_bad:
@@ -110,7 +113,9 @@ def inspect(
                 f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."
             )
         kept = np.setdiff1d(np.arange(len(X)), lost)
-        whole = repair(np.asarray(X), {i: unfit[i] for i in unfit if i not in set(lost)})[kept]
+        bad = np.array(list(unfit), dtype=np.intp)
+        good = (repaired_block(block, rows, bad, kept) for rows, block in blocks(X))
+        whole = gathered(good, len(kept))
         volume = None if read.volume is None else read.volume.keeping(kept)
         write_arrays(repaired, {"matrices": whole, "kept": kept}, volume)
         show_lines(f"Repaired matrices: {repaired}")
@@ -123,15 +128,17 @@ def inspect(
 
 def unfit_matrices(X: Array) -> dict[int, str]:
     """Return why matrices are not positive definite, by index, for all that are not."""
-    unfit: dict[int, str] = {}
-    for start in range(0, len(X), _BLOCK):
-        block = X[start : start + _BLOCK]
-        if _complaint(block):
-            for i, matrix in enumerate(block):
-                complaint = _complaint(matrix[None])
-                if complaint:
-                    unfit[start + i] = complaint
-    return unfit
+    from spdatoms.scale.blocks import of_blocks
+
+    found = of_blocks(_complaints, X)
+    return {rows.start + i: why for rows, unfit in found for i, why in unfit.items()}
+
+
+def _complaints(X: Array) -> dict[int, str]:
+    from spdatoms.geometry.validation import as_float, is_spd
+
+    X = as_float(X, "X")
+    return {int(i): _complaint(X[i : i + 1]) for i in np.flatnonzero(~is_spd(X))}
 
 
 def _complaint(X: Array) -> str:
@@ -146,15 +153,18 @@ def _complaint(X: Array) -> str:
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
     from spdatoms.geometry.hermitian import as_double
+    from spdatoms.geometry.validation import float_type
+    from spdatoms.scale.blocks import some_rows
 
     m, n, _ = X.shape
+    dtype = float_type(X.dtype, "X")
     verb = "is" if len(unfit) == 1 else "are"
     others = f", {len(unfit)} {verb} not" if unfit else " (all)"
     rows = [
-        ("matrices", f"{m} of {n}×{n}, {X.dtype}"),
+        ("matrices", f"{m} of {n}×{n}, {dtype}"),
         ("positive definite", f"{len(fit)}{others}"),
     ]
-    A = as_double(np.asarray(X[:: -(-m // _SPECTRA)]))
+    A = as_double(some_rows(X, np.arange(0, m, -(-m // _SPECTRA))))
     A = A[np.isfinite(A).all(axis=(1, 2))]
     if not len(A):
         return rows
@@ -162,7 +172,7 @@ def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str
     scale = np.trace(A.real, axis1=1, axis2=2) / n
     rows.append(("mean eigenvalue", f"{scale.min():.3g} to {scale.max():.3g}"))
     largest = abs(eigenvalues).max(axis=1)
-    threshold = n * float(np.finfo(X.dtype).eps) * largest
+    threshold = n * float(np.finfo(dtype).eps) * largest
     ranks = (abs(eigenvalues) > threshold[:, None]).sum(axis=1)
     rows.append(("rank", f"{n} (full)" if ranks.min() == n else f"{ranks.min()} to {ranks.max()}"))
     positive = eigenvalues[:, 0] > 0
@@ -236,7 +246,16 @@ def irreparable(unfit: dict[int, str]) -> list[int]:
     return [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
 
 
-def repair(X: Array, unfit: dict[int, str]) -> Array:
+def repaired_block(X: Array, rows: slice, unfit: Array, kept: Array) -> Array:
+    """Return the matrices of some rows that are kept, the unfit among them repaired; both are indices."""
+    from spdatoms.geometry.validation import as_float
+
+    own, bad = (i[(i >= rows.start) & (i < rows.stop)] - rows.start for i in (kept, unfit))
+    whole = repair(as_float(X, "X"), np.intersect1d(own, bad))
+    return whole if len(own) == len(whole) else whole[own]
+
+
+def repair(X: Array, unfit: Array) -> Array:
     """Return X with these unfit matrices made positive definite."""
     from spdatoms.geometry import nearest_spd, regularise
 

@@ -93,13 +93,13 @@ def learn(
     check_outputs([matrices, mask, checkpoint], [out, report], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
-    from spdatoms.cli._models import common_range, save_model
+    from spdatoms.cli._models import common_range, on_range, save_model
     from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
     from spdatoms.dictionary import SPDDictionaryLearning
 
     read = read_matrices(Source(matrices, key, mask, components, covariance))
     reach = common_range(read.X, matrices)
-    X = read.X if reach is None else reach.transform(read.X)
+    X = read.X if reach is None else on_range(read, matrices, reach).X
     learner = SPDDictionaryLearning(
         atoms,
         metric=metric.value,

@@ -65,7 +65,10 @@ class Predictions:
 
 def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> Predictions:
     """Return predictions, with reasons for ``explained`` of them; labels ``y`` may be known."""
-    probabilities = classifier.predict_proba(X)
+    from spdatoms.scale.blocks import gathered, of_blocks
+
+    parts = (part for _, part in of_blocks(classifier.predict_proba, X))
+    probabilities = gathered(parts, len(X))
     found = Predictions(probabilities, classifier.classes_)
     wrong = np.zeros(len(X), bool) if y is None else found.labels.astype(str) != y.astype(str)
     rows = most_instructive(probabilities, wrong, explained)
@@ -79,6 +82,8 @@ def cross_validate(
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold
 
+    from spdatoms.scale.blocks import taken
+
     X, y = labelled.X, labelled.y
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < cv:
@@ -91,8 +96,10 @@ def cross_validate(
     folds = list(division.split(np.zeros(len(X)), y))
     with progress_bar(cv, "cross-validation", shown) as advance:
         for others, fold in folds:
-            fitted = clone(classifier).fit(X[others], y[others])
-            own = predict(fitted, X[fold], y[fold], explained=SHOWN // cv if explained else 0)
+            fitted = clone(classifier).fit(taken(X, others), y[others])
+            own = predict(
+                fitted, taken(X, fold), y[fold], explained=SHOWN // cv if explained else 0
+            )
             held_out.probabilities[fold] = own.probabilities
             held_out.reasons.update(
                 (int(fold[i]), reason.renumbered(others)) for i, reason in own.reasons.items()
@@ -147,8 +154,6 @@ def write_predictions(out: Path, predictions: Predictions, of: Labelled) -> None
         arrays = {"probabilities": predictions.probabilities, "classes": classes}
         write_arrays(out, {"predicted": predicted, **arrays})
     else:
-        columns = {"predicted": predicted.tolist()}
-        if of.y is not None:
-            columns["label"] = of.y.tolist()
+        columns = {"predicted": predicted} | ({} if of.y is None else {"label": of.y})
         shares = zip(classes, predictions.probabilities.T, strict=True)
-        write_table(out, columns | {f"p({c})": share.tolist() for c, share in shares})
+        write_table(out, columns | {f"p({c})": share for c, share in shares})

@@ -13,11 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import growing_blocks, progress_bar
-from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.validation import Unfit, check_stack, float_type
-from spdatoms.scale._mapped import forget_pages
-from spdatoms.scale.budget import block_bytes, is_chunked
+from spdatoms.geometry.validation import check_stack, float_type
+from spdatoms.scale.blocks import blocks, errors_in_block
+from spdatoms.scale.budget import is_chunked
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,9 @@ def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **
         return _lazily(call, X, example)
     out = np.empty((len(X), *example.shape[1:]), example.dtype)
     with progress_bar(len(X)) as advance:
-        for rows in block_slices(len(X), max(1, block_bytes() // X[0].nbytes)):
-            out[rows] = _of_rows(call, np.array(X[rows]), rows.start)
-            forget_pages(X)
-            advance(rows.stop - rows.start)
+        for rows, block in blocks(X):
+            out[rows] = _of_rows(call, block, rows.start)
+            advance(len(block))
     return out
 
 
@@ -127,10 +125,6 @@ def _of_chunk(X: FloatArray, call: _Call, empty: FloatArray, block_info: Any = N
 
 def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     """Return the result for some rows; an error gives the index of a matrix in the whole, or in a chunk."""
-    stop = start + len(X)
-    try:
-        return call.of_rows(slice(start, stop))(X)
-    except ValueError as error:
-        if isinstance(unfit := getattr(error, "unfit", None), Unfit):
-            unfit.moved(start).raise_in_block(name, start, stop)
-        raise
+    rows = slice(start, start + len(X))
+    with errors_in_block(rows, name=name):
+        return call.of_rows(rows)(X)

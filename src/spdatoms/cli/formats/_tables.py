@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.allowed import RefusedError, check_memory
+from spdatoms._utils.allowed import RefusedError, check_size
 from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.tables import original
 from spdatoms._utils.typing import Array
+from spdatoms.scale.blocks import gathered
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 PARQUET_FILES = (".parquet",)
@@ -23,6 +24,8 @@ _DELIMITERS = ",;\t"
 _SCHEMA, _PYTHON_TYPE = b"ARROW:schema", b"arrow.py_extension_type"
 #: A number in a list of Python: itself, and its place in the list.
 _BYTES_OF_NUMBER = 32
+#: Rows of a column that are read at a time.
+_ROWS = 1 << 13
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -55,13 +58,49 @@ def read_numbers(path: Path) -> Array:
 
 
 def read_parquet(path: Path) -> dict[str, Array]:
-    """Return the columns of a Parquet file by name; a column of lists becomes an array (rows, length)."""
+    """Return the columns of a Parquet file by name; a column of lists becomes an array (rows, length).
+
+    Each is read some rows at a time; long columns of numbers are memory maps of temporary files.
+    """
     parquet = import_extra("pyarrow.parquet", extra="tables")
     with refusing_damage("a Parquet file"):
-        _check_promises(parquet.read_metadata(path))
+        metadata = parquet.read_metadata(path)
+        _check_promises(metadata, path)
         fields = [field for field in parquet.read_schema(path) if _is_plain(field.type)]
-        table = parquet.ParquetFile(path).read([field.name for field in fields])
-        return {name: _column(table[name].to_pylist()) for name in table.column_names}
+        return {field.name: _column(path, field, metadata.num_rows) for field in fields}
+
+
+def _column(path: Path, field: Any, count: int) -> Array:
+    """Return a column, (rows,) or (rows, length)."""
+    types = import_extra("pyarrow.types", extra="tables")
+    file = import_extra("pyarrow.parquet", extra="tables").ParquetFile(path, pre_buffer=False)
+    parts = (batch.column(0) for batch in file.iter_batches(_ROWS, columns=[field.name]))
+    kind = getattr(field.type, "value_type", field.type)
+    if count and (types.is_integer(kind) or types.is_floating(kind)):
+        try:
+            return gathered(map(_numbers, parts), count)
+        except _RaggedError:
+            parts = file.read([field.name])[field.name].iterchunks()
+    return _values([value for part in parts for value in part.to_pylist()])
+
+
+class _RaggedError(Exception):
+    """Values are missing, or lists have different lengths."""
+
+
+def _numbers(part: Any) -> Array:
+    """Return the numbers of a part of a column, (rows,) or (rows, length)."""
+    if not hasattr(part, "value_lengths"):
+        return _without_gaps(part)
+    if part.null_count or len(np.unique(part.value_lengths())) != 1:
+        raise _RaggedError
+    return _without_gaps(part.flatten()).reshape(len(part), -1)
+
+
+def _without_gaps(part: Any) -> Array:
+    if part.null_count:
+        raise _RaggedError
+    return np.asarray(part.to_numpy(zero_copy_only=False))
 
 
 def numbers_of(columns: Mapping[str, Array]) -> Array:
@@ -75,7 +114,7 @@ def numbers_of(columns: Mapping[str, Array]) -> Array:
     return np.stack(numbers, axis=1).astype(np.float64)
 
 
-def _check_promises(metadata: Any) -> None:
+def _check_promises(metadata: Any, path: Path) -> None:
     """Refuse columns of Python objects, which old versions of Arrow make when they read the schema, and bombs."""
     schema = base64.b64decode((metadata.metadata or {}).get(_SCHEMA, b""))
     if _PYTHON_TYPE in schema:
@@ -85,7 +124,7 @@ def _check_promises(metadata: Any) -> None:
         )
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     values = [g.column(j).num_values for g in groups for j in range(metadata.num_columns)]
-    check_memory([sum(values)], _BYTES_OF_NUMBER)
+    check_size([sum(values)], _BYTES_OF_NUMBER, path.stat().st_size)
 
 
 def _is_plain(kind: Any) -> bool:
@@ -97,7 +136,7 @@ def _is_plain(kind: Any) -> bool:
     return bool(types.is_primitive(kind) or types.is_string(kind) or types.is_large_string(kind))
 
 
-def _column(values: Sequence[object]) -> Array:
+def _values(values: Sequence[object]) -> Array:
     try:
         return np.array(values)
     except ValueError:

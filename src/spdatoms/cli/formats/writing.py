@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.tables import write_rows
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array
 from spdatoms._utils.writing import replacing
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
+from spdatoms.scale.blocks import blocks
+from spdatoms.scale.budget import is_streamed
+
+#: Rows of a table that are written at a time.
+_ROWS = 1 << 14
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None = None) -> None:
@@ -25,29 +32,44 @@ def write_arrays(path: Path, arrays: Mapping[str, Array], volume: Volume | None 
         return
     match path.suffix.lower():
         case ".npz":
-            with replacing(path) as file:
-                np.savez(file, **cast(Any, arrays))
+            with replacing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        _write_npy(member, np.asanyarray(array))
         case ".npy":
             with replacing(path) as file:
-                np.save(file, first)
+                _write_npy(file, first)
         case ".mat":
             _write_mat(path, arrays)
         case _:
-            columns: dict[str, Sequence[Any]] = {}
+            columns: dict[str, Array] = {}
             for name, array in arrays.items():
                 if array.ndim == 1 and len(array) == len(first):
-                    columns[name] = array.tolist()
+                    columns[name] = array
                 elif array.ndim == 2 and len(array) == len(first):
-                    columns |= {f"{name}_{j}": column.tolist() for j, column in enumerate(array.T)}
+                    columns |= {f"{name}_{j}": column for j, column in enumerate(array.T)}
             write_table(path, columns)
 
 
-def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+def write_table(path: Path, columns: Mapping[str, Array]) -> None:
     """Write columns of the same length as .csv, with their names in the first line."""
+    count = len(next(iter(columns.values())))
     with replacing(path) as file:
-        write_rows(
-            codecs.getwriter("utf-8")(file), [list(columns), *zip(*columns.values(), strict=True)]
-        )
+        text = codecs.getwriter("utf-8")(file)
+        write_rows(text, [list(columns)])
+        for some in block_slices(count, _ROWS):
+            write_rows(text, zip(*(c[some].tolist() for c in columns.values()), strict=True))
+
+
+def _write_npy(file: Any, array: Array) -> None:
+    """Write an array as .npy, some rows of a long one at a time."""
+    if not is_streamed(array):
+        np.save(file, array, allow_pickle=False)
+        return
+    header = np.lib.format.header_data_from_array_1_0(array) | {"fortran_order": False}
+    np.lib.format.write_array_header_1_0(file, header)
+    for _, block in blocks(array):
+        file.write(np.ascontiguousarray(block).data.cast("B"))
 
 
 def _write_mat(path: Path, arrays: Mapping[str, Array]) -> None:

@@ -13,6 +13,7 @@ from spdatoms.cli.report.drawings import drawn_figure
 from spdatoms.cli.report.page import Rows, items_to_browse, write_report
 from spdatoms.cli.report.pictures import Pictures
 from spdatoms.plotting.display import INK
+from spdatoms.scale.blocks import some_rows
 
 #: The greatest numbers of matrices that are coded, of atoms that are shown, and of matrices for each.
 _CODED, _ATOMS, _USERS = 2000, 1000, 5
@@ -35,7 +36,7 @@ def write_learning_report(path: Path, learner: Any, X: Array, summary: Rows) -> 
     from spdatoms.plotting import AtomUsageDisplay, LearningCurveDisplay
 
     rows = np.arange(len(X))[evenly_spaced(len(X), min(_CODED, len(X)))]
-    some = np.asarray(X[rows])
+    some = some_rows(X, rows)
     codes = learner.transform(some)
     nonzeros = np.count_nonzero(codes, axis=1)
 

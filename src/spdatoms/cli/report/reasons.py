@@ -49,7 +49,9 @@ def reasons(classifier: Any, X: Array, rows: Indices) -> dict[int, Reason]:
         return {}
     # The ensemble names rows of its training set, of which it may keep a part.
     kept = getattr(classifier, "atom_indices_", np.arange(len(atoms)))
-    found = classifier.explain(X[rows], n_atoms=_ATOMS)
+    from spdatoms.scale.blocks import some_rows
+
+    found = classifier.explain(some_rows(X, rows), n_atoms=_ATOMS)
     return {
         int(row): Reason(one, atoms[np.searchsorted(kept, one.atoms)], X[row])
         for row, one in zip(rows, found, strict=True)

@@ -1,0 +1,140 @@
+"""Peak memory and processor time of the commands on a file that is larger than the memory they may use.
+
+    python benchmarks/command_line.py                                # 2 million 16×16 in single precision, 2 GB
+    python benchmarks/command_line.py --matrices 200000 --formats npy,zarr
+    python benchmarks/command_line.py --commands inspect,code --folder data   # keep the files for the next run
+
+Each command is a process of its own. Its memory is the largest resident one of it and of the processes that it
+started, pages of mapped files included; its processor time is the sum of theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SIZE, CLASSES, BLOCK = 16, 10, 50_000
+
+
+def matrices(count: int, seed: int) -> tuple[Any, Any]:
+    """Return covariances of 24 samples each, of ten classes, and their classes."""
+    mixing = np.eye(SIZE) + 0.25 * np.random.default_rng(0).standard_normal((CLASSES, SIZE, SIZE))
+    rng = np.random.default_rng(1 + seed)
+    labels = rng.integers(0, CLASSES, count)
+    signals = mixing[labels].astype("f4") @ rng.standard_normal((count, SIZE, 24), dtype="f4")
+    return signals @ signals.swapaxes(1, 2) / 24, labels
+
+
+class Files:
+    """The same matrices in files of all formats, written block by block."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        import h5py
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+        import zarr
+
+        shape = (count, SIZE, SIZE)
+        plain = np.lib.format.open_memmap(folder / "X.npy", "w+", np.float32, shape)
+        labels = np.lib.format.open_memmap(folder / "y.npy", "w+", np.int64, (count,))
+        chunked = zarr.create_array(
+            str(folder / "X.zarr"), shape=shape, chunks=(8192, SIZE, SIZE), dtype="f4"
+        )
+        column = pa.list_(pa.float32(), SIZE * SIZE)
+        with (
+            h5py.File(folder / "X.h5", "w") as packed,
+            h5py.File(folder / "contiguous.h5", "w") as flat,
+            pq.ParquetWriter(folder / "X.parquet", pa.schema([("X", column)])) as table,
+        ):
+            packed.create_dataset("X", shape, "f4", chunks=(4096, SIZE, SIZE), compression="gzip")
+            flat.create_dataset("X", shape, "f4")
+            for start in range(0, count, BLOCK):
+                X, y = matrices(min(BLOCK, count - start), start)
+                rows = slice(start, start + len(X))
+                plain[rows], labels[rows], chunked[rows] = X, y, X
+                packed["X"][rows], flat["X"][rows] = X, X
+                values = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), SIZE * SIZE)
+                table.write_table(pa.table({"X": values}))
+
+
+FORMATS = {
+    "npy": "X.npy",
+    "zarr": "X.zarr",
+    "h5": "X.h5",
+    "contiguous": "contiguous.h5",
+    "parquet": "X.parquet",
+}
+
+
+def command(name: str, X: Path, folder: Path, out: Path) -> list[Any]:
+    """Return the command line; 'code' and 'classify' use what 'learn' and a training on the same file leave."""
+    few = {"atoms": "32", "iterations": "2", "init": "random"}
+    options = [f"--{key}={value}" for key, value in few.items()]
+    return {
+        "inspect": ["inspect", X],
+        "learn": ["learn", X, *options, "--out", out / "model.spdatoms"],
+        "code": ["code", X, "--model", folder / "model.spdatoms", "--out", out / "codes.npy"],
+        "classify": [
+            *("classify", "--train", X, "--train-labels", folder / "y.npy"),
+            *("--test", X, "--test-labels", folder / "y.npy", "--out", out / "predicted.npz"),
+        ],
+    }[name]
+
+
+def measured(arguments: list[Any]) -> tuple[float, float, float]:
+    """Run a command; return its peak memory in MB, its processor time and its wall-clock time in seconds."""
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "spdatoms", *map(str, arguments), "--force"][
+            : None if arguments[0] != "inspect" else -1
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{arguments} failed")
+    return usage.ru_maxrss / 1e3, usage.ru_utime + usage.ru_stime, time.perf_counter() - began
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--matrices", type=int, default=2_000_000)
+    parser.add_argument("--formats", default=",".join(FORMATS))
+    parser.add_argument("--commands", default="inspect,learn,code,classify")
+    parser.add_argument("--folder", type=Path, help="where the files are, or are kept")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="spdatoms-command-line-") as out:
+        folder = options.folder or Path(out)
+        folder.mkdir(exist_ok=True)
+        if not (folder / "X.npy").exists():
+            Files(folder, options.matrices)
+        if not (folder / "model.spdatoms").exists():
+            few = folder / "few.npy"
+            np.save(few, np.load(folder / "X.npy", mmap_mode="r")[:20_000])
+            measured(command("learn", few, folder, folder))
+        size = (folder / "X.npy").stat().st_size / 1e6
+        print(f"{size:.0f} MB of matrices\n\n| command | file | peak MB | processor s | s | load |")
+        print("|---|---|---|---|---|---|")
+        for name in options.commands.split(","):
+            for kind in options.formats.split(","):
+                line = command(name, folder / FORMATS[kind], folder, Path(out))
+                peak, cpu, seconds = measured(line)
+                load = os.getloadavg()[0]
+                print(
+                    f"| {name} | {kind} | {peak:.0f} | {cpu:.1f} | {seconds:.0f} | {load:.0f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -117,22 +117,20 @@ class AtomsDisplay(Display):
         display = cls(atoms, titles=titles, common_scale=common_scale, n_columns=n_columns)
         return display.plot(ax)
 
-    def plot(self, ax: Any | None = None) -> AtomsDisplay:
-        """Draw the atoms.
+    def _size(self) -> tuple[float, float]:
+        # 1.1 inches per cell, or less to fit on a page.
+        rows, columns = self._grid()
+        cell = min(1.1, 10.0 / columns, 12.0 / (_PITCH * rows))
+        return max(3.2, columns * cell + 0.8), max(2.0, _PITCH * rows * cell + 0.4)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-
-        Returns
-        -------
-        AtomsDisplay
-        """
+    def _grid(self) -> tuple[int, int]:
+        """Return how many rows and columns of atoms there are."""
         columns = self.n_columns or int(np.ceil(np.sqrt(1.6 * len(self.atoms))))
         columns = min(columns, len(self.atoms))
-        rows = -(-len(self.atoms) // columns)
-        ax = self._use_axes(ax, size=_figure_size(rows, columns))
+        return -(-len(self.atoms) // columns), columns
+
+    def _draw(self, ax: Any) -> None:  # type: ignore[override]  # it has no options
+        rows, columns = self._grid()
         row, column = np.divmod(np.arange(len(self.atoms)), columns)
         cells = np.stack([column, _PITCH * row], axis=1)
         if self.atoms.shape[-1] in (2, 3):
@@ -142,7 +140,6 @@ class AtomsDisplay(Display):
         self._write_titles(ax, cells)
         ax.set(xlim=(-0.55, columns - 0.45), ylim=(_PITCH * rows - 0.5, -0.5), aspect="equal")
         ax.set_axis_off()
-        return self
 
     def _draw_ellipses(self, ax: Any, cells: Floats) -> None:
         reach = np.sqrt(self.atoms.diagonal(axis1=1, axis2=2).max(axis=1))
@@ -184,9 +181,3 @@ def ellipse(A: NDArray[np.floating]) -> Floats:
     circle = np.stack([np.cos(angle), np.sin(angle)])
     points: Floats = np.linalg.cholesky(A.astype(np.float64)) @ circle
     return points
-
-
-def _figure_size(rows: int, columns: int) -> tuple[float, float]:
-    """Return inches: 1.1 per cell, or less to fit on a page."""
-    cell = min(1.1, 10.0 / columns, 12.0 / (_PITCH * rows))
-    return max(3.2, columns * cell + 0.8), max(2.0, _PITCH * rows * cell + 0.4)

@@ -139,21 +139,7 @@ class BandwidthPenaltyDisplay(Display):
         display = cls(beta_factors, alpha_factors, nonzeros, beta=beta, alpha=estimator.alpha_)
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> BandwidthPenaltyDisplay:
-        """Draw the grid, with the number in every cell.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``imshow``.
-
-        Returns
-        -------
-        BandwidthPenaltyDisplay
-        """
-        ax = self._use_axes(ax)
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.image_ = ax.imshow(
             self.nonzeros, **{"cmap": "Greys", "origin": "lower", "aspect": "auto"} | kwargs
         )
@@ -190,7 +176,6 @@ class BandwidthPenaltyDisplay(Display):
         ]
         ax.set_title(", ".join(["atoms per code", *known]), fontsize=10)
         ax.set(xlabel="multiple of α", ylabel="multiple of β")
-        return self
 
 
 def _mean_nonzeros(coder: SPDSparseCoder, alpha: float, X: Any) -> float:

@@ -130,21 +130,10 @@ class CodesDisplay(Display):
         codes = estimator.transform(X)
         return cls.from_codes(codes, y=y, max_codes=max_codes, ax=ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> CodesDisplay:
-        """Draw the pattern.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 4.8
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``imshow``.
-
-        Returns
-        -------
-        CodesDisplay
-        """
-        ax = self._use_axes(ax, size=(6.4, 4.8))
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.shown_ = self._rows()
         sizes = np.ma.masked_equal(np.abs(self.codes[self.shown_]), 0.0)
         non_zero = sizes.compressed()
@@ -162,7 +151,6 @@ class CodesDisplay(Display):
             f"{count} codes over {atoms} atoms, {used:.1f} non-zeros per code", fontsize=10
         )
         ax.set_xlabel("atom")
-        return self
 
     def _rows(self) -> Indices:
         """Return the codes to show, in the order of their labels."""

@@ -142,23 +142,14 @@ class ExplanationDisplay(Display):
         [explanation] = estimator.explain(query)
         return cls(explanation, images=images, max_atoms=max_atoms).plot(ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> ExplanationDisplay:
-        """Draw the bars.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, max(1.6, 0.45 * self._count() + 1.0)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``barh``.
+    def _count(self) -> int:
+        return min(len(self.explanation.atoms), self.max_atoms)
 
-        Returns
-        -------
-        ExplanationDisplay
-        """
-        found = self.explanation
-        count = min(len(found.atoms), self.max_atoms)
-        ax = self._use_axes(ax, size=(6.4, max(1.6, 0.45 * count + 1.0)))
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        found, count = self.explanation, self._count()
         values, rows = found.contributions[:count], np.arange(count)
         style = {"color": np.where(found.agreeing[:count], INK, PALE), "height": 0.7}
         self.bars_ = ax.barh(rows, values, **style | kwargs)
@@ -173,7 +164,6 @@ class ExplanationDisplay(Display):
         ax.set_xlabel(f"contribution to {found.contributed_to}{shown}")
         without_frame(ax)
         self._show_images(ax, found.atoms[:count])
-        return self
 
     def _show_images(self, ax: Any, atoms: Any) -> None:
         """Put the picture of each atom between its name and its bar."""

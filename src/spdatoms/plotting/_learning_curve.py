@@ -83,25 +83,10 @@ class LearningCurveDisplay(Display):
             display = cls(fitted_attribute(estimator, "objective_"))
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> LearningCurveDisplay:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        LearningCurveDisplay
-        """
-        ax = self._use_axes(ax)
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         iterations = np.arange(len(self.objective)) / self.steps_per_iteration
         style = {"color": INK, "linewidth": 1.5, "marker": "o", "markersize": 3.5} | kwargs
         (self.line_,) = ax.plot(iterations, self.objective, **style)
         ax.set(xlabel="iteration", ylabel=self.label)
         ax.xaxis.get_major_locator().set_params(integer=True)
         with_grid(ax, axis="y", color="0.9")
-        return self

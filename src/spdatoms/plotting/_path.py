@@ -165,21 +165,7 @@ class RegularisationPathDisplay(Display):
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> RegularisationPathDisplay:
-        """Draw the path, with α falling from left to right.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``plot``.
-
-        Returns
-        -------
-        RegularisationPathDisplay
-        """
-        ax = self._use_axes(ax)
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.named_ = self._largest()
         styles = self._styles()
         self.lines_ = []
@@ -201,7 +187,6 @@ class RegularisationPathDisplay(Display):
         ax.set_title(f"{used} of {self.codes.shape[1]} atoms at the least α", fontsize=10)
         ax.set(xlabel="α, falling", ylabel="entry of the code")
         without_frame(ax)
-        return self
 
     def _largest(self) -> Indices:
         """Return the atoms to name: those with the largest entries anywhere on the path."""

@@ -92,21 +92,10 @@ class AtomUsageDisplay(Display):
         """
         return cls.from_codes(estimator.transform(X), ax=ax, **kwargs)
 
-    def plot(self, ax: Any | None = None, **kwargs: Any) -> AtomUsageDisplay:
-        """Draw the bars.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 3.4
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``bar``.
-
-        Returns
-        -------
-        AtomUsageDisplay
-        """
-        ax = self._use_axes(ax, size=(6.4, 3.4))
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         count = len(self.usage)
         self.order_ = np.argsort(-self.usage, kind="stable")
         style = {"color": INK, "width": 0.85} | kwargs
@@ -120,4 +109,3 @@ class AtomUsageDisplay(Display):
         ax.set_xlim(-0.7, count - 0.3)
         ax.xaxis.get_major_locator().set_params(integer=True)
         without_frame(ax)
-        return self

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,20 +23,43 @@ AXES = allow.NONE | allow.Allowed(
 )
 
 
-class Display:
+class Display(ABC):
     """A picture in one matplotlib axes, ``ax_``, of a figure, ``figure_``."""
 
     ax_: Any
     figure_: Any
 
-    def _use_axes(self, ax: Any | None, size: tuple[float, float] = (6.4, 4.0)) -> Any:
-        """Return the axes to draw in, new ones if none are given."""
+    def plot(self, ax: Any | None = None, **kwargs: Any) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; without it a new figure is made.
+        **kwargs : dict
+            Passed to the method of the axes that draws: ``plot`` for curves, ``bar`` or ``barh`` for bars, ``imshow``
+            for pictures.
+
+        Returns
+        -------
+        Display
+            The display itself.
+        """
         AXES.check("ax", ax)
         if ax is None:
             pyplot = import_extra("matplotlib.pyplot", extra="plot")
-            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+            _, ax = pyplot.subplots(figsize=self._size(), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        return ax
+        self._draw(ax, **kwargs)
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """Return the width and height of a new figure, in inches."""
+        return 6.4, 4.0
+
+    @abstractmethod
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        """Draw in the axes."""
 
 
 def without_frame(ax: Any) -> None:

@@ -63,20 +63,14 @@ class ComparisonDisplay(Display):
             raise ValueError("accuracies must hold at least one method.")
         self.emphasis = emphasis
 
-    def plot(self, ax: Any | None = None) -> ComparisonDisplay:
-        """Draw the bars.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 0.9 + 0.3 * len(self._names())
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([*self.accuracies, *self.published]))
 
-        Returns
-        -------
-        ComparisonDisplay
-        """
-        names = list(dict.fromkeys([*self.accuracies, *self.published]))
-        ax = self._use_axes(ax, size=(6.4, 0.9 + 0.3 * len(names)))
+    def _draw(self, ax: Any) -> None:  # type: ignore[override]  # it has no options
+        names = self._names()
         dark = set(np.asarray(self.emphasis if self.emphasis is not None else names).tolist())
         lengths = [self.accuracies.get(name, 0.0) for name in names]
         colours = [INK if name in dark else PALE for name in names]
@@ -87,7 +81,6 @@ class ComparisonDisplay(Display):
         ax.set_xticks([0, 20, 40, 60, 80, 100])
         ax.set_ylim(len(names) - 0.4, -0.6)  # the first on top, even where panels share the axis
         with_grid(ax, axis="x")
-        return self
 
     def _annotate(self, ax: Any, i: int, name: str) -> None:
         spread = self.deviations.get(name, 0.0)

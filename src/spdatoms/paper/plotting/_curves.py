@@ -75,19 +75,7 @@ class CMCDisplay(Display):
         self.curves = _as_curves(curves, "curves")
         self.max_rank = max_rank
 
-    def plot(self, ax: Any | None = None) -> CMCDisplay:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-
-        Returns
-        -------
-        CMCDisplay
-        """
-        ax = self._use_axes(ax)
+    def _draw(self, ax: Any) -> None:  # type: ignore[override]  # it has no options
         self.lines_ = []
         for _, values, style in _styled(self.curves):
             shown = values[: self.max_rank]
@@ -95,7 +83,6 @@ class CMCDisplay(Display):
         ax.set(xlabel="rank", ylabel="right class among the best (%)")
         ax.xaxis.get_major_locator().set_params(integer=True)
         _finish(ax)
-        return self
 
 
 class AccuracyBySizeDisplay(Display):
@@ -141,19 +128,7 @@ class AccuracyBySizeDisplay(Display):
             if label not in self.sizes or len(self.sizes[label]) != len(values):
                 raise ValueError(f"sizes and accuracies of {label!r} must have the same length.")
 
-    def plot(self, ax: Any | None = None) -> AccuracyBySizeDisplay:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-
-        Returns
-        -------
-        AccuracyBySizeDisplay
-        """
-        ax = self._use_axes(ax)
+    def _draw(self, ax: Any) -> None:  # type: ignore[override]  # it has no options
         self.lines_ = [
             ax.errorbar(self.sizes[name], values, self.deviations.get(name), capsize=2.5, **style)
             for name, values, style in _styled(self.accuracies)
@@ -162,7 +137,6 @@ class AccuracyBySizeDisplay(Display):
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.set(xlabel="number of atoms", ylabel="accuracy (%)")
         _finish(ax)
-        return self
 
 
 def _finish(ax: Any) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.splits import folds_of
+from spdatoms._utils.folds import folds_of
 from spdatoms.classification._left_out import (
     Whitenings,
     leave_out,

@@ -51,13 +51,13 @@ def test_features_of_a_long_file_lie_in_another_file(X, tmp_path, monkeypatch) -
     np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     shapes = []
-    original = _samples.scratch_array
+    original = _samples._scratch_array
 
     def counted(shape, dtype):
         shapes.append(shape)
         return original(shape, dtype)
 
-    monkeypatch.setattr(_samples, "scratch_array", counted)
+    monkeypatch.setattr(_samples, "_scratch_array", counted)
     with block_budget(1_000_000):
         in_memory = learner(X).fit(mapped)
         assert shapes == []

@@ -23,9 +23,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.files import quoted
 from spdatoms._utils.typing import Array
-from spdatoms._utils.writing import replacing
+from spdatoms._utils.writing import quoted, replacing
 
 Metadata = dict[str, Any]
 

@@ -16,8 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from spdatoms._utils.files import quoted
-from spdatoms._utils.writing import open_carefully
+from spdatoms._utils.writing import open_carefully, quoted
 
 if sys.platform == "win32":
     import msvcrt

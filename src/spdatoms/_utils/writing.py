@@ -22,8 +22,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from spdatoms._utils.files import quoted
-
 #: No link is followed and no terminal or FIFO waited for, where the system can promise that.
 _CAREFULLY = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _FOLDER = "it is a folder; give the name of a file"
@@ -204,6 +202,11 @@ def errors_about(path: str | os.PathLike[str], *others: Path) -> Iterator[None]:
             raise
         why = "; ".join(filter(None, (error.strerror, _ADVICE.get(error.errno or 0))))
         raise _refusal(type(error), path, why, error.errno) from error
+
+
+def quoted(path: str | os.PathLike[str]) -> str:
+    """Return a path as an error shows it."""
+    return repr(os.fspath(path))
 
 
 def _refusal(

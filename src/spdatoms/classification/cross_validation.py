@@ -16,8 +16,8 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit

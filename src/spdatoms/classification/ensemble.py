@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.folds import CV, folds_of, given_folds, sides_of
 from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.splits import CV, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, check_streamable, checked_fit

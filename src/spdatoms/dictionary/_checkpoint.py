@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.container import StorageError, read_container, write_container
-from spdatoms._utils.files import block_digest
 from spdatoms._utils.locks import locked
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
@@ -32,6 +31,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.landmarks import LandmarkSpace
+from spdatoms.scale.parts import block_digest
 
 _FORMAT = "spdatoms dictionary checkpoint 1"
 _HASH_BYTES = 1 << 22

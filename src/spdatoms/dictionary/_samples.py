@@ -7,6 +7,7 @@ result. Samples in memory are a stream like any other, of which everything is ke
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,9 +15,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from spdatoms._utils.files import scratch_array
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences.sparse_pairs import columns_of_entries
@@ -283,7 +283,7 @@ class Samples:
         shape = len(self.stream), self.problem.n_features
         size, memory = 4 * shape[0] * shape[1], self.stream.memory
         if self.passes.in_this_process and size > _SCRATCH_BYTES:
-            return partial(_in_rows_of, np.asarray(scratch_array(shape, np.float32)))
+            return partial(_in_rows_of, np.asarray(_scratch_array(shape, np.float32)))
         return _in_a_file if memory and size > memory // _SHARE_OF_MEMORY else _in_memory
 
 
@@ -368,3 +368,9 @@ def _greatest_losses(source: None, span: Span, state: Sequence[Coded], count: in
     """Find the samples of a span with the greatest losses."""
     losses = np.concatenate([part.losses for part in state])
     return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))
+
+
+def _scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
+    """Return an array that lies in a temporary file, which goes when the array does."""
+    with tempfile.TemporaryFile(prefix="spdatoms-") as file:
+        return np.memmap(file, dtype, "w+", shape=shape)

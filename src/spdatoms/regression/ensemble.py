@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
-from spdatoms._utils.splits import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
 from spdatoms.base import (

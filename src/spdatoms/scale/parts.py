@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.threads import block_slices
+from spdatoms._utils.typing import FloatArray
 
 #: Kernel values of a part, and floating point operations to compute them: small enough for caches and
 #: threads, large enough to fill the lanes of sparse columns.
@@ -48,3 +50,8 @@ def added(terms: Sequence[Any]) -> Any:
         pairs = [a + b for a, b in zip(terms[::2], terms[1::2], strict=False)]
         terms = pairs + list(terms[len(pairs) * 2 :])
     return terms[0]
+
+
+def block_digest(X: FloatArray) -> bytes:
+    """Return a digest of some of the data."""
+    return hashlib.sha256(X.tobytes()).digest()

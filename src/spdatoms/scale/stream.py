@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.files import block_digest
 from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import Unfit, find_unfit
 from spdatoms.scale.budget import block_bytes
 from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.parts import block_digest
 from spdatoms.scale.passes import Span, StreamPasses, Term
 
 #: Matrices are checked in parts of this many bytes.

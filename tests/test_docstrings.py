@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -41,6 +41,9 @@ PUBLIC_MODULES = [
     "spdatoms.scale",
     "spdatoms.storage",
 ]
+#: Those that need another library.
+WITH_OTHERS = {"spdatoms.interop.jax": "jax", "spdatoms.interop.torch": "torch"}
+PUBLIC_MODULES += [name for name, other in WITH_OTHERS.items() if importlib.util.find_spec(other)]
 
 
 def section(docstring: str, title: str) -> str:
@@ -209,5 +212,7 @@ def modules_with_examples() -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_in_docstrings(name):
+    if name in WITH_OTHERS:
+        pytest.importorskip(WITH_OTHERS[name])
     outcome = doctest.testmod(importlib.import_module(name))
     assert outcome.failed == 0

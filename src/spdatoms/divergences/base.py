@@ -226,6 +226,21 @@ class Divergence(ABC):
         other = self.gradient if self.symmetric else self._second_gradient
         return first, summed_gradients(other, Y.matrices, X.matrices, weights.T, n_jobs)
 
+    def gradients(self, X: FloatArray, Y: FloatArray) -> tuple[Floats, Floats]:
+        """Return ∂d(X_i, Y_i)/∂X_i and ∂d(X_i, Y_i)/∂Y_i.
+
+        Parameters
+        ----------
+        X, Y : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        tuple of ndarray of shape (m, n, n)
+        """
+        second = self.gradient if self.symmetric else self._second_gradient
+        return self.gradient(X, Y), second(Y, X)
+
     def _second_gradient(self, Y: FloatArray, X: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂Y_i, where one matrix Y may serve all X."""
 

@@ -80,6 +80,11 @@ class Burg(Divergence):
         """Return ∂B(X_i, Y_i)/∂X_i = Y_i⁻¹ − X_i⁻¹."""
         return batched.inverse(Y) - batched.inverse(as_stack(X))
 
+    def _second_gradient(self, Y: FloatArray, X: FloatArray) -> Floats:
+        """Return ∂B(X_i, Y_i)/∂Y_i = Y_i⁻¹ − Y_i⁻¹ X_i Y_i⁻¹."""
+        inverses = batched.inverse(as_stack(Y))
+        return inverses - symmetric_part(inverses @ X @ inverses)
+
     def vjp(
         self,
         X: BurgSet,

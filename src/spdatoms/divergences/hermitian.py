@@ -87,6 +87,10 @@ class Hermitian(Divergence):
         real = self.divergence.gradient(_real(X), _real(Y))
         return complex_form(real) * (2.0 / self.divergence.real_form_factor)
 
+    def _second_gradient(self, Y: Array, X: Array) -> Array:
+        real = self.divergence._second_gradient(_real(Y), _real(X))
+        return complex_form(real) * (2.0 / self.divergence.real_form_factor)
+
     def vjp(
         self,
         X: HermitianSet,

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.geometry.hermitian import real_type
@@ -72,12 +72,20 @@ def pairwise_divergence(
     """
     if on_error == "nan":
         return _with_nan(X, Y, metric, n_jobs)
+    divergence, first, second = prepared_sets(X, Y, metric)
+    return divergence.pairwise(first, second, n_jobs=n_jobs)
+
+
+def prepared_sets(
+    X: ArrayLike, Y: ArrayLike | None, metric: str | Divergence
+) -> tuple[Divergence, PreparedSet, PreparedSet | None]:
+    """Check the matrices, and return the divergence between them and both sets, prepared for it."""
     divergence = get_divergence(metric)
     check = check_semidefinite if divergence.semidefinite else check_spd
     X = check(X, name="X")
     if Y is None:
         divergence = over(divergence, X)
-        return divergence.pairwise(divergence.prepare(X), n_jobs=n_jobs)
+        return divergence, divergence.prepare(X), None
     Y = check(Y, name="Y")
     if X.shape[-1] != Y.shape[-1]:
         raise ValueError(
@@ -86,8 +94,8 @@ def pairwise_divergence(
         )
     dtype = np.result_type(X, Y)
     divergence = over(divergence, dtype)
-    prepared_x, prepared_y = (divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X, Y))
-    return divergence.pairwise(prepared_x, prepared_y, n_jobs=n_jobs)
+    first, second = (divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X, Y))
+    return divergence, first, second
 
 
 def _with_nan(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib import pyplot as plt
+from pyriemann.classification import MDM, TSClassifier
 from skimage import data, io
 
 from spdatoms import SPDEnsembleClassifier
@@ -36,16 +37,24 @@ y = np.repeat(list(files), [len(stack) for stack in regions])
 classifier = SPDEnsembleClassifier().fit(X[::4], y[::4])  # every fourth window is enough
 
 # %%
-# A new image: the lower halves of the three photographs, side by side.
+# A new image: the lower halves of the three photographs, side by side. Two other classifiers are there for
+# comparison.
 
 new = np.hstack([getattr(data, name)()[256:, :192] for name in files])
-predicted = classifier.predict(describe.transform([new]))
+windows = describe.transform([new])
 rows, columns = (side // 16 - 1 for side in new.shape)
-classes = np.searchsorted(classifier.classes_, predicted).reshape(rows, columns)
 truth = np.repeat(list(files), 192)[16 : 16 * columns + 1 : 16]  # in the middle of windows
-print(
-    f"right: {(predicted.reshape(rows, columns) == truth).mean():.0%} of {len(predicted)} windows"
-)
+peers = {"MDM": MDM(), "tangent space": TSClassifier()}
+for name, model in {"ensemble": classifier, **peers}.items():
+    found = model.fit(X[::4], y[::4]).predict(windows).reshape(rows, columns)
+    print(f"{name}: {(found == truth).mean():.0%} of {found.size} windows are right")
+
+# %%
+# Every window has its class, and its reasons: here those of the window in the upper left corner.
+
+predicted = classifier.predict(windows)
+classes = np.searchsorted(classifier.classes_, predicted).reshape(rows, columns)
+print(classifier.explain(windows[:1], n_atoms=5)[0])
 
 figure, ax = plt.subplots(figsize=(8, 3.6), layout="constrained")
 ax.imshow(new, cmap="gray")

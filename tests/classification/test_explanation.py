@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,9 @@ def test_words_of_an_explanation(labelled) -> None:
     model = SPDSparseClassifier(alpha=0.01).fit(X, y)
     [found] = model.explain(X[:1])
     assert str(found) == "ash (1) before elm (0). 1 matrix, 100 % of the margin: ash #0 +1"
+    both = {"labels": np.array(["ash", "elm"]), "atoms": np.array([0, 3])}
+    text = str(replace(found, **both, contributions=np.array([0.5, 0.25]), n_used=2))
+    assert text.endswith("2 matrices, 25 % of the margin: ash #0 +0.5; against it: elm #3 +0.25")
     names = [f"tree {i}" for i in range(24)]
     assert "ash tree 0 +1" in str(model.explain(X[:1], names=names)[0])
     short = str(SPDEnsembleClassifier().fit(X, y).explain(X[:1], n_atoms=2)[0])

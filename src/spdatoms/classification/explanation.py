@@ -57,15 +57,20 @@ class NamedAtoms(ABC):
     def _name(self, i: int) -> str:
         return f"#{self.atoms[i]}" if self.names is None else self.names[i]
 
-    def _listed(self) -> tuple[str, str]:
-        """Return how many training matrices there are, and the first of them."""
+    def _listed(self, supporting: NDArray[np.bool_] | None = None) -> tuple[str, str]:
+        """Return how many training matrices there are, and the first of them, those for the prediction first."""
         shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:_LISTED]]
         more = ", …" if len(self.atoms) > _LISTED else ""
+        speaks = np.ones(len(shown), bool) if supporting is None else supporting[: len(shown)]
+        agree, against = (
+            ", ".join(np.array(shown, object)[side].tolist()) for side in (speaks, ~speaks)
+        )
+        listed = f"{agree}{more}; against it: {against}" if against else f"{agree}{more}"
         count = f"{len(self.atoms)}"
         if len(self.atoms) < self.n_used:
             count += f" of {self.n_used}"
         noun = "matrix" if self.n_used == 1 else "matrices"
-        return f"{count} {noun}", f"{', '.join(shown)}{more}"
+        return f"{count} {noun}", listed
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks: one row per training matrix, with bars."""
@@ -198,7 +203,8 @@ class Explanation(NamedAtoms):
     def __str__(self) -> str:
         if self.runner_up is None:
             return self.headline
-        count, listed = self._listed()
+        # What adds to the predicted class speaks for it, and so does what takes from another.
+        count, listed = self._listed(self.agreeing == (self.contributions > 0))
         text = f"{self.headline}. {count}, {100 * self.share:.0f} % of the margin: {listed}"
         if self.alone != self.prediction:
             text += f". Alone they would give {self.alone}"

@@ -7,9 +7,12 @@ import pytest
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import SPDSparseClassifier, suspect_labels
-from spdatoms.paper.experiments import LabelledViews, get_experiment, run
+from spdatoms.paper.experiments import LabelledViews, Results, Row, get_experiment, run
 from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
 from spdatoms.paper.experiments.protocols._imperfections import IMPERFECTIONS, UnusualVariance
+from spdatoms.paper.experiments.reporting import pictures, tables
+
+pytest.importorskip("matplotlib", reason="needs the extra plot")
 
 pytestmark = pytest.mark.slow
 
@@ -121,3 +124,35 @@ def test_experiment(tmp_path) -> None:
     hits = model.predict(test.views["covariances"]) == test.y  # it refits itself
     assert row.scores["refitted: 50%"] == pytest.approx(100 * hits.mean())
     assert row.extra["hits"]["refitted: 50%"] == "".join(str(int(hit)) for hit in hits)
+    shown = tables(experiment, results)
+    assert [table.title.partition(":")[0] for table in shown[::2]] == [
+        f"{name[0].upper()}{name[1:]}" for name in IMPERFECTIONS
+    ]
+    names = [picture.name for picture in pictures(experiment, results)]
+    assert names == ["overview", "missing-channels", "wrong-labels"]
+
+
+def _row(part: str, method: str, repeat: int, **hits: str) -> Row:
+    cases = {f"refitted: {level[1:]}%": bits for level, bits in hits.items()}
+    scores = {case: 100.0 * bits.count("1") / len(bits) for case, bits in cases.items()}
+    return Row(part, method, repeat, 0, "", scores, 0.0, 0.0, {"hits": cases})
+
+
+def test_tables_pair_queries_of_repeats_that_all_methods_have() -> None:
+    experiment, ours = get_experiment("imperfect"), "SPDEnsembleClassifier"
+    rows = [
+        _row("a: missing channels", ours, 0, s0="1111", s50="1101"),
+        _row("a: missing channels", "MDM", 0, s0="1110", s50="0101"),
+        _row("a: missing channels", ours, 1, s0="0000", s50="0000"),  # MDM lacks it
+        _row("b: missing channels", ours, 0, s0="1111", s50="1111"),
+        _row("b: missing channels", "MDM", 0, s0="1111", s50="0000"),
+    ]
+    means, data_sets = tables(experiment, Results({"data": "folder"}, rows))
+    assert means.header == ("method", "treatment", "0%", "50%")
+    assert [line.cells for line in means.lines] == [
+        (ours, "refitted", "100.0", "87.5"),
+        ("MDM", "refitted", "87.5", "25.0"),
+    ]
+    (_, best), (_, peer) = ((line.cells[0], line.cells[1:]) for line in data_sets.lines)
+    assert best == ("75.0", "100.0", "–")
+    assert peer == ("50.0 (-25.0 ± 25.0)", "0.0 (-100.0 ± 0.0)", "-62.5 ± 37.5")

@@ -219,10 +219,11 @@ class Experiment(ABC):
     caveat: ClassVar[str] = ""
     #: What the paper has and these data do not, and what it would take.
     missing: ClassVar[tuple[tuple[str, str], ...]] = ()
-    #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "seconds" or "descent".
+    #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "imperfect", "seconds" or
+    #: "descent".
     figure: ClassVar[str] = "bars"
     #: The kind of tables: "scores" beside published ones, "comparison" with the best of the others, "curves",
-    #: "seconds" beside published ones, "descent" of an objective, or scores against "sparsity".
+    #: "imperfect" data, "seconds" beside published ones, "descent" of an objective, or scores against "sparsity".
     table: ClassVar[str] = "scores"
     #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
     reference: ClassVar[str] = "RSR-S"

@@ -59,8 +59,8 @@ class Imperfect(Experiment):
     )
     wants = "the folders of 'classifiers', or some of them"
     subfolder = "covariances"
-    figure = "curves"
-    table = "curves"
+    figure = "imperfect"
+    table = "imperfect"
     reference = ENSEMBLE
     in_figure = (
         *("RSR-S", ENSEMBLE, "MDM", "tangent space + LDA pooled"),

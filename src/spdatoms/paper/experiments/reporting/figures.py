@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.extras import import_extra
 from spdatoms.paper.experiments.experiment import ACCURACY, Experiment
 from spdatoms.paper.experiments.reporting.curves import curve, data_and_kind, kinds_of, levels_of
 from spdatoms.paper.experiments.reporting.descent import mean_objective
+from spdatoms.paper.experiments.reporting.imperfect_figures import imperfect_pictures
+from spdatoms.paper.experiments.reporting.picture import Picture, new_figure, panels
 from spdatoms.paper.experiments.reporting.seconds import bounds, fastest
 from spdatoms.paper.experiments.reporting.sparsity import curve as curve_of
 from spdatoms.paper.experiments.reporting.sparsity import curved_parts
@@ -24,50 +22,6 @@ from spdatoms.plotting import LearningCurveDisplay
 _MAX_RANK = 20
 #: Ticks of an axis of non-zeros.
 LEVELS = ("2", "5", "10", "20", "50")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A drawn figure.
-
-    Parameters
-    ----------
-    name : str
-        The name of its file, without an ending.
-    caption : str
-        What it shows, in one sentence.
-    figure : matplotlib Figure
-        The drawing.
-    narrow : matplotlib Figure, default=None
-        The same for a narrow screen.
-    """
-
-    name: str
-    caption: str
-    figure: Any
-    narrow: Any = None
-
-    def render(self, format: str, *, narrow: bool = False) -> bytes:
-        """Return the picture as a file, the same bytes for the same data.
-
-        Parameters
-        ----------
-        format : {"png", "svg"}
-            The format of the file.
-        narrow : bool, default=False
-            The drawing for a narrow screen, if there is one.
-
-        Returns
-        -------
-        bytes
-        """
-        buffer = io.BytesIO()
-        matplotlib = import_extra("matplotlib", extra="plot")
-        with matplotlib.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "path"}):
-            metadata = {"Date": None} if format == "svg" else None
-            figure = self.narrow if narrow and self.narrow is not None else self.figure
-            figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
-        return buffer.getvalue()
 
 
 def pictures(experiment: Experiment, results: Results) -> list[Picture]:
@@ -93,26 +47,11 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
         "cmc": _cmc,
         "confusion": _confusion,
         "curves": _curves,
+        "imperfect": imperfect_pictures,
         "seconds": _seconds,
         "descent": _descent,
     }
     return draw[experiment.figure](experiment, results)
-
-
-def new_figure(size: tuple[float, float]) -> Any:
-    """Return an empty figure of this size in inches, which belongs to no window."""
-    figure = import_extra("matplotlib.figure", extra="plot").Figure
-    return figure(figsize=size, layout="constrained")
-
-
-def _panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
-    columns = min(columns, count)
-    rows = math.ceil(count / columns)
-    figure = new_figure((columns * size[0] + 1.2, rows * size[1]))
-    axes = figure.subplots(rows, columns, squeeze=False, sharey="row").ravel().tolist()
-    for ax in axes[count:]:
-        ax.remove()
-    return figure, axes[:count]
 
 
 def _bars(experiment: Experiment, results: Results) -> list[Picture]:
@@ -132,7 +71,7 @@ def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
     methods = [name for name in experiment.methods() if any(s.method == name for s in summaries)]
     embedded = results.settings.get("data") == "embedded"
     width = 4.6 if len(keys) == 1 and columns > 1 else 2.5
-    figure, axes = _panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
+    figure, axes = panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
     for ax, (part, score) in zip(axes, keys, strict=True):
         here = {s.method: s for s in summaries if s.part == part and score in s.scores}
         named = {name: here[name] for name in methods if name in here}
@@ -166,7 +105,7 @@ def _sparsity(experiment: Experiment, results: Results) -> list[Picture]:
     parts = curved_parts(results)
     if not parts:
         return _sizes(experiment, results)
-    figure, axes = _panels(len(parts), (3.9, 4.2), columns=3)
+    figure, axes = panels(len(parts), (3.9, 4.2), columns=3)
     for ax, part in zip(axes, parts, strict=True):
         found = {name: curve_of(results.of(part, name)) for name in experiment.methods()}
         curves = {name: list(own.values()) for name, own in found.items() if own}
@@ -237,7 +176,7 @@ def _mark_published(ax: Any, values: Mapping[int, float], colour: Any) -> None:
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw a panel of curves for every part."""
     parts = results.parts()
-    figure, axes = _panels(len(parts), (3.8, 3.6), columns=3)
+    figure, axes = panels(len(parts), (3.8, 3.6), columns=3)
     for ax, part in zip(axes, parts, strict=True):
         curves = {}
         for name in experiment.methods():
@@ -256,7 +195,7 @@ def _curves(experiment: Experiment, results: Results) -> list[Picture]:
     for kind in kinds_of(results):
         parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
         levels = levels_of(results, parts)
-        figure, axes = _panels(len(parts), (3.1, 2.9), columns=5)
+        figure, axes = panels(len(parts), (3.1, 2.9), columns=5)
         ran = {row.method for row in results.rows if row.part in parts}
         shown = ran.intersection(experiment.in_figure) or ran
         methods = [method for method in experiment.methods() if method in shown]
@@ -311,7 +250,7 @@ def _seconds(experiment: Experiment, results: Results) -> list[Picture]:
 def _descent(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw the mean objective over the iterations, a panel for every part."""
     parts = results.parts()
-    figure, axes = _panels(len(parts), (3.8, 3.4), columns=3)
+    figure, axes = panels(len(parts), (3.8, 3.4), columns=3)
     styles = (("black", "-"), ("black", ":"), ("0.55", "-"), ("0.55", "--"))
     for ax, part in zip(axes, parts, strict=True):
         for name, (colour, line) in zip(experiment.methods(), styles, strict=True):

@@ -10,8 +10,9 @@ from spdatoms._utils.writing import replace_file
 from spdatoms.cli.report.drawings import inline_svg
 from spdatoms.cli.report.page import render_page
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.figures import Picture, pictures
+from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.mosaic import texture_pictures
+from spdatoms.paper.experiments.reporting.picture import Picture
 from spdatoms.paper.experiments.reporting.tables import remarks, tables
 from spdatoms.paper.experiments.results import Results
 

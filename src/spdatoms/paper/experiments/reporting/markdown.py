@@ -8,8 +8,9 @@ from pathlib import Path
 
 from spdatoms._utils.writing import replace_file
 from spdatoms.paper.experiments.experiment import ACCURACY, Experiment, Published
-from spdatoms.paper.experiments.reporting.figures import Picture, pictures
+from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.origin import ELAPSED, PASSED, PROCESSOR, origin
+from spdatoms.paper.experiments.reporting.picture import Picture
 from spdatoms.paper.experiments.reporting.table import MEASURED, Line, Table, to_markdown
 from spdatoms.paper.experiments.reporting.tables import remarks, tables
 from spdatoms.paper.experiments.results import Results

@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.figures import Picture, new_figure
+from spdatoms.paper.experiments.reporting.picture import Picture, new_figure
 from spdatoms.paper.experiments.results import Results
 
 #: The size of windows, their distance in the mosaic, and the height and width of its tiles.

@@ -11,6 +11,7 @@ from spdatoms.paper.experiments.reporting.comparison import comparison_tables
 from spdatoms.paper.experiments.reporting.curves import curve_tables
 from spdatoms.paper.experiments.reporting.descent import descent_tables
 from spdatoms.paper.experiments.reporting.differences import difference_tables
+from spdatoms.paper.experiments.reporting.imperfect import imperfect_tables
 from spdatoms.paper.experiments.reporting.origin import from_to, repeats_made
 from spdatoms.paper.experiments.reporting.seconds import second_tables
 from spdatoms.paper.experiments.reporting.sparsity import nonzero_tables, sparsity_tables
@@ -37,7 +38,7 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the accuracies, in one table or one per part, paired differences, and non-zeros of codes.
 
     An experiment that compares methods over data sets gets the tables of `comparison_tables` instead, and the
-    seconds that methods took; others those of `curve_tables`, `second_tables` or `descent_tables`.
+    seconds that methods took; others those of `curve_tables`, `imperfect_tables`, `second_tables` or `descent_tables`.
 
     Parameters
     ----------
@@ -52,7 +53,12 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     """
     if experiment.table == "comparison":
         return [*comparison_tables(experiment, results), _seconds(experiment, results)]
-    special = {"curves": curve_tables, "seconds": second_tables, "descent": descent_tables}
+    special = {
+        "curves": curve_tables,
+        "imperfect": imperfect_tables,
+        "seconds": second_tables,
+        "descent": descent_tables,
+    }
     if experiment.table in special:
         return special[experiment.table](experiment, results)
     columns = list(dict.fromkeys(_columns(results)))

@@ -1,0 +1,71 @@
+"""A drawn figure, and empty ones to draw on."""
+
+from __future__ import annotations
+
+import io
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from spdatoms._utils.extras import import_extra
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure.
+
+    Parameters
+    ----------
+    name : str
+        The name of its file, without an ending.
+    caption : str
+        What it shows, in one sentence.
+    figure : matplotlib Figure
+        The drawing.
+    narrow : matplotlib Figure, default=None
+        The same for a narrow screen.
+    """
+
+    name: str
+    caption: str
+    figure: Any
+    narrow: Any = None
+
+    def render(self, format: str, *, narrow: bool = False) -> bytes:
+        """Return the picture as a file, the same bytes for the same data.
+
+        Parameters
+        ----------
+        format : {"png", "svg"}
+            The format of the file.
+        narrow : bool, default=False
+            The drawing for a narrow screen, if there is one.
+
+        Returns
+        -------
+        bytes
+        """
+        buffer = io.BytesIO()
+        matplotlib = import_extra("matplotlib", extra="plot")
+        with matplotlib.rc_context({"svg.hashsalt": self.name, "svg.fonttype": "path"}):
+            metadata = {"Date": None} if format == "svg" else None
+            figure = self.narrow if narrow and self.narrow is not None else self.figure
+            figure.savefig(buffer, format=format, dpi=150, metadata=metadata)
+        return buffer.getvalue()
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure of this size in inches, which belongs to no window."""
+    figure = import_extra("matplotlib.figure", extra="plot").Figure
+    return figure(figsize=size, layout="constrained")
+
+
+def panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
+    """Return a figure and axes of this size in inches, which share their scales row by row."""
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    figure = new_figure((columns * size[0] + 1.2, rows * size[1]))
+    axes = figure.subplots(rows, columns, squeeze=False, sharey="row").ravel().tolist()
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]

@@ -2,95 +2,109 @@
 Bad channels of EEG: marked, unmarked, and lost ranks
 =====================================================
 
-Electrodes come loose in the middle of a recording. If somebody has marked them, their rows and columns are NaN, and
-:class:`~spdatoms.SPDSparseClassifier` compares such trials by the channels that are left. If nobody has,
-:class:`~spdatoms.BrokenChannels` finds the channels that do not fit the others. And where preprocessing has taken away
-ranks, :class:`~spdatoms.SPDRange` works on what all trials share. The signals are drawn: sixteen channels that see the
-same sources, as those on a head do.
+Electrodes come loose in the middle of a recording. If somebody has marked them in ``info["bads"]`` of
+`MNE <https://mne.tools>`_, :class:`~spdatoms.SPDSparseClassifier` compares epochs by the channels that are left. If
+nobody has, :class:`~spdatoms.BrokenChannels` finds the channels that do not fit the others. And where preprocessing has
+taken away ranks, :class:`~spdatoms.SPDRange` works on what all epochs share. The epochs are drawn: sixteen channels
+that see the same sources, as those on a head do.
 """
 
 # %%
-# Two kinds of trial, which differ in the power of some sources.
+# Two kinds of epoch, which differ in the power of some sources. With your own recording, replace the block by
+# ``epochs = mne.read_epochs("my-epo.fif")``.
 
+import warnings
+
+import mne
 import numpy as np
 from matplotlib import pyplot as plt
 from sklearn.pipeline import make_pipeline
 
 from spdatoms import BrokenChannels, SPDRange, SPDSparseClassifier
+from spdatoms.exceptions import ZeroCodeWarning
 
-CHANNELS, SOURCES, TIMES, TRIALS = 16, 10, 250, 240
+warnings.simplefilter("ignore", ZeroCodeWarning)  # broken epochs are like no training epoch
+mne.set_log_level("ERROR")
+names = ["F3", "F4", "FC5", "FC1", "FC2", "FC6", "C3", "C4"]
+names += ["CP5", "CP1", "CP2", "CP6", "P3", "P4", "O1", "O2"]
+info = mne.create_info(names, 125.0, "eeg").set_montage("standard_1020")
+places = np.array([channel["loc"][:3] for channel in info["chs"]])
+
 rng = np.random.default_rng(0)
-angle = np.linspace(0, 2 * np.pi, CHANNELS, endpoint=False)
-centres = rng.uniform(0, 2 * np.pi, SOURCES)
-fields = np.exp(np.cos(angle[:, None] - centres) / 0.4 - 2.5)
-y = np.repeat(["left", "right"], TRIALS // 2)
-log_power = 0.5 * rng.standard_normal((TRIALS, SOURCES, 1))
-log_power[y == "left", :3] -= 0.6
-log_power[y == "right", 3:6] -= 0.6
-signals = fields @ (np.exp(log_power / 2) * rng.standard_normal((TRIALS, SOURCES, TIMES)))
+kind = np.tile(["left", "right"], 120)
+sources = places[rng.choice(16, 10, replace=False)] + 0.02 * rng.standard_normal((10, 3))
+fields = np.exp(-np.sum((places[:, None] - sources) ** 2, axis=2) / 0.06**2)
+log_power = 0.5 * rng.standard_normal((240, 10, 1))
+log_power[kind == "left", :3] -= 0.6
+log_power[kind == "right", 3:6] -= 0.6
+signals = fields @ (np.exp(log_power / 2) * rng.standard_normal((240, 10, 250)))
 signals = 1e-5 * (signals + 0.2 * rng.standard_normal(signals.shape))
-order = rng.permutation(TRIALS)
-signals, y = signals[order], y[order]
-train, test = slice(0, 120), slice(120, None)
+epochs = mne.EpochsArray(signals, info)
 
 
-def covariances(signals):
-    """Return the covariances of the channels."""
-    return signals @ signals.swapaxes(1, 2) / TIMES
+def covariances(epochs):
+    """Return the covariance of all channels of every epoch, in μV²."""
+    data = epochs.get_data(units="uV", picks="all")
+    return data @ data.swapaxes(1, 2) / data.shape[2]
 
 
-X = covariances(signals)
-classifier = SPDSparseClassifier().fit(X[train], y[train])
-print(f"clean trials: {classifier.score(X[test], y[test]):.2f}")
+train, test = epochs[:120], epochs[120:]
+X, y, truth = covariances(train), kind[:120], kind[120:]
+classifier = SPDSparseClassifier().fit(X, y)
+print(f"clean epochs: {classifier.score(covariances(test), truth):.0%}")
 
 # %%
-# In every test trial two electrodes come loose: they see noise in place of the brain.
+# In the second half of the recording two electrodes have come loose: they see noise in place of the brain.
 
-spoilt = signals[test].copy()
-loose = np.zeros((len(spoilt), CHANNELS), dtype=bool)
-for trial, bad in zip(spoilt, loose, strict=True):
-    bad[rng.choice(CHANNELS, 2, replace=False)] = True
-    trial[bad] = 4e-5 * rng.standard_normal((2, TIMES))
+loose = ["C3", "P4"]
+
+
+def with_noise(data):
+    """Return signals of noise."""
+    return 4e-5 * rng.standard_normal(data.shape)
+
+
+spoilt = test.copy().apply_function(with_noise, picks=loose, channel_wise=False)
 Q = covariances(spoilt)
-print(f"two channels broken: {classifier.score(Q, y[test]):.2f}")
+print(f"two channels broken: {classifier.score(Q, truth):.0%}")
 
 # %%
-# If channels are known to be bad, say so by NaN (or by ``channels=``):
+# **Marked.** ``channels`` are those that are not bad. The classifier is fitted once more to these, by itself:
 
-marked = Q.copy()
-for matrix, bad in zip(marked, loose, strict=True):
-    matrix[bad] = matrix[:, bad] = np.nan
-print(f"marked as bad: {classifier.score(marked, y[test]):.2f}")
+spoilt.info["bads"] = loose
+good = mne.pick_types(spoilt.info, eeg=True, exclude="bads")
+print(f"marked as bad: {np.mean(classifier.predict(Q, channels=good) == truth):.0%}")
 
 # %%
-# If they are not known, the detector finds them. It has learned from training trials what channels say of each other.
+# **Unmarked.** The detector has learned from training epochs what channels say of each other. What it finds in most
+# epochs is worth a mark:
 
-detector = BrokenChannels().fit(X[train])
+detector = BrokenChannels().fit(X)
 found = detector.predict(Q)
-right = (found == loose).all(axis=1)
-alarms = detector.predict(X[test]).any(axis=1)
-print(f"exactly those: {right.mean():.0%}, alarms in clean trials: {alarms.mean():.1%}")
-for one in detector.report(Q[:2]):
-    print(f"trial {one.matrix}, channel {one.channel}: {one.reason} (p = {one.p_value:.1g})")
-robust = SPDSparseClassifier(robust=True).fit(X[train], y[train])
+alarms = detector.predict(covariances(test)).any(axis=1)
 print(
-    f"robust=True: {robust.score(Q, y[test]):.2f}, on clean trials {robust.score(X[test], y[test]):.2f}"
+    "found in more than half of the epochs:",
+    [names[k] for k in np.flatnonzero(found.mean(axis=0) > 0.5)],
 )
+print(f"alarms in clean epochs: {alarms.mean():.1%}")
+for one in detector.report(Q[:1]):
+    print(f"{names[one.channel]}: {one.reason} (p = {one.p_value:.1g})")
+robust = SPDSparseClassifier(robust=True).fit(X, y)
+print(f"robust=True: {robust.score(Q, truth):.0%}")
 
 # %%
-# The scores of the first trials, relative to the threshold: above 1 is broken. Crosses are the loose electrodes.
+# How often each channel is found:
 
-figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-scores = detector.score_channels(Q[:40])
-image = ax.imshow(np.log10(scores.T), aspect="auto", cmap="RdBu_r", vmin=-2, vmax=2)
-ax.plot(*np.nonzero(loose[:40]), "kx", markersize=4)
-ax.set(xlabel="trial", ylabel="channel")
-figure.colorbar(image, label="log₁₀ of the score")
+figure, ax = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
+image, _ = mne.viz.plot_topomap(
+    100 * found.mean(axis=0), info, axes=ax, names=names, cmap="Reds", vlim=(0, 100), show=False
+)
+figure.colorbar(image, label="epochs in which it is found (%)")
 
 # %%
-# An average reference makes all covariances singular, in the same way. On their common range nothing is lost that was
-# there before:
+# **Ranks.** An average reference makes all covariances singular, in the same way. On their common range nothing is lost
+# that was there before. (Look for broken channels before it: after it the noise of one is in all.)
 
-referenced = covariances(signals - signals.mean(axis=1, keepdims=True))
-model = make_pipeline(SPDRange(), SPDSparseClassifier()).fit(referenced[train], y[train])
-print(f"rank {model[0].rank_} of {CHANNELS}: {model.score(referenced[test], y[test]):.2f}")
+referenced = covariances(epochs.copy().set_eeg_reference("average"))
+model = make_pipeline(SPDRange(), SPDSparseClassifier()).fit(referenced[:120], y)
+print(f"rank {model[0].rank_} of {len(names)}: {model.score(referenced[120:], truth):.0%}")

@@ -21,7 +21,7 @@ class Payload:
 
 
 def refused(path: Path, payload: Payload | None = None) -> str:
-    """Return the sentence that a file of matrices is refused with; as labels it is refused, too, and runs no code."""
+    """Return the message that a file of matrices is refused with; as labels it is refused, too, and runs no code."""
     said = run("inspect", path, code=1)
     assert said.startswith(f"error: {path}: ")
     with pytest.raises(ValueError, match=path.name):

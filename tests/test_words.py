@@ -17,6 +17,8 @@ INSTEAD = {
     r"\bsweeps?\b": "pass",
     r"\bpieces\b": "parts, chunks, spans, blocks",
     r"\bsurveys?\b": "result of a pass",
+    r"(with|in|or|and) a sentence\b": "a clear error",
+    r"[Rr]eturn what codes\b": "Return the coder that",
 }
 FILES = [
     path

@@ -1,4 +1,4 @@
-"""What parameters may be, and the sentence that refuses everything else."""
+"""What parameters may be, and the error that refuses everything else."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_is_refused(allowed: allow.Allowed, values: list) -> None:
         (allow.BOOLEAN, "x" * 1000, None),
     ],
 )  # fmt: skip
-def test_sentences(allowed: allow.Allowed, value: object, message: str | None) -> None:
+def test_messages(allowed: allow.Allowed, value: object, message: str | None) -> None:
     with pytest.raises(ValueError, match="must be") as error:
         allowed.check("name", value)
     assert len(str(error.value)) < 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spdatoms._utils import progress
-from spdatoms._utils.progress import growing_blocks, progress_bar, showing_progress
+from spdatoms._utils.progress import progress_bar, showing_progress
 
 
 def test_a_progress_bar_goes_on_and_shows_values(capsys):
@@ -43,16 +43,6 @@ def test_the_time_left_does_not_count_the_first_step(clock):
         clock[0] += 1.0
         bar.advance(10)
         assert bar.format_dict["rate"] == pytest.approx(10.0)
-
-
-def test_blocks_grow_while_they_are_quick(clock):
-    sizes = []
-    for block in growing_blocks(100):
-        sizes.append(block.stop - block.start)
-        clock[0] += 0.05 * sizes[-1]
-    assert sizes[:4] == [1, 2, 4, 8]
-    assert set(sizes[3:-1]) == {8}
-    assert sum(sizes) == 100
 
 
 def test_a_loop_within_a_loop_has_no_bar_of_its_own(capsys):

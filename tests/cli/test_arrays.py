@@ -117,8 +117,8 @@ def test_bad_npy_files(files):
     (files / "broken.npy").write_bytes(b"nothing")
     (files / "empty.npy").write_bytes(b"")
     for name in ("objects.npy", "broken.npy", "empty.npy"):
-        sentence = f"{files / name}: is not an .npy file of numbers, or a damaged one."
-        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        message = f"{files / name}: is not an .npy file of numbers, or a damaged one."
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             read_matrices(files / name)
     with pytest.raises(ValueError, match=r"holds one array: leave out --key X\.$"):
         read_matrices(files / "X.npy", "X")

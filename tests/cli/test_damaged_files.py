@@ -67,7 +67,7 @@ def mutated(content: bytes, changes: list[tuple[int, int]], cut: int | None) -> 
 
 
 def refusal(read: Callable[[], object]) -> str:
-    """Return the sentence of a refusal, or nothing."""
+    """Return the message of a refusal, or nothing."""
     try:
         read()
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Every public function refuses hostile arguments with a sentence that names the parameter."""
+"""Every public function refuses hostile arguments with a clear error that names the parameter."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_what_may_take_long_shows_progress(cls: type) -> None:
 
 
 def test_deviations_are_such() -> None:
-    """A deviation that is none any more must go."""
+    """A deviation that no longer is one must go."""
     by_name = {cls.__name__: cls for cls in EVERY}
     for estimator, name in DEVIATIONS:
         cls, (meaning, default) = by_name[estimator], TABLE[name]

@@ -1,4 +1,4 @@
-"""Every estimator declares its parameters, refuses hostile ones with a sentence, and is never fitted by half."""
+"""Every estimator declares its parameters, refuses hostile ones with a clear error, and is never fitted by half."""
 
 from __future__ import annotations
 

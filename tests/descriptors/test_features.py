@@ -202,7 +202,7 @@ def test_kinematic_features_see_motion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "good", "bad", "sentence"),
+    ("function", "good", "bad", "message"),
     [
         (texture_features, GREY, COLOUR, "image must be a grey image .* skimage.color.rgb2gray"),
         (face_features, GREY, COLOUR, "image must be a grey image"),
@@ -215,9 +215,9 @@ def test_kinematic_features_see_motion() -> None:
         (kinematic_features, VIDEO, VIDEO[..., None] * np.ones(3), "a colour one of shape"),
     ],
 )
-def test_wrong_kind_of_image(function, good, bad, sentence) -> None:
+def test_wrong_kind_of_image(function, good, bad, message) -> None:
     function(good)
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=message):
         function(bad)
     spoilt = good.copy()
     spoilt.flat[7] = np.nan

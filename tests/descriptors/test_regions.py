@@ -181,7 +181,7 @@ def test_single_precision_and_input_untouched(way) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "message"),
     [
         ({"block": 17}, r"features has 12×16 pixels, fewer than a block of 17×17"),
         ({"block": 0}, "block must be an integer ≥ 1 or a list of 2 such numbers"),
@@ -202,8 +202,8 @@ def test_single_precision_and_input_untouched(way) -> None:
         ({"shrinkage": -1.0}, "shrinkage must be a number ≥ 0"),
     ],
 )
-def test_bad_regions(options, sentence) -> None:
-    with pytest.raises(ValueError, match=sentence):
+def test_bad_regions(options, message) -> None:
+    with pytest.raises(ValueError, match=message):
         region_covariances(np.zeros((12, 16, 2)), **options)
 
 

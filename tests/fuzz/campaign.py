@@ -4,7 +4,7 @@ A case is one independent draw. Its outcome says what is known about it:
 
 - ``oracle``: an independent computation has confirmed its numbers;
 - ``law``: what must be the same, or must be in a known relation, is so;
-- ``refused``: it was refused with a sentence;
+- ``refused``: it was refused with a clear error;
 - ``answered``: there was an answer that is finite and of the right kind, and no more is known about it.
 
 Anything else is a finding: a wrong number, another exception, a refusal that does not say what is wrong, a
@@ -48,13 +48,13 @@ _COMMAND = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class FindingError(AssertionError):
-    """A case that neither was right nor was refused with a sentence."""
+    """A case that neither was right nor was refused with a clear error."""
 
 
 def clearly_refused(call: Callable[[], Any]) -> Any:
-    """Return what the call returns, or the ValueError that refuses it with a sentence.
+    """Return what the call returns, or the ValueError that refuses it with a clear error.
 
-    Any other exception, and an error without a sentence, is a finding.
+    Any other exception, and an error without a clear message, is a finding.
     """
     try:
         return call()

@@ -180,7 +180,7 @@ def frobenius_codes(rng: np.random.Generator) -> str:
 
 
 def hostile_arguments(rng: np.random.Generator) -> str:
-    """Arguments that nobody means are refused with a sentence."""
+    """Arguments that nobody means are refused with a clear error."""
     K, k = problem(rng)
     names = ["gram", "cross", "alpha", "ridge", "query_norm", "positive", "init", "exclude", "tol"]
     names += ["max_rounds", "check_gram", "sparse", "n_jobs", "return_certificate"]

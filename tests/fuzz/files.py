@@ -120,7 +120,7 @@ def altered_content(rng: np.random.Generator, content: bytes) -> bytes:
 
 
 def altered_models(rng: np.random.Generator) -> str:
-    """An altered model is refused with a sentence about the file, or what it says is finite or refused."""
+    """An altered model is refused with a clear error about the file, or what it says is finite or refused."""
     X, _ = three_classes()
     content = model_file(int(rng.integers(len(ESTIMATORS))), str(rng.choice(divergence_names())))
     if content is None:

@@ -161,7 +161,7 @@ def checked_matrices(path: Path, key: str | None) -> Any:
 
 
 def read_or_refuse(suffix: str, content: bytes, key: str | None) -> str:
-    """Read a file as matrices and as labels: each is an array of the right shape, or a sentence with the name."""
+    """Read a file as matrices and as labels: each is an array of the right shape, or a clear error with the name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"file{suffix}")
         path.write_bytes(content)
@@ -219,7 +219,7 @@ def hostile_labels(rng: np.random.Generator) -> str:
 
 
 def altered_mat(rng: np.random.Generator) -> Counter[str]:
-    """Twenty MATLAB files with damage, which a child process reads: arrays, or a sentence for each."""
+    """Twenty MATLAB files with damage, which a child process reads: arrays, or a clear error for each."""
     refused = 0
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, f"{number}.mat") for number in range(20)]

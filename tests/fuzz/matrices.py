@@ -17,7 +17,7 @@ from spdatoms.geometry import expm, geodesic, logm, powm, regularise, shrink, sq
 
 
 def hostile_stack(rng: np.random.Generator) -> Any:
-    """Return a stack of matrices with something odd about it, or something that is none."""
+    """Return a stack of matrices with something odd about it, or something that is not a stack."""
     m, n = int(rng.integers(1, 9)), int(rng.integers(1, 9))
     X: Any = draws.spd(rng, m, n, 10.0 ** rng.uniform(0, 16))
     X = X * 10.0 ** rng.choice([0.0, rng.uniform(-300, 300)])
@@ -86,7 +86,7 @@ def semidefinite(X: np.ndarray) -> bool:
 
 
 def hostile_pairs(rng: np.random.Generator) -> str:
-    """Divergences, means and checks of anything: right for what is SPD, a sentence for the rest."""
+    """Divergences, means and checks of anything: right for what is SPD, a clear error for the rest."""
     X, metric = hostile_stack(rng), draws.pick(rng, draws.metrics())
     checked = clearly_refused(lambda: check_spd(X))
     if was_refused(checked):
@@ -121,7 +121,7 @@ def right_pairs(rng: np.random.Generator) -> Counter[str]:
 
 
 def hostile_functions(rng: np.random.Generator) -> str:
-    """Functions of matrices of anything: finite, or refused with a sentence."""
+    """Functions of matrices of anything: finite, or refused with a clear error."""
     X = hostile_stack(rng)
     amount = rng.choice([0.0, 0.5, 1.0, -1.0, 2.0, np.nan, np.inf, 1e300])
     functions: dict[str, Callable[[], Any]] = {

@@ -1,4 +1,4 @@
-"""Hostile parameters of every estimator and function: finite numbers, or a sentence and no fit."""
+"""Hostile parameters of every estimator and function: finite numbers, or a clear error and no fit."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_given_axes_and_style_are_used(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("alphas", "codes", "options", "sentence"),
+    ("alphas", "codes", "options", "message"),
     [
         ([1.0, 0.5], np.zeros((3, 2)), {}, "must have the shapes"),
         ([], np.zeros((0, 2)), {}, "must have the shapes"),
@@ -103,8 +103,8 @@ def test_given_axes_and_style_are_used(tmp_path):
         ([1.0, 0.5], np.zeros((2, 2)), {"labels": ["a"]}, r"labels must have the shape \(2,\)"),
     ],
 )
-def test_wrong_input_is_named(alphas, codes, options, sentence):
-    with pytest.raises(ValueError, match=sentence):
+def test_wrong_input_is_named(alphas, codes, options, message):
+    with pytest.raises(ValueError, match=message):
         RegularisationPathDisplay(alphas, codes, **options)
 
 

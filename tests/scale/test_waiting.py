@@ -1,4 +1,4 @@
-"""A cluster that does nothing any more ends in a sentence, and the fit goes on from its checkpoint."""
+"""A cluster that does nothing any more ends in a clear error, and the fit goes on from its checkpoint."""
 
 from __future__ import annotations
 

@@ -164,13 +164,13 @@ def test_landmarks_that_became_complex_are_refused_or_used(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 3, 2**62])
-def test_indices_of_classes_that_are_none_are_refused(number, tmp_path):
+def test_wrong_indices_of_classes_are_refused(number, tmp_path):
     metadata, arrays = model(SPDKNeighborsClassifier(), tmp_path)
     arrays["_labels"][5] = number
     refused(pack(metadata, arrays), tmp_path, "indices of classes|classes, but")
 
 
-def test_a_gram_matrix_that_is_none_is_refused(tmp_path):
+def test_what_is_not_a_gram_matrix_is_refused(tmp_path):
     metadata, arrays = model(SPDSparseCoder(), tmp_path)
     name = "kernel_._correction.gram"
     for gram in (-arrays[name], np.triu(arrays[name]), arrays[name] - 0.5):
@@ -194,7 +194,7 @@ def test_a_gram_matrix_that_is_none_is_refused(tmp_path):
         ({"float": "1"}, "is not a special number"),
     ],
 )
-def test_values_that_are_none_are_refused_with_a_sentence(value, message, tmp_path):
+def test_what_stands_for_no_value_is_refused(value, message, tmp_path):
     metadata, arrays = model(SPDSparseCoder(), tmp_path)
     attributes(metadata)["kernel_"] = value
     refused(pack(metadata, arrays), tmp_path, f"content' does not describe a model: .*{message}")

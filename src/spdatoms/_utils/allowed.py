@@ -56,7 +56,7 @@ _DEFLATE = 1032
 
 
 class RefusedError(ValueError):
-    """A file that holds what is not allowed; the sentence follows the name of the file."""
+    """A file that holds what is not allowed; the message follows the name of the file."""
 
 
 def memory() -> float:

@@ -159,7 +159,7 @@ def _bytes(path: Path) -> int:
 
 
 def _result(path: Path, folder: Path) -> dict[str, Array] | ValueError | None:
-    """Return the arrays or the sentence that the child process has written, None if there is neither."""
+    """Return the arrays or the error that the child process has written, None if there is neither."""
     complaint = folder.with_suffix(".txt")
     if complaint.exists():
         return ValueError(complaint.read_text("utf-8"))

@@ -12,8 +12,6 @@ from spdatoms._utils.extras import import_extra
 
 #: From this many steps on, the bar counts in thousands.
 _SCALED_FROM = 10_000
-#: Blocks of `growing_blocks` grow until they take this many seconds.
-_STEP_SECONDS = 0.25
 #: What is running, such as the method of a verbose estimator, or `_OPEN` while a bar is open: loops within that
 #: loop have none. None where nobody has asked for bars. (Threads of a pool do not see it.)
 _RUNNING: ContextVar[str | None] = ContextVar("running", default=None)
@@ -94,17 +92,6 @@ def watched(items: Sequence[Item], description: str) -> Iterator[Item]:
         for item in items:
             yield item
             advance()
-
-
-def growing_blocks(count: int) -> Iterator[slice]:
-    """Cut ``range(count)`` into slices: one item first, and twice as many each time while that is quick."""
-    start, size = 0, 1
-    while start < count:
-        began = perf_counter()
-        yield slice(start, min(count, start + size))
-        start += size
-        if perf_counter() - began < _STEP_SECONDS:
-            size *= 2
 
 
 def _steady_bar(**options: Any) -> Any:

@@ -35,7 +35,7 @@ def one_line_errors() -> Iterator[None]:
         except BrokenPipeError:
             raise  # nobody reads the output any more
         except (ValueError, TypeError, OSError, ImportError) as error:
-            say(f"error: {_sentence(error)}")
+            say(f"error: {_message(error)}")
             raise typer.Exit(WRONG_DATA) from error
         except MemoryError as error:
             say(f"error: there is not enough memory: {error or 'use fewer or smaller matrices'}")
@@ -45,7 +45,7 @@ def one_line_errors() -> Iterator[None]:
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _sentence(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__

@@ -21,7 +21,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, checked_fit, estimator_call, per_matrix
-from spdatoms.clustering._labelled import ClusteredSample
+from spdatoms.clustering._assignment import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over

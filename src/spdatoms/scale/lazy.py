@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.progress import growing_blocks, progress_bar
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_stack, float_type
-from spdatoms.scale.blocks import blocks, errors_in_block
+from spdatoms.scale.blocks import blocks, errors_in_block, growing_blocks
 from spdatoms.scale.budget import is_chunked
 
 

@@ -162,7 +162,7 @@ def wait_for(futures: Sequence[Any], *, all_of_them: bool = True) -> None:
 
 @contextmanager
 def cluster_errors() -> Iterator[None]:
-    """Turn what Dask raises if a cluster is gone or lacks the package into sentences."""
+    """Turn what Dask raises if a cluster is gone or lacks the package into clear errors."""
     client = client_of_user()
     if client is None:
         yield

@@ -233,7 +233,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. Rows and columns of NaN are missing channels; those of zeros are broken.
+            As in `predict`.
 
         Returns
         -------

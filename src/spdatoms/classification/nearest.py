@@ -64,8 +64,7 @@ class NearestMatrices(SPDEstimator):
         return_distance : bool, default=True
             Return their divergences, too.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `predict`.
 
         Returns
         -------

@@ -180,19 +180,13 @@ def scores_of_feature_codes(
         The codes of the queries.
     features, atoms : ndarray of shape (m, r) and (N, r)
         The queries x, and the atoms p_j.
-    atom_classes : ndarray of shape (N,)
-        The class of every atom.
-    n_classes : int
-        The number of classes.
-    rule : {"residual", "sum", "max"}
-        As in `class_scores`.
+    atom_classes, n_classes, rule
+        As in `scores_of_codes`.
 
     Returns
     -------
-    scores : ndarray of shape (m, n_classes)
-        The greatest is the best.
-    zero : ndarray of bool of shape (m,)
-        Which queries have an all-zero code.
+    tuple of ndarray
+        Scores, and which codes are all zero, as in `scores_of_codes`.
     """
     scores = feature_class_scores(codes, features, atoms, atom_classes, n_classes, rule)
     zero: NDArray[np.bool_] = np.diff(codes.indptr) == 0

@@ -231,10 +231,9 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. For a Dask array the result is a Dask array.
+            As in `predict`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `predict`.
 
         Returns
         -------

@@ -313,12 +313,8 @@ class Divergence(ABC):
 
         Parameters
         ----------
-        X : PreparedSet
-            m matrices.
-        centres : ndarray of shape (k, n, n)
-            The centres C.
-        n_jobs : int, default=None
-            The number of threads.
+        X, centres, n_jobs
+            As in `to_centres`.
 
         Returns
         -------

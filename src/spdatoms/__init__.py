@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from spdatoms.divergences import mean as mean
     from spdatoms.divergences import median as median
     from spdatoms.divergences import pairwise_divergence as pairwise_divergence
+    from spdatoms.domains import SPDAlign as SPDAlign
     from spdatoms.domains import SPDRecentre as SPDRecentre
     from spdatoms.geometry import check_spd as check_spd
     from spdatoms.geometry import nearest_spd as nearest_spd
@@ -68,6 +69,7 @@ _HOME = {
     "DivergenceKernel": "kernels",
     "LogEuclideanSparseCoder": "coding",
     "MinimumDistanceToMean": "classification",
+    "SPDAlign": "domains",
     "SPDDictionaryLearning": "dictionary",
     "SPDEnsembleClassifier": "classification",
     "SPDEnsembleRegressor": "regression",

@@ -335,6 +335,7 @@ _COMMON: dict[str, Held] = {
     "atom_weights_": Maybe(Numbers("N", least=TINY)),
     "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
+    "domains_": Maybe(Labels("domains")),
     "_sides": Maybe(Numbers("folds matrices", "i")),
     "_labels": Classes("N"),
     "targets_": Targets("N"),

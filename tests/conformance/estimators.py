@@ -12,6 +12,7 @@ from spdatoms import (
     BrokenChannels,
     LogEuclideanSparseCoder,
     MinimumDistanceToMean,
+    SPDAlign,
     SPDDictionaryLearning,
     SPDEnsembleClassifier,
     SPDEnsembleRegressor,
@@ -54,6 +55,7 @@ ESTIMATORS = [
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
     SPDRange(),
     SPDRecentre(),
+    SPDAlign(),
     SPDRecentre("logeuclid", scale=True, forgetting=0.9),
     BrokenChannels(),
     SPDImputer(n_neighbors=3),
@@ -91,7 +93,7 @@ ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
 }
 
 #: Those that make matrices of matrices have no features.
-OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange, SPDRecentre)
+OF_MATRICES = (BrokenChannels, SPDImputer, SPDRange, SPDRecentre, SPDAlign)
 TRANSFORMERS = [
     e for e in ESTIMATORS if hasattr(type(e), "transform") and not isinstance(e, OF_MATRICES)
 ]

@@ -34,6 +34,7 @@ _SLOW = "every atom takes seconds"
 #: Deviations from the glossary: what is different, and why.
 DEVIATIONS = {
     ("SPDKMeans", "metric"): _NO_KERNEL,
+    ("SPDAlign", "metric"): _NO_KERNEL,
     ("SPDRecentre", "metric"): _NO_KERNEL,
     ("SPDKNeighborsClassifier", "metric"): _NO_KERNEL,
     ("SPDKNeighborsRegressor", "metric"): _NO_KERNEL,

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 BY_LAWS_ONLY = {
     "BrokenChannels",
     "SPDImputer",
+    "SPDAlign",
     "SPDRecentre",
     "SPDSparseClassifierCV",
     "SPDEnsembleClassifier",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Indices
+from spdatoms._utils.typing import Array, Indices
 
 #: Where there are few matrices, it is chance which are left out together. So they are cut into folds anew until this
 #: number has been left out, at most six times.
@@ -102,6 +102,20 @@ def folds_of(cv: Any, labels: Indices, groups: ArrayLike | None, rows: Indices) 
         splitter = check_cv(cv, labels, classifier=True)
         for train, test in splitter.split(everything, labels, groups):
             yield Fold(train, test)
+
+
+def domain_folds(cv: Any, domains: Array) -> Any:
+    """Return ``cv`` as a list of splits that leave out whole domains, by their names; one that is no number stays."""
+    if not isinstance(cv, int | np.integer) and cv != LEAVE_ONE_OUT:
+        return cv
+    different, which = np.unique(domains, return_inverse=True)
+    if len(different) < 2:
+        raise ValueError("domains must name two domains at least: one of them is left out in turn.")
+    folds = len(different) if isinstance(cv, str) else min(int(cv), len(different))
+    return [
+        (np.flatnonzero(which % folds != f), np.flatnonzero(which % folds == f))
+        for f in range(folds)
+    ]
 
 
 def _given_folds(splits: Any, count: int, rows: Indices) -> list[Fold]:

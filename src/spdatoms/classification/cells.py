@@ -82,11 +82,15 @@ def ridge_of(factor: float, share: float = RIDGE_SHARE) -> float:
 
 
 def code_cells(
-    metrics: int, shrinkages: Sequence[float], factors: Sequence[float], alpha: float
+    metrics: int,
+    shrinkages: Sequence[float],
+    factors: Sequence[float],
+    alpha: float,
+    shares: Sequence[float] = (RIDGE_SHARE,),
 ) -> Iterator[Cell]:
     """Yield cells of sparse codes with a ridge, whose sums over the classes are compared."""
-    for metric, shrinkage, factor in product(range(metrics), shrinkages, factors):
-        yield Cell(metric, shrinkage, factor, alpha, ridge_of(factor), "sum")
+    for metric, shrinkage, factor, share in product(range(metrics), shrinkages, factors, shares):
+        yield Cell(metric, shrinkage, factor, alpha, ridge_of(factor, share), "sum")
 
 
 def mean_cells(

@@ -16,7 +16,8 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
+from spdatoms._utils.domains import domain_of_each
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, domain_folds, folds_of, given_folds, sides_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
@@ -27,7 +28,7 @@ from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.ensemble import cell_results, listed
-from spdatoms.classification.explanation import Explanations
+from spdatoms.classification.explanation import Explanations, of_domains
 from spdatoms.classification.references import References
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
@@ -41,6 +42,8 @@ from spdatoms.layout import Part, holds
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
 FACTORS, ALPHAS = (1.0, 3.0), (0.01, 0.1)
 RIDGE_SHARES, SHRINKAGES = (0.1, 0.3), (0.1, 0.3, 1.0)
+#: The shares of the ridge where there are several domains.
+DOMAIN_RIDGE_SHARES = (0.1, 1.0, 10.0)
 #: The grid is compared on this number of training matrices at most, evenly from each class.
 MOST_COMPARED = 1500
 #: Landmarks of a whitened classifier with many training matrices.
@@ -98,6 +101,8 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     cv_results_ : dict of str to ndarray
         For every cell its parameters (``params``, ``param_metric`` and so on), the accuracy and the log-loss on
         left-out matrices (``mean_test_score``, ``mean_test_log_loss``), and its rank (``rank_test_log_loss``).
+    domains_ : ndarray of shape (N,) or None
+        The names of the domains of the training matrices (of those with a positive weight), if they were given.
     classes_ : ndarray of shape (n_classes,)
         The labels.
     n_features_in_ : int
@@ -122,6 +127,7 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     """
 
     hermitian: ClassVar[bool] = True
+    __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds("classes_ _usual _sharpness", best_estimator_=Part(SPDSparseClassifier))
     _parameters = allow.declare(
         metrics=SYMMETRIC_METRICS,
@@ -138,6 +144,7 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     )
 
     _sides: Array | None = None  # for models of earlier versions
+    domains_: Array | None = None
     _factors: Sequence[float] = FACTORS
 
     def __init__(
@@ -174,6 +181,7 @@ class SPDSparseClassifierCV(ExplainedClassifier):
         y: ArrayLike,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        domains: ArrayLike | None = None,
     ) -> SPDSparseClassifierCV:
         """Compare the cells of the grid, and fit the best one to all matrices.
 
@@ -189,6 +197,11 @@ class SPDSparseClassifierCV(ExplainedClassifier):
             Weights w of the matrices, not negative, as in `SPDSparseClassifier`: atoms have the penalties
             α|y_j|/√w_j and ρy_j²/w_j. A matrix of weight 0 is left out. Left-out matrices count by their
             weights when cells are compared.
+        domains : array-like of shape (m,), default=None
+            The name of the domain of each matrix (subject, session, site), if queries will be of new domains. A ``cv``
+            that is a number then leaves out whole domains, the automatic ``ridges`` are 0.1, 1 and 10 times
+            1 − e^(−β·median), and `explain` names domains. Bring the matrices to a common centre first, by
+            `SPDRecentre` or `SPDAlign`.
 
         Returns
         -------
@@ -200,7 +213,12 @@ class SPDSparseClassifierCV(ExplainedClassifier):
         rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
         own = np.arange(len(labels))[rows]
         some = spread_over_classes(labels[own], max(MOST_COMPARED, len(self.classes_)))
-        folds = list(folds_of(self._folds(), labels, groups, own[some]))
+        cv = self._folds()
+        if domains is not None:
+            each = domain_of_each(domains, len(labels))
+            cv, groups = domain_folds(cv, each), each if groups is None else groups
+            self.domains_ = each[rows]
+        folds = list(folds_of(cv, labels, groups, own[some]))
         self._sides = sides_of(folds, len(own), some)
         cells = in_order(self._cells())
         compared = X[own[some]]
@@ -246,7 +264,7 @@ class SPDSparseClassifierCV(ExplainedClassifier):
         )
         model._factors = (in_order(self._cells())[self.best_index_].factor,)
         data = cut(best.atoms_, known), best.atom_labels_
-        fitted: Self = model.fit(*data, sample_weight=best.atom_weights_)
+        fitted: Self = model.fit(*data, sample_weight=best.atom_weights_, domains=self.domains_)
         return fitted
 
     def _answers_to_nothing(self) -> dict[str, Array]:
@@ -282,11 +300,12 @@ class SPDSparseClassifierCV(ExplainedClassifier):
 
     def _penalties(self, factor: float) -> list[tuple[float, float]]:
         """Return the pairs (α, ρ)."""
+        shares = RIDGE_SHARES if self.domains_ is None else DOMAIN_RIDGE_SHARES
         alphas = ALPHAS if self.alphas is None else np.ravel(self.alphas).tolist()
         if self.ridges is not None:
             ridges = np.ravel(self.ridges).tolist()
         elif self.alphas is None and self.betas is None:
-            ridges = [ridge_of(factor, share) for share in RIDGE_SHARES]
+            ridges = [ridge_of(factor, share) for share in shares]
         else:
             ridges = [0.0]
         return list(product(alphas, ridges))
@@ -304,4 +323,4 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        return self.best_estimator_.explain(X, n_atoms, names=names)
+        return of_domains(self.best_estimator_.explain(X, n_atoms, names=names), self.domains_)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import CV, folds_of, given_folds, sides_of
+from spdatoms._utils.domains import domain_of_each
+from spdatoms._utils.folds import CV, domain_folds, folds_of, given_folds, sides_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
@@ -24,6 +25,7 @@ from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
     check_explained,
+    of_domains,
     taken_apart,
 )
 from spdatoms.classification.references import References
@@ -39,6 +41,14 @@ CELLS = {
     "uniform": ((0.1, 1.0), (0.1, 0.3), (0.3,)),
     "cv": ((0.1, 0.3, 1.0), (0.03, 0.1, 0.3), (0.3, 1.0)),
 }
+#: The same for several domains, and shares of the ridge: what varies within classes differs between domains, so that
+#: whitening fits the wrong ones, and strong ridges average over many atoms.
+DOMAIN_CELLS = {
+    "uniform": ((1.0,), (1.0,), (0.3,), (1.0,)),
+    "cv": ((0.3, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0, 10.0)),
+}
+#: Codes over several domains have this penalty and multiple of β.
+DOMAIN_ALPHA, DOMAIN_FACTOR = 0.02, 3.0
 #: Codes have this penalty and multiple of β.
 ALPHA, FACTOR = 0.1, 2.0
 #: Of the weights "cv", this part follows the log-loss of left-out matrices; the rest is the same for all cells.
@@ -91,6 +101,8 @@ class SPDEnsembleClassifier(ExplainedClassifier):
     left_out_probabilities_ : ndarray of shape (N, n_classes)
         What the ensemble says of each atom when it is left out; the same for all classes where that cannot be
         known, because a class has no other member.
+    domains_ : ndarray of shape (m,) or None
+        The names of the domains of the training matrices, if they were given.
     average_ : object
         The cells and their weights.
     n_features_in_ : int
@@ -122,6 +134,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
     """
 
     hermitian: ClassVar[bool] = True
+    __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
         average_=Part(KernelAverage),
@@ -138,6 +151,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
     )
 
     _sides: Array | None = None  # for models of earlier versions
+    domains_: Array | None = None
 
     def __init__(
         self,
@@ -165,6 +179,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         y: ArrayLike,
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        domains: ArrayLike | None = None,
     ) -> SPDEnsembleClassifier:
         """Fit all cells to labelled matrices, and learn from left-out ones how much they say.
 
@@ -178,6 +193,10 @@ class SPDEnsembleClassifier(ExplainedClassifier):
             For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative, as in `SPDSparseClassifier`. A matrix of weight 0 is left out.
+        domains : array-like of shape (m,), default=None
+            The name of the domain of each matrix (subject, session, site), if queries will be of new domains. A ``cv``
+            that is a number then leaves out whole domains, cells are not whitened and have strong ridges, and `explain`
+            names domains. Bring the matrices to a common centre first, by `SPDRecentre` or `SPDAlign`.
 
         Returns
         -------
@@ -194,7 +213,10 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         self.atoms_: FloatArray = matrices[self.atom_indices_]
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
-        folds = list(folds_of(self.cv, labels, groups, self.atom_indices_))
+        self.domains_ = None if domains is None else domain_of_each(domains, len(labels))
+        cv = self.cv if self.domains_ is None else domain_folds(self.cv, self.domains_)
+        groups = self.domains_ if groups is None else groups
+        folds = list(folds_of(cv, labels, groups, self.atom_indices_))
         self._sides = sides_of(folds, len(self.atom_indices_))
         cells = in_order(self._cells())
         self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
@@ -219,6 +241,11 @@ class SPDEnsembleClassifier(ExplainedClassifier):
 
     def _cells(self) -> Iterator[Cell]:
         count = len(listed(self.metrics))
+        if self.domains_ is not None:
+            shrinkages, of_means, factors, shares = DOMAIN_CELLS[self.weights]
+            yield from code_cells(count, shrinkages, (DOMAIN_FACTOR,), DOMAIN_ALPHA, shares)
+            yield from mean_cells(count, of_means, factors)
+            return
         shrinkages, of_means, factors = CELLS[self.weights]
         yield from code_cells(count, shrinkages, (FACTOR,), ALPHA)
         yield from mean_cells(count, of_means, factors)
@@ -236,7 +263,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
             found += taken_apart(
                 own, added, self.classes_, self._atom_classes, n_atoms, names, self.atom_indices_
             )
-        return Explanations(found)
+        return of_domains(found, self.domains_)
 
     def _cut(self, known: Mask) -> Self:
         model = self._fitted_anew(
@@ -244,11 +271,12 @@ class SPDEnsembleClassifier(ExplainedClassifier):
             self.atom_labels_,
             None,
             self.atom_weights_,
+            None if self.domains_ is None else self.domains_[self.atom_indices_],
             cv=given_folds(self.cv, self._sides),
             max_atoms=len(self.atoms_),
             class_weight=None,
         )
-        model.atom_indices_ = self.atom_indices_
+        model.atom_indices_, model.domains_ = self.atom_indices_, self.domains_
         return model
 
     def _answers_to_nothing(self) -> dict[str, Array]:

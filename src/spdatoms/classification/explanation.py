@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Self, TypeVar, overload
 
@@ -118,6 +118,8 @@ class Explanation(NamedAtoms):
         The number of all that contribute, of which the k may be a part.
     names : tuple of str or None
         The names of the k, if names were given.
+    domains : tuple of str or None
+        The domains of the k, if the classifier knows them.
 
     Examples
     --------
@@ -137,6 +139,7 @@ class Explanation(NamedAtoms):
     labels: Array
     n_used: int
     names: tuple[str, ...] | None = None
+    domains: tuple[str, ...] | None = None
 
     @property
     def prediction(self) -> Any:
@@ -162,6 +165,17 @@ class Explanation(NamedAtoms):
         """
         held = self.contribution_of(self.prediction) - self.contribution_of(self.runner_up)
         return held / self.margin if self.margin > 0.0 else 1.0
+
+    @property
+    def domain_shares(self) -> dict[str, float]:
+        """The share of the margin that the k training matrices of each domain hold, the largest first."""
+        if self.domains is None or self.margin <= 0.0:
+            return {}
+        sign = (self.labels == self.prediction) * 1.0 - (self.labels == self.runner_up)
+        held: dict[str, float] = {}
+        for name, moved in zip(self.domains, sign * self.contributions / self.margin, strict=True):
+            held[name] = held.get(name, 0.0) + float(moved)
+        return dict(sorted(held.items(), key=lambda one: -one[1]))
 
     @property
     def alone(self) -> Any:
@@ -206,6 +220,10 @@ class Explanation(NamedAtoms):
         # What adds to the predicted class speaks for it, and so does what takes from another.
         count, listed = self._listed(self.agreeing == (self.contributions > 0))
         text = f"{self.headline}. {count}, {100 * self.share:.0f} % of the margin: {listed}"
+        if shares := list(self.domain_shares.items())[:_LISTED]:
+            text += (
+                f". By domain: {', '.join(f'{name} {100 * share:.0f} %' for name, share in shares)}"
+            )
         if self.alone != self.prediction:
             text += f". Alone they would give {self.alone}"
         return text
@@ -307,6 +325,19 @@ def taken_apart(
             len(used),
             None if names is None else tuple(str(names[atom]) for atom in atoms),
         )
+
+
+def of_domains(found: Sequence[Explanation], domains: Array | None) -> Explanations:
+    """Return explanations that know the domains of training matrices; later ones (`partial_fit`) have none."""
+    if domains is None:
+        return Explanations(found)
+    names = domains.tolist()
+    return Explanations(
+        [
+            replace(one, domains=tuple(names[i] if i < len(names) else "later" for i in one.atoms))
+            for one in found
+        ]
+    )
 
 
 def check_explained(n_atoms: Any, names: Any, count: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 
 #: The kernel is exp(−3d/median), the ridge ρ = 1 − e⁻³, and labelled matrices of the target count three times.
@@ -47,7 +48,8 @@ class Turn:
 
     def __call__(self, Z: Floats) -> Floats:
         own = Z - self.origin
-        return np.asarray(own + (own @ self.basis) @ self.rotation @ self.basis.T + self.goal)
+        back = np.ascontiguousarray(self.rotation @ self.basis.T)
+        return np.asarray(own + row_products(row_products(own, self.basis), back) + self.goal)
 
 
 def class_means(Z: Floats, P: Floats) -> Floats:
@@ -80,7 +82,7 @@ def turn_onto(M: Floats, counts: Floats, G: Floats) -> Turn:
     B, s, _ = np.linalg.svd(np.concatenate([M, G]).T, full_matrices=False)
     B[:, s <= 1e-10 * max(s[0], 1e-300)] = 0.0
     cross = ((w[:, None] * M) @ B).T @ (G @ B)
-    inertia = INERTIA * np.linalg.norm((M @ B).T @ (G @ B), 2)
+    inertia = INERTIA * float(np.linalg.norm((M @ B).T @ (G @ B), 2))
     U, _, Vt = np.linalg.svd(cross + max(inertia, 1e-300) * np.eye(B.shape[1]))
     found = Turn.none(h, 2 * C)
     found.basis[:, : B.shape[1]] = B

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.domains import TARGET, domain_names, domain_of_each, rows_of
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels, per_matrix
+from spdatoms.base import SPDEstimator, check_labels, checked_fit, estimator_call, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.domains._centre import checked
-from spdatoms.domains._names import TARGET, domain_names, rows_of
 from spdatoms.domains._turning import Codes, Turn, turn_of_labelled, turn_of_target
 from spdatoms.domains.recentre import SPDRecentre
 from spdatoms.geometry.functions import expm, logm
@@ -31,9 +32,9 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     ``Z = exp((z − m)Q + g)`` with ``z = log(M^-½ X M^-½)/s`` as a vector, the mean M and the scale s of the domain, and
     the rotation Q that brings its class means nearest to those of all domains, Σ_c w_c‖M_cQ − G_c‖² → min.
 
-    A new domain needs no labels: ``transform`` predicts soft labels of its matrices by codes over the training matrices,
-    turns it, and repeats that three times. If some labels are known, give these matrices to ``fit`` with the domain
-    ``"target"``, and the others as ``X_target``. Put any classifier behind it.
+    A new domain needs no labels: ``transform`` predicts soft labels of its matrices by codes over the training
+    matrices, turns it, and repeats that three times. If some labels are known, give these matrices to ``fit`` with the
+    domain ``"target"``, and the others as ``X_target``. Put any classifier behind it.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     adapt : {"new", "all", "none"}, default="new"
         Which domains ``transform`` estimates from the matrices that it is given: those not seen before, or all,
         where those seen before count with what was seen (their turn stays). With ``"none"`` a new domain is an error.
-    max_iter : int, default=3
-        The greatest number of iterations: soft labels, then a turn.
+    n_rounds : int, default=3
+        How often soft labels of a new domain are predicted, and it is turned by them.
     max_atoms : int, default=1500
         At most this number of training matrices are atoms of the codes, taken evenly from classes and domains.
     verbose : int, default=0
@@ -68,8 +69,8 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
 
     Notes
     -----
-    The soft labels of a new domain are guesses. Classes with few matrices turn it little, and if the class sizes seem to
-    differ, the class means are measured from their own centre. On two data sets with half of the classes at a
+    The soft labels of a new domain are guesses. Classes with few matrices turn it little, and if the class sizes seem
+    to differ, the class means are measured from their own centre. On two data sets with half of the classes at a
     quarter, a class missing, or both, it was then not worse than without turning, beyond chance. It cannot be right
     for a domain in which most guesses are wrong. All matrices of a new domain must be given in one call.
 
@@ -93,9 +94,9 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     1.0
     """
 
-    __metadata_request__fit = {"domains": True, "X_target": True, "y_target": True}  # noqa: RUF012
-    __metadata_request__transform = {"domains": True}  # noqa: RUF012
-    __metadata_request__partial_fit = {"domains": True}  # noqa: RUF012
+    __metadata_request__fit: ClassVar = {"domains": True, "X_target": True, "y_target": True}
+    __metadata_request__transform: ClassVar = {"domains": True}
+    __metadata_request__partial_fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_",
         recentre_=Part(SPDRecentre),
@@ -113,7 +114,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     _parameters = allow.declare(
         metric=METRIC,
         adapt=allow.choice("new", "all", "none"),
-        max_iter=allow.integer(0),
+        n_rounds=allow.integer(0),
         max_atoms=allow.integer(1),
         verbose=allow.VERBOSE,
     )
@@ -123,16 +124,17 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         metric: str | Divergence = "riemann",
         *,
         adapt: str = "new",
-        max_iter: int = 3,
+        n_rounds: int = 3,
         max_atoms: int = 1500,
         verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.adapt = adapt
-        self.max_iter = max_iter
+        self.n_rounds = n_rounds
         self.max_atoms = max_atoms
         self.verbose = verbose
 
+    @checked_fit
     def fit(
         self,
         X: ArrayLike,
@@ -164,7 +166,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         X = self._of_its_type(checked(X))
         self.n_features_in_ = X.shape[-1]
         self.classes_, labels = check_labels(y, len(X))
-        names = np.resize(domain_names(domains, len(X)), len(X))
+        names = domain_of_each(domains, len(X))
         if X_target is not None:
             more = self._of_its_type(
                 check_size(checked(X_target, "X_target"), X.shape[-1], "X_target")
@@ -177,6 +179,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self._turn_domains(Z, labels, rows_of(names, len(X)))
         return self
 
+    @checked_fit
     def partial_fit(
         self, X: ArrayLike, y: object = None, domains: ArrayLike | None = None
     ) -> SPDAlign:
@@ -189,7 +192,8 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         y : object, default=None
             Ignored.
         domains : array-like of shape (m,), default=None
-            The name of the domain of each matrix, or one for all. None stands for ``"target"``. A new one is not turned.
+            The name of the domain of each matrix, or one for all. None stands for ``"target"``. A new one is not
+            turned.
 
         Returns
         -------
@@ -197,9 +201,10 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
             The estimator itself.
         """
         check_is_fitted(self)
-        self.recentre_ = _copied(self.recentre_).partial_fit(X, domains=domains)
+        self.recentre_ = copy(self.recentre_).partial_fit(X, domains=domains)
         return self
 
+    @estimator_call
     def transform(self, X: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
         """Bring matrices onto those of the other domains.
 
@@ -222,13 +227,13 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         if len(names) == 1 and names[0] in self.recentre_.domains_ and self.adapt != "all":
             return self._brought(X, str(names[0]))
         X = self._of_its_type(check_size(checked(X), self.n_features_in_))
-        centred = self.recentre_.set_params(adapt=self.adapt).transform(X, names if len(names) > 1 else names[0])
-        Z = self._vectors_of(centred)
+        recentre = copy(self.recentre_).set_params(adapt=self.adapt)
+        Z = self._vectors_of(recentre.transform(X, names if len(names) > 1 else names[0]))
         for name, rows in rows_of(names, len(X)).items():
             turn = self._turn(name)
             if name not in self.recentre_.domains_:
                 unknown = np.full(len(Z[rows]), -1)
-                turn = turn_of_target(Z[rows], unknown, *self._scorer(), self.means_, self.max_iter)
+                turn = turn_of_target(Z[rows], unknown, *self._scorer(), self.means_, self.n_rounds)
             Z[rows] = turn(Z[rows])
         return self._matrices_of(Z, X)
 
@@ -262,7 +267,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         """
         self.fit(X, y, domains, X_target, y_target)
         X = self._of_its_type(checked(X))
-        names = np.resize(domain_names(domains, len(X)), len(X))
+        names = domain_of_each(domains, len(X))
         Z = self._vectors_of(self.recentre_.transform(X, names))
         for name, rows in rows_of(names, len(X)).items():
             Z[rows] = self._turn(name)(Z[rows])
@@ -310,7 +315,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         for name in rows.keys() - sources.keys():
             one = rows[name]
             turns[name] = turn_of_target(
-                Z[one], labels[one], *self._scorer(), self.means_, max(self.max_iter, 1)
+                Z[one], labels[one], *self._scorer(), self.means_, max(self.n_rounds, 1)
             )
         self.turned_ = np.array(list(turns), str)
         each = list(turns.values())
@@ -342,10 +347,3 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags
-
-
-def _copied(model: SPDRecentre) -> SPDRecentre:
-    """Return another one with the same arrays: what fails must not change the first."""
-    copy = SPDRecentre(**model.get_params())
-    vars(copy).update(vars(model))
-    return copy

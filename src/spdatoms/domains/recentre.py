@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.domains import TARGET, domain_names, rows_of
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.domains._centre import Centre, centre_of, checked
-from spdatoms.domains._names import TARGET, domain_names, rows_of
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Labels, Numbers, holds

@@ -26,6 +26,11 @@ def domain_names(domains: Any, count: int) -> Array:
     return np.array([str(one) for one in given.tolist()])
 
 
+def domain_of_each(domains: Any, count: int) -> Array:
+    """Return the name of the domain of each of ``count`` matrices."""
+    return np.resize(domain_names(domains, count), count)
+
+
 def rows_of(names: Array, count: int) -> dict[str, Any]:
     """Return the rows of each domain, in the order in which they come first."""
     if len(names) == 1:

@@ -44,7 +44,7 @@ CELLS = {
 #: The same for several domains, and shares of the ridge: what varies within classes differs between domains, so that
 #: whitening fits the wrong ones, and strong ridges average over many atoms.
 DOMAIN_CELLS = {
-    "uniform": ((1.0,), (1.0,), (0.3,), (1.0,)),
+    "uniform": ((1.0,), (), (), (1.0,)),
     "cv": ((0.3, 1.0), (0.3, 1.0), (0.3, 1.0), (0.3, 1.0, 10.0)),
 }
 #: Codes over several domains have this penalty and multiple of β.

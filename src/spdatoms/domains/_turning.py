@@ -16,9 +16,9 @@ FACTOR, LABELLED = 3.0, 3.0
 SHARPNESS = 2.0
 #: μ: how much a turn prefers to be none, as a share of the largest singular value of M'G.
 INERTIA = 0.3
-#: A class of so many matrices counts half.
+#: A class of this many matrices counts half.
 FEW = 5.0
-#: A spread of the class sizes, relative to their mean, that counts half as an imbalance.
+#: A spread of the class sizes, relative to their mean, at which half of an imbalance is heeded.
 UNEVEN = 0.15
 
 

@@ -149,7 +149,7 @@ def test_classify_wrong_data(files):
     np.save(files / "bad.npy", bad_matrices())
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     said = run("classify", *train, "--test", files / "bad.npy", code=1)
-    assert said.startswith("error: bad.npy[3] is not positive definite")
+    assert "error: bad.npy[3] is not positive definite" in said
     assert "Traceback" not in said
     (files / "short.csv").write_text("a\nb\n")
     train = ("--train", files / "X.npy", "--train-labels", files / "short.csv")

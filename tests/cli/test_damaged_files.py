@@ -218,4 +218,4 @@ def test_labels_that_are_no_text(files):
         (files / "bad.csv").write_bytes(content)
         train = ("--train", files / "X.npy", "--train-labels", files / "bad.csv")
         said = run("classify", *train, "--test", files / "Z.npy", code=1)
-        assert said.startswith(f"error: {files / 'bad.csv'}: ")
+        assert f"error: {files / 'bad.csv'}: " in said

@@ -106,8 +106,8 @@ def test_errors_name_the_extra(tmp_path, monkeypatch, name, extra):
 
 def test_options_that_do_nothing_are_refused(files):
     for option, words in (
-        (("--mask", files / "m.nii"), "--mask and --components are for tensor volumes"),
-        (("--components", "fsl"), "--mask and --components are for tensor volumes"),
+        (("--mask", files / "m.nii"), "--mask is for tensor volumes"),
+        (("--components", "fsl"), "--components is for half-vectors"),
     ):
         assert words in run("inspect", files / "X.npy", *option, code=1)
     said = run(

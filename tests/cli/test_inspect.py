@@ -107,7 +107,7 @@ def test_long_lists_say_how_many_more(tmp_path):
         (np.zeros((0, 3, 3)), "holds no matrix"),
         (np.zeros((3, 0, 0)), "holds no matrix"),
         (np.zeros((2, 3, 3), complex), "is zero"),
-        (np.zeros((2, 3)), "neither"),
+        (np.zeros((2, 3)), "give --components"),
         (np.full((1, 3, 3), np.inf), "0, 1 is not"),
     ],
 )

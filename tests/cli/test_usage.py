@@ -83,8 +83,8 @@ def test_process(files):
     np.save(files / "bad.npy", bad_matrices())
     out, err = spdatoms("learn", files / "bad.npy", "--out", files / "m.spdatoms", code=1)
     assert out == ""
-    assert err.startswith("error: bad.npy[3] is not positive definite")
-    assert err.count("\n") == 1
+    assert "\nerror: bad.npy[3] is not positive definite" in err
+    assert err.count("\n") == 3  # what was read, a warning about --atoms, and what is wrong
 
 
 @pytest.mark.slow
@@ -113,8 +113,6 @@ def test_one_line_errors(error, code, line, capsys):
 def test_bugs_keep_their_traceback():
     with pytest.raises(KeyError), one_line_errors():
         raise KeyError("a bug")
-    with pytest.raises(BrokenPipeError), one_line_errors():
-        raise BrokenPipeError
 
 
 @pytest.mark.slow

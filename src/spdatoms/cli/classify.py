@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
-from spdatoms.cli.formats.volumes import VOLUME_FILES, Components
+from spdatoms.cli.formats.standard_input import spooled
+from spdatoms.cli.formats.volumes import VOLUME_FILES
 from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
@@ -45,7 +47,7 @@ from spdatoms.cli.predictions import (
     write_predictions,
 )
 from spdatoms.cli.report.reasons import SHOWN
-from spdatoms.cli.show import counted, say, show_lines, show_table, wants_progress
+from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices
@@ -89,7 +91,7 @@ class _Results(NamedTuple):
     suspects: Path | None
 
 
-_file = partial(file_option, show_default=False)
+_file = partial(file_option, show_default=False, callback=spooled)
 
 
 def classify(
@@ -362,8 +364,9 @@ class _Reader:
     def _matrices(self, path: Path, mask: Path | None, others: _Files) -> Matrices:
         from spdatoms.cli.formats.matrices import Source, read_matrices
 
-        of_volume = path.name.lower().endswith(VOLUME_FILES)
-        order = self.components if of_volume else None  # the other file may be no volume
+        other = others.matrices
+        volumes = [f is not None and f.name.lower().endswith(VOLUME_FILES) for f in (path, other)]
+        order = self.components if volumes != [False, True] else None  # it is for the volume
         key = _key(self.key, path, others.matrices)
         return read_matrices(Source(path, key, mask, order, self.covariance))
 
@@ -402,6 +405,9 @@ def _write(
     if results.out is not None:
         write_predictions(results.out, predictions, of)
         show_lines(f"Predictions: {results.out}")
+        record("out", results.out)
+    else:
+        record("predicted", predictions.labels)
     if results.report is not None:
         from spdatoms.cli.report.classification import write_classification_report
 

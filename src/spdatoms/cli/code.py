@@ -31,7 +31,7 @@ from spdatoms.cli.options import (
     refuse_if,
 )
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import counted, show_table, wants_progress
+from spdatoms.cli.show import counted, record, show_table, wants_progress
 
 
 def code(
@@ -133,6 +133,10 @@ def code(
         write_arrays(usage, {"usage": used}, read.volume)
         rows.append(("usage", usage))
     show_table(rows)
+    record("codes", len(codes))
+    record("atoms", codes.shape[1])
+    record("nonzeros_per_code", float(nonzeros.mean()))
+    record("out", out)
 
 
 def _usage(codes: FloatArray) -> FloatArray:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from spdatoms._utils.text import visible
-from spdatoms.cli.show import say
+from spdatoms.cli.show import print_json, record_json, say
 
 WRONG_DATA = 1
 INTERRUPTED = 130
@@ -29,11 +32,14 @@ def one_line_errors() -> Iterator[None]:
         warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
         try:
             yield
+            sys.stdout.flush()
         except typer.BadParameter as error:
             error.message = visible(error.message)
             raise
-        except BrokenPipeError:
-            raise  # nobody reads the output any more
+        except BrokenPipeError:  # nobody reads the output any more, as after "| head"
+            with Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())  # or Python complains when it ends
+            raise typer.Exit(0) from None
         except (ValueError, TypeError, OSError, ImportError) as error:
             say(f"error: {_message(error)}")
             raise typer.Exit(WRONG_DATA) from error
@@ -57,4 +63,11 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         with one_line_errors():
-            return super().invoke(ctx)
+            record_json(False)
+            try:
+                result = super().invoke(ctx)
+            except typer.Exit:  # a command that ends with a code of its own has results, too
+                print_json()
+                raise
+            print_json()
+            return result

@@ -23,7 +23,7 @@ from spdatoms.cli.options import (
     refuse_if,
 )
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import show_lines, show_table, wants_progress
+from spdatoms.cli.show import record, say, show_lines, show_table, wants_progress
 
 #: The greatest number of unfit matrices that are listed; the others are counted.
 _LISTED = 10
@@ -83,6 +83,7 @@ def inspect(
     check_outputs([matrices, mask], [repaired], force=force)
     from spdatoms.cli.formats.matrices import Source, read_matrices
     from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.geometry.recognition import stack_advice
     from spdatoms.geometry.validation import as_float
     from spdatoms.scale.blocks import blocks, gathered, some_rows
     from spdatoms.scale.budget import is_streamed
@@ -94,18 +95,26 @@ def inspect(
     with showing_progress("checking", wants_progress(False)):
         unfit = unfit_matrices(X)
     fit = np.setdiff1d(np.arange(len(X)), list(unfit))
-    show_table([*_summary(X, unfit, fit), *_range(X, unfit)], title=str(matrices))
+    summary = [*_summary(X, unfit, fit), *_range(X, unfit)]
+    show_table(summary, title=str(matrices))
+    record("positive_definite", len(fit))
+    record("unfit", {str(i): reason for i, reason in unfit.items()})
+    record("summary", dict(summary))
     if unfit:
         listed = [(str(i), reason) for i, reason in unfit.items()][:_LISTED]
         if len(unfit) > _LISTED:
             listed.append(("…", f"and {len(unfit) - _LISTED} more"))
         show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))
         show_table(_advice(unfit), header=("matrices", "what", "advice"))
+        if 2 * len(unfit) > len(X) and (likeness := stack_advice(X)):
+            say(f"note: {likeness}")
     if len(fit) > 1:
         part = fit[:: -(-len(fit) // _KERNEL)]
         header = ("kernel", "suggested β", "Gram matrix", "least / greatest eigenvalue")
         title = f"exp(−β·d) of {len(part)} matrices"
-        show_table(_kernels(some_rows(X, part)), header=header, title=title)
+        kernels = _kernels(some_rows(X, part))
+        show_table(kernels, header=header, title=title)
+        record("kernels", {metric: {"beta": float(beta)} for metric, beta, *_ in kernels})
     if repaired is not None:
         lost = irreparable(unfit)
         if lost and not drop_bad:

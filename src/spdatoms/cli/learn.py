@@ -34,7 +34,7 @@ from spdatoms.cli.options import (
     run_option,
 )
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import counted, say, show_table, wants_progress
+from spdatoms.cli.show import counted, record, say, show_table, wants_progress
 
 
 class Init(StrEnum):
@@ -100,6 +100,11 @@ def learn(
     read = read_matrices(Source(matrices, key, mask, components, covariance))
     reach = common_range(read.X, matrices)
     X = read.X if reach is None else on_range(read, matrices, reach).X
+    if atoms > len(X):
+        say(
+            f"warning: --atoms {atoms} is more than the {counted(len(X), 'matrix', 'matrices')}: a dictionary has "
+            "fewer atoms than there are matrices, or each is an atom of its own"
+        )
     learner = SPDDictionaryLearning(
         atoms,
         metric=metric.value,
@@ -127,6 +132,11 @@ def learn(
         write_learning_report(report, learner, X, [("learned", title), *summary])
         summary.append(("report", str(report)))
     show_table(summary, title=title)
+    record("atoms", len(learner.atoms_))
+    record("objective", learner.objective_)
+    for name in ("beta", "alpha", "ridge"):
+        record(name, getattr(learner, f"{name}_"))
+    record("out", out)
 
 
 @contextmanager

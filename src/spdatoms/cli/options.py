@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
-from spdatoms.cli.formats.volumes import Components
+from spdatoms.cli.formats.standard_input import spooled
 
 
 class Metric(StrEnum):
@@ -105,8 +106,9 @@ MatricesArgument = Annotated[
     typer.Argument(
         metavar="X",
         help="The matrices, (m, n, n) or MATLAB's (n, n, m): .npy .npz .mat .h5 .zarr .csv .parquet, tensors in "
-        ".nii.gz, or signals with --covariance and epochs in .fif.",
+        ".nii.gz, or signals with --covariance and epochs in .fif; - is standard input.",
         show_default=False,
+        callback=spooled,
     ),
 ]
 KeyOption = Annotated[str | None, file_option("Which array of a file that holds several.", "--key")]
@@ -119,8 +121,9 @@ MaskOption = Annotated[
 ComponentsOption = Annotated[
     Components | None,
     file_option(
-        "The order of the six components of tensors: fsl (xx xy xz yy yz zz), mrtrix (xx yy zz xy xz yz) "
-        "or dipy (xx xy yy xz yz zz).",
+        "The order of the six components of tensors, and of half-vectors: fsl (upper triangle, xx xy xz yy yz zz), "
+        "mrtrix (diagonal first, xx yy zz xy xz yz), dipy (lower triangle, xx xy yy xz yz zz) or nilearn (as dipy, "
+        "the diagonal over √2).",
         "--components",
     ),
 ]
@@ -171,4 +174,7 @@ JobsOption = Annotated[
 SeedOption = Annotated[int, run_option("The seed of all randomness.", "--seed")]
 VerboseOption = Annotated[
     bool, run_option("Show progress bars also where there is no terminal.", "--verbose", "-v")
+]
+JsonOption = Annotated[
+    bool, run_option("Print the results as JSON, and nothing else on stdout.", "--json")
 ]

@@ -12,7 +12,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
 from spdatoms.cli.report.reasons import SHOWN, Reason, most_instructive, reasons
-from spdatoms.cli.show import say, show_table
+from spdatoms.cli.show import record, say, show_table
 
 #: The greatest number of classes whose accuracies are listed.
 _LISTED = 30
@@ -113,6 +113,7 @@ def cross_validate(
         ("most frequent class alone", f"{counts.max() / len(y):.2%}"),
     ]
     show_table(rows, title="Cross-validation")
+    record("folds", by_fold)
     show_accuracy(y, held_out.labels)
     if len(classes) <= _CONFUSED:
         _show_confusions(y, held_out)
@@ -137,6 +138,8 @@ def show_accuracy(truth: Array, predicted: Array) -> None:
     if len(classes) <= _LISTED:
         rows += [(c, int((truth == c).sum()), f"{right[truth == c].mean():.2%}") for c in classes]
     show_table(rows, header=("class", "matrices", "accuracy"))
+    record("accuracy", float(right.mean()))
+    record("accuracy_of_classes", {str(c): float(right[truth == c].mean()) for c in classes})
 
 
 def write_predictions(out: Path, predictions: Predictions, of: Labelled) -> None:

@@ -1,11 +1,61 @@
-"""Words, lines, tables and progress bars on the terminal, where text of users is never a command."""
+"""Words, lines, tables and progress bars on the terminal, where text of users is never a command; or JSON.
+
+With ``--json`` nothing is printed on stdout but one object at the end: what commands have recorded.
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 from spdatoms._utils.text import visible
+
+#: What is recorded for --json, by name; None if it is not asked for.
+_recorded: dict[str, Any] | None = None
+
+
+def record_json(wanted: bool) -> None:
+    """Begin to record for --json, or not to."""
+    global _recorded
+    _recorded = {} if wanted else None
+
+
+def record(name: str, value: Any, *, several: bool = False) -> None:
+    """Keep a result for --json under a name; of ``several`` of that name all are kept, in a list."""
+    if _recorded is None:
+        return
+    if several:
+        _recorded.setdefault(name, []).append(value)
+    else:
+        _recorded[name] = value
+
+
+def print_json() -> None:
+    """Print what was recorded, if --json was given."""
+    if _recorded is not None:
+        print(json.dumps(_recorded, default=_plain, indent=2, ensure_ascii=False))
+        record_json(False)
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays and numbers of NumPy as those of Python, and everything else as text."""
+    with suppress(AttributeError):
+        return value.tolist()
+    return str(value)
+
+
+def console(*, stderr: bool = False) -> Any:
+    """Return a console of rich that lets `main` see that nobody reads any more."""
+    from rich.console import Console
+
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Plain(stderr=stderr, quiet=_recorded is not None and not stderr)
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -20,6 +70,8 @@ def say(text: str) -> None:
 
 def show_lines(*lines: object) -> None:
     """Print lines on stdout."""
+    if _recorded is not None:
+        return
     print(*map(visible, lines), sep="\n")
 
 
@@ -32,7 +84,6 @@ def show_table(
 ) -> None:
     """Print rows of cells, the first of which is the name of the row."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -48,7 +99,7 @@ def show_table(
         table.add_column(Text(visible(column)), overflow="fold")
     for row in cells:
         table.add_row(*row)
-    Console(stderr=stderr).print(table)
+    console(stderr=stderr).print(table)
 
 
 def wants_progress(verbose: bool) -> bool:

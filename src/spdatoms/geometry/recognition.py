@@ -22,7 +22,7 @@ _Array = NDArray[Any]
 #: The greatest number of matrices that are looked at.
 _SOME = 200
 #: The share of matrices that must be positive definite for a reading to be right.
-_NEARLY_ALL = 0.95
+NEARLY_ALL = 0.95
 #: Rank-deficient matrices of single precision have eigenvalues of this size, relative to the largest.
 _ROUNDING = 1e-6
 #: Orders of half-vectors by the names of diffusion tools, and their names for any n.
@@ -154,7 +154,7 @@ def _of_half_vectors(X: Any, rows: str) -> str:
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiu":
         return f"{means}, use {' or '.join(_calls(rows, n).values())}"
     some = _some(X.reshape(-1, length))
-    right = [way for way, share in readings(some).items() if share >= _NEARLY_ALL]
+    right = [way for way, share in readings(some).items() if share >= NEARLY_ALL]
     calls = _calls(rows, n)
     if set(right) & set(calls):
         return f"{means}, use {', or '.join(calls[way] for way in right if way in calls)}"
@@ -250,7 +250,7 @@ def stack_advice(X: _Array) -> str:
             f"{right}{reverse}: in the right order nearly all are positive definite"
         )
     n = X.shape[-1]
-    if _has_unit_diagonal(some) and _definite(2 * np.eye(n) - some) >= _NEARLY_ALL:
+    if _has_unit_diagonal(some) and _definite(2 * np.eye(n) - some) >= NEARLY_ALL:
         return (
             "They look like partial correlations, which need not be positive definite: use correlations, or the "
             "scaled precision matrices 2*np.eye(n) - X"
@@ -282,7 +282,7 @@ def other_order(X: _Array) -> tuple[str, str] | None:
         for read, right in permutations(TENSOR_ORDERS, 2)
     }
     best = max(shares, key=lambda pair: shares[pair])
-    return best if shares[best] >= _NEARLY_ALL > _definite(X) else None
+    return best if shares[best] >= NEARLY_ALL > _definite(X) else None
 
 
 def _matrices(rows: _Array, order: str, *, weighted: bool = False) -> _Array:

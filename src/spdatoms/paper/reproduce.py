@@ -24,7 +24,8 @@ from spdatoms.cli.options import (
     run_option,
 )
 from spdatoms.cli.outputs import check_folder, check_outputs
-from spdatoms.cli.show import say, show_lines
+from spdatoms.cli.show import console as open_console
+from spdatoms.cli.show import record, say, show_lines, show_table
 
 if TYPE_CHECKING:
     from spdatoms.paper.experiments import Experiment, Results
@@ -93,14 +94,14 @@ def reproduce(
     ] = None,
     force: ForceOption = False,
     list_all: Annotated[
-        bool, typer.Option("--list", help="List the experiments, their data and methods.")
+        bool, typer.Option("--list", help="List the experiments, or the data and methods of one.")
     ] = False,
 ) -> None:
     """Run an experiment of the paper and print its table with the published figures."""
     from spdatoms.paper.experiments import EXPERIMENTS
 
     if list_all or experiment is None:
-        _list_experiments()
+        _list_experiments(experiment)
         return
     check_outputs([], [markdown], force=force)
     options = {
@@ -221,11 +222,10 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _print(experiment: Experiment, results: Results) -> None:
-    from rich.console import Console
-
     from spdatoms.paper.experiments.reporting import narrow, remarks, tables, to_rich
 
-    console = Console()
+    record("summaries", [vars(summary) for summary in results.summaries()], several=True)
+    console = open_console()
     console.print(experiment.protocol, highlight=False, markup=False)
     note = experiment.embedded if results.settings["data"] == "embedded" else experiment.caveat
     if note:
@@ -238,18 +238,24 @@ def _print(experiment: Experiment, results: Results) -> None:
     console.print(f"{results.settings['seconds']:.1f} seconds of fits and predictions.")
 
 
-def _list_experiments() -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _list_experiments(name: str | None) -> None:
+    """Print the names of all experiments, or what one is, needs and compares."""
     from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
 
-    table = Table(title="spdatoms reproduce NAME", title_justify="left")
-    table.add_column("name", no_wrap=True)
-    for column in ("what", "data", "methods"):
-        table.add_column(column, overflow="fold")
-    for name in EXPERIMENTS:
+    if name is not None and name != ALL:
         experiment = get_experiment(name)
         data = f"{'embedded, or ' if experiment.embedded else ''}a folder with {experiment.wants}"
-        table.add_row(name, experiment.title, data, ", ".join(experiment.methods()))
-    Console().print(table)
+        methods = ", ".join(experiment.methods())
+        rows = [("what", experiment.protocol), ("data", data), ("methods", methods)]
+        show_table(rows, title=f"{name}: {experiment.title}")
+        record(name, dict(rows))
+        return
+    experiments = {name: get_experiment(name) for name in EXPERIMENTS}
+    listed = [
+        (name, one.title, "embedded" if one.embedded else "--data", len(one.methods()))
+        for name, one in experiments.items()
+    ]
+    header = ("name", "what", "data", "methods")
+    show_table(listed, header=header, title="spdatoms reproduce NAME")
+    show_lines("'spdatoms reproduce NAME --list' tells the data and the methods of one.")
+    record("experiments", [dict(zip(header, row, strict=True)) for row in listed])

@@ -7,6 +7,7 @@ object with one entry, whose key says what it is: ``{"tuple": [1, 2]}``, ``{"arr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import Any
@@ -131,6 +132,13 @@ class Encoder:
     def _object(self, value: Any, path: str) -> Any:
         stored = stored_class(type(value))
         if stored is None:
+            step = re.fullmatch(r"(?:.*\.)?steps\.(\d+)\.1", path)
+            if step is not None:
+                raise StorageError(
+                    f"{path} is a {type(value).__name__} of {type(value).__module__.partition('.')[0]}, which cannot "
+                    f"be saved: save the steps after it, save(pipeline[{int(step[1]) + 1}:], path), and make it anew "
+                    "before them where the file is loaded."
+                )
             raise StorageError(
                 f"{path} is of the type {type(value).__name__}, which cannot be saved: use numbers, "
                 "strings, arrays or objects of spdatoms in its place."

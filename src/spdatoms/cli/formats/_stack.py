@@ -5,24 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from spdatoms._utils.typing import Array
+from spdatoms.cli.formats.half_vectors import Components, from_half_vectors, which_order
+from spdatoms.geometry.recognition import half_vector_size, shape_advice
 
 #: Kinds of numbers; that complex ones are refused is said where matrices are checked.
 _NUMBERS = "fiubc"
 
 
-def as_stack(array: Array) -> Array:
-    """Return matrices as (m, n, n), given as (m, n, n), (n, n, m), (n, n) or a MATLAB cell of (n, n).
+def as_stack(array: Array, order: Components | None = None) -> Array:
+    """Return matrices as (m, n, n), given as (m, n, n), (n, n, m), (n, n), rows or a MATLAB cell of (n, n).
 
-    If the shape allows both orders, symmetry decides.
+    If the shape allows both orders, symmetry decides. ``order`` is that of half-vectors.
     """
     if array.dtype == object:
         array = _stack_cells(array)
     if array.dtype.kind not in _NUMBERS:
         raise ValueError(f"holds an array of the type {array.dtype}, not numbers")
+    if array.ndim == 2 and (order is not None or array.shape[0] != array.shape[1]):
+        return from_rows(array, order)
+    if order is not None:
+        raise ValueError(f"--components is for half-vectors, but the shape is {array.shape}")
     if array.ndim == 2:
         array = array[None]
     if array.ndim != 3:
-        raise ValueError(f"the shape {array.shape} is not one of matrices, (m, n, n)")
+        raise ValueError(
+            f"the shape {array.shape} is not one of matrices, (m, n, n){shape_advice(array, 'X')}"
+        )
     first, second, last = array.shape
     turned = array.transpose(2, 0, 1)
     if first == second == last:
@@ -50,18 +58,32 @@ def may_be_signals(array: Array) -> bool:
     return array.ndim == 3 and array.dtype.kind in "fiu" and not may_be_matrices(array)
 
 
-def from_rows(rows: Array) -> Array:
-    """Return the matrices of a table: one matrix, or in every row the n² entries of one."""
+def may_be_rows(array: Array) -> bool:
+    """Return whether the shape is that of half-vectors, (m, n(n+1)/2)."""
+    return array.ndim == 2 and array.dtype.kind in "fiu" and half_vector_size(array.shape[1]) > 0
+
+
+def from_rows(rows: Array, order: Components | None = None) -> Array:
+    """Return the matrices of a table: one matrix, or in every row the n² entries of one or its half-vector."""
     count, width = rows.shape
-    if count == width and (width > 1 or count == 1) and _is_symmetric(rows[None]):
+    if order is not None:
+        return from_half_vectors(rows, order)
+    if count == width and _is_symmetric(rows[None]):
         return rows[None]
-    n = round(np.sqrt(width))
-    if n * n != width:
+    if width == 1:
         raise ValueError(
-            f"has {count} rows of {width} numbers: expected are one symmetric matrix, or n² entries of "
-            "a matrix in every row"
+            f"has {count} rows of one number, more probably labels than 1×1 matrices, and no others"
         )
-    return rows.reshape(count, n, n)
+    n = round(np.sqrt(width))
+    square = rows.reshape(count, n, n) if n * n == width else None
+    if half_vector_size(width) and (square is None or not _is_symmetric(square)):
+        raise ValueError(f"has {count} rows of {width} numbers: {which_order(rows)}")
+    if square is None:
+        raise ValueError(
+            f"has {count} rows of {width} numbers: expected are one symmetric matrix, or n² entries or the "
+            "n(n+1)/2 different entries of a matrix in every row; a numeric column of labels belongs into another file"
+        )
+    return square
 
 
 def _stack_cells(array: Array) -> Array:

@@ -43,14 +43,17 @@ def read_rows(path: Path) -> list[list[str]]:
 
 
 def read_numbers(path: Path) -> Array:
-    """Return the numbers of a text file, (rows, columns); a first line of names is left out."""
+    """Return the numbers of a text file, (rows, columns), without a first line of names and columns of text."""
     rows = read_rows(path)
-    if rows and not _are_numbers(rows[0]):
-        rows = rows[1:]
-    widths = {len(row) for row in rows}
-    if len(widths) != 1:
+    names = rows[0] if rows and not _are_numbers(rows[0]) else []
+    rows = rows[1:] if names else rows
+    widths = {len(row) for row in rows} | ({len(names)} if names else set())
+    if not rows or len(widths) != 1:
         problem = "has no numbers" if not rows else "has rows of different lengths"
         raise ValueError(problem)
+    if names and not all(map(_are_numbers, rows)):
+        columns = [column for column in zip(*rows, strict=True) if not _is_text(column)]
+        rows = [list(row) for row in zip(*columns, strict=True)]
     try:
         return np.array(rows, dtype=np.float64)
     except ValueError:
@@ -104,10 +107,12 @@ def _without_gaps(part: Any) -> Array:
 
 
 def numbers_of(columns: Mapping[str, Array]) -> Array:
-    """Return the numbers of a table, (rows, columns): a single column of lists, or columns of numbers."""
-    lists = [column for column in columns.values() if column.ndim == 2]
-    if len(lists) == 1:
-        return lists[0]
+    """Return the numbers of a table: its column of lists, (rows, …), or its columns of numbers, (rows, columns)."""
+    lists = {name: c for name, c in columns.items() if c.ndim > 1 and c.dtype.kind in "fiu"}
+    if len(lists) > 1:
+        raise ValueError(f"has several columns of lists ({', '.join(lists)}). Choose one by --key")
+    if lists:
+        return next(iter(lists.values()))
     numbers = [c for c in columns.values() if c.ndim == 1 and c.dtype.kind in "fiu"]
     if not numbers:
         raise ValueError("has no columns of numbers")
@@ -141,6 +146,11 @@ def _values(values: Sequence[object]) -> Array:
         return np.array(values)
     except ValueError:
         return np.array([str(value) for value in values])
+
+
+def _is_text(column: Sequence[str]) -> bool:
+    """Return whether no cell is a number, as in a column of names: one that has both is an error."""
+    return not any(_are_numbers([cell]) for cell in column)
 
 
 def _are_numbers(row: Sequence[str]) -> bool:

@@ -18,6 +18,8 @@ from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
 from spdatoms.cli.show import counted
 
+#: What tables and arrays have in place of a label, in lower case.
+_MISSING = ("", "nan", "none", "<na>")
 LABEL_FILES = (*TEXT_FILES, *PARQUET_FILES, ".npy", *ARRAY_FILES, ".fif", *VOLUME_FILES)
 
 
@@ -31,7 +33,18 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
             there = "is" if len(labels) == 1 else "are"
             raise ValueError(f"there {there} {labelled} for {wanted}")
+        _refuse_empty(labels)
         return _as_numbers(labels)
+
+
+def _refuse_empty(labels: Array) -> None:
+    """Refuse labels that are missing: they are no class."""
+    empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
+    if len(empty):
+        others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise ValueError(
+            f"the label of matrix {empty[0]} is empty{others}: fill it in, or leave out the matrix and its label"
+        )
 
 
 def _labels(path: Path, key: str | None, count: int) -> Array:

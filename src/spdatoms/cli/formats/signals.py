@@ -16,6 +16,14 @@ from spdatoms._utils.typing import Array
 EPOCHS_FILES = (".fif", ".fif.gz")
 
 
+#: What other files of MNE hold, and what to do with it.
+_OTHER = {
+    "evoked": "an average of trials: save the epochs before they are averaged",
+    "raw": "a continuous recording: cut it into epochs (mne.make_fixed_length_epochs) and save those",
+    "cov": "one covariance: save it as an array, np.save('X.npy', covariance.data[None])",
+}
+
+
 class Covariance(StrEnum):
     """How covariances are estimated from signals."""
 
@@ -29,6 +37,9 @@ def read_epochs(path: Path) -> tuple[Array, Array]:
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
         _check_parts(path)
+        kind = mne.what(path)
+        if kind in _OTHER:
+            raise RefusedError(f"holds {_OTHER[kind]}")
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
         signals = epochs.get_data(picks="data", verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}

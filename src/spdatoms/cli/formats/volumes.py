@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +15,11 @@ from spdatoms._utils.archives import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
 from spdatoms._utils.writing import replacing
+from spdatoms.cli.formats.half_vectors import Components, from_half_vectors, which_order
 
 VOLUME_FILES = (".nii", ".nii.gz")
 
 
-class Components(StrEnum):
-    """The order of the six components of a tensor."""
-
-    fsl = "fsl"
-    mrtrix = "mrtrix"
-    dipy = "dipy"
-
-
-#: Row and column of each component: FSL upper triangle, MRtrix diagonal first, dipy (and NIfTI) lower triangle.
-_PLACES = {
-    Components.fsl: ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)),
-    Components.mrtrix: ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)),
-    Components.dipy: ((0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)),
-}
 #: Bytes of the numbers that scaled ones become.
 _DOUBLE = 8
 #: What the header of a NIfTI file says of symmetric matrices, whose order it then defines.
@@ -84,19 +70,19 @@ def read_volume(path: Path, mask: Path | None, order: Components | None) -> tupl
     if data.ndim == 5 and data.shape[3:] == (3, 3):
         return data[inside], Volume(image, inside)
     if data.ndim != 4 or data.shape[3] != 6:
-        raise ValueError(f"the shape {data.shape} is not (x, y, z, 6) or (x, y, z, 3, 3)")
+        raw = ". If these are raw diffusion-weighted images, fit tensors first (dipy, FSL dtifit, dwi2tensor)"
+        several = data.ndim == 4 and data.shape[3] > 1
+        raise ValueError(
+            f"the shape {data.shape} is not (x, y, z, 6) or (x, y, z, 3, 3){raw if several else ''}"
+        )
+    components = data[inside]
     if order is None and image.header.get_intent()[0] == _SYMMETRIC:
         order = Components.dipy
     if order is None:
         raise ValueError(
-            "has six components per voxel, and does not say in which order: give --components fsl (xx, xy, "
-            "xz, yy, yz, zz), mrtrix (xx, yy, zz, xy, xz, yz) or dipy (xx, xy, yy, xz, yz, zz)"
+            f"has six components per voxel, and does not say in which order: {which_order(components)}"
         )
-    components = data[inside]
-    tensors = np.empty((len(components), 3, 3), dtype=np.result_type(data.dtype, np.float32))
-    for (row, column), values in zip(_PLACES[order], components.T, strict=True):
-        tensors[:, row, column] = tensors[:, column, row] = values
-    return tensors, Volume(image, inside)
+    return from_half_vectors(components, order), Volume(image, inside)
 
 
 def read_map(path: Path) -> Array:

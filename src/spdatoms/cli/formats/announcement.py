@@ -1,0 +1,84 @@
+"""One line on what was read: format, shape, scale, rank, and how covariances were estimated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.typing import Array
+from spdatoms.cli.show import record, say
+from spdatoms.scale.blocks import some_rows
+
+#: The greatest number of matrices whose scale and rank are looked at.
+_LOOKED_AT = 50
+_FORMATS = {
+    ".npy": "NumPy array",
+    ".npz": "NumPy archive",
+    ".mat": "MATLAB file",
+    ".h5": "HDF5 file",
+    ".hdf5": "HDF5 file",
+    ".zarr": "Zarr group",
+    ".csv": "table",
+    ".tsv": "table",
+    ".parquet": "Parquet table",
+    ".nii": "NIfTI volume",
+    ".nii.gz": "NIfTI volume",
+    ".fif": "MNE epochs",
+    ".fif.gz": "MNE epochs",
+}
+
+
+def announce(path: Path, X: Array, estimator: str = "", form: str = "") -> None:
+    """Say on stderr what was read, and keep it for --json; ``form`` is the format, if the name does not tell."""
+    if X.ndim != 3 or not X.size:
+        return  # an error follows
+    name = path.name.lower()
+    form = form or next((f for ending, f in _FORMATS.items() if name.endswith(ending)), "file")
+    scale, rank = _scale_and_rank(X)
+    record(
+        "read",
+        {
+            "file": str(path),
+            "format": form,
+            "shape": list(X.shape),
+            "dtype": str(X.dtype),
+            "scale": scale,
+            "rank": rank,
+            "covariance": estimator or None,
+        },
+        several=True,
+    )
+    shape = ", ".join(map(str, X.shape))
+    parts = [
+        f"{form}, ({shape}) {X.dtype}",
+        *([f"covariances by {estimator}"] if estimator else []),
+    ]
+    if scale is not None and rank is not None:
+        parts.append(f"mean eigenvalue {_span(scale)}")
+        parts.append("full rank" if min(rank) == X.shape[-1] else f"rank {_span(rank)}")
+    say(f"read {path}: {', '.join(parts)}")
+
+
+def _scale_and_rank(X: Array) -> tuple[list[float] | None, list[int] | None]:
+    """Return the least and greatest mean eigenvalue and rank of some matrices that are finite."""
+    some = some_rows(X, evenly_spaced(len(X), min(_LOOKED_AT, len(X))))
+    if some.dtype.kind not in "fiubc" or X.shape[1] != X.shape[2]:
+        return None, None
+    double = some.astype(np.complex128 if some.dtype.kind == "c" else np.float64)
+    double = double[np.isfinite(double).all(axis=(1, 2))]
+    if not len(double):
+        return None, None
+    values = abs(np.linalg.eigvalsh((double + double.conj().swapaxes(1, 2)) / 2))
+    eps = np.finfo(some.dtype).eps if some.dtype.kind in "fc" else np.finfo(np.float64).eps
+    ranks = (values > X.shape[-1] * eps * values.max(axis=1, keepdims=True)).sum(axis=1)
+    scales = np.einsum("mii->m", double).real / X.shape[-1]
+    return [float(f(scales)) for f in (np.min, np.max)], [int(f(ranks)) for f in (np.min, np.max)]
+
+
+def _span(pair: list[Any]) -> str:
+    """Return "2" or "2 to 3", with three digits."""
+    low, high = (f"{value:.3g}" for value in pair)
+    return low if low == high else f"{low} to {high}"

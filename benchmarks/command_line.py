@@ -75,16 +75,21 @@ FORMATS = {
 
 
 def command(name: str, X: Path, folder: Path, out: Path) -> list[Any]:
-    """Return the command line; 'code' and 'classify' use what 'learn' and a training on the same file leave."""
+    """Return the command line; a model for 'code', and training matrices for 'classify', are of few matrices."""
     few = {"atoms": "32", "iterations": "2", "init": "random"}
     options = [f"--{key}={value}" for key, value in few.items()]
     return {
         "inspect": ["inspect", X],
         "learn": ["learn", X, *options, "--out", out / "model.spdatoms"],
         "code": ["code", X, "--model", folder / "model.spdatoms", "--out", out / "codes.npy"],
-        "classify": [
+        "train": [
             *("classify", "--train", X, "--train-labels", folder / "y.npy"),
-            *("--test", X, "--test-labels", folder / "y.npy", "--out", out / "predicted.npz"),
+            *("--save-model", out / "classifier.spdatoms"),
+        ],
+        "classify": [
+            *("classify", "--train", folder / "few.npy", "--train-labels", folder / "few_y.npy"),
+            *("--atoms-per-class", 3, "--test", X, "--test-labels", folder / "y.npy"),
+            *("--out", out / "predicted.npz"),
         ],
     }[name]
 
@@ -110,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--matrices", type=int, default=2_000_000)
     parser.add_argument("--formats", default=",".join(FORMATS))
-    parser.add_argument("--commands", default="inspect,learn,code,classify")
+    parser.add_argument("--commands", default="inspect,learn,code,train,classify")
     parser.add_argument("--folder", type=Path, help="where the files are, or are kept")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="spdatoms-command-line-") as out:
@@ -119,9 +124,11 @@ def main() -> None:
         if not (folder / "X.npy").exists():
             Files(folder, options.matrices)
         if not (folder / "model.spdatoms").exists():
-            few = folder / "few.npy"
-            np.save(few, np.load(folder / "X.npy", mmap_mode="r")[:20_000])
-            measured(command("learn", few, folder, folder))
+            for name, few in (("X", "few"), ("y", "few_y")):
+                np.save(
+                    folder / f"{few}.npy", np.load(folder / f"{name}.npy", mmap_mode="r")[:20_000]
+                )
+            measured(command("learn", folder / "few.npy", folder, folder))
         size = (folder / "X.npy").stat().st_size / 1e6
         print(f"{size:.0f} MB of matrices\n\n| command | file | peak MB | processor s | s | load |")
         print("|---|---|---|---|---|---|")

@@ -3,6 +3,7 @@
     python benchmarks/scale.py                        # all figures, 300,000 matrices 22×22
     python benchmarks/scale.py --matrices 30000       # a quick look
     python benchmarks/scale.py --only memory,two      # some of the runs
+    python benchmarks/scale.py --only codes --matrices 1000000 --size 5 --atoms 256    # and codes to Zarr
 
 Every run is timed after a small one has compiled and loaded everything. Load of the machine is printed.
 """
@@ -141,6 +142,36 @@ def report(name: str, seconds: float, count: int, note: str = "") -> None:
     )
 
 
+def codes_to_zarr(X: Any, folder: str, count: int | None, limit: str) -> None:
+    """Learn from Zarr, and write the codes to Zarr: by two threads here, or on this many workers; print both."""
+
+    def write() -> Any:
+        fitted = learner().fit(X)
+        learned.append(time.perf_counter())
+        codes = fitted.transform(X)
+        codes.to_zarr(os.path.join(folder, f"codes-{count}.zarr"))
+        return fitted
+
+    learned: list[float] = []
+    client: Any = workers(count, True, limit) if count else dask.config.set(num_workers=2)
+    with client as cluster:
+        if count:
+            cluster.run(warm_up)
+        before = cluster.run(moved).values() if count else [(0, 0, 0, time.process_time())]
+        began = time.perf_counter()
+        seconds, fitted = timed(write)
+        after = cluster.run(moved).values() if count else [(0, 0, 0, time.process_time())]
+    cpu = sum(value[3] for value in after) - sum(value[3] for value in before)
+    peak = max((value[2] for value in after), default=0) or peak_memory()
+    name = f"{count} workers, {limit}" if count else "two threads of one process"
+    print(
+        f"{name}: learning {(learned[0] - began) / 60:.1f} min, codes {(began + seconds - learned[0]) / 60:.1f} min, "
+        f"CPU {cpu / 60:.1f} min, peak {peak / 1e6:.0f} MB of each process, objective {fitted.objective_[-1]:.6f}, "
+        f"load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+
+
 def on_workers(
     X: Any, count: int, processes: bool, limit: str, expected: Any, **options: Any
 ) -> float:
@@ -175,10 +206,13 @@ def main() -> None:
     parser.add_argument("--matrices", type=int, default=300_000)
     parser.add_argument("--limit", default="600MB", help="memory of a worker")
     parser.add_argument("--landmarks", type=int, default=300)
+    parser.add_argument("--size", type=int, default=SIZE, help="of the matrices")
+    parser.add_argument("--atoms", type=int, default=N_ATOMS)
     parser.add_argument(
         "--only", default="memory,two,landmarks,one,threads,transform,constant,weak,scheduling"
     )
     options = parser.parse_args()
+    globals().update(SIZE=options.size, N_ATOMS=options.atoms)
     runs = set(options.only.split(","))
     warnings.simplefilter("ignore")
     folder = tempfile.mkdtemp(prefix="spdatoms-scale-")
@@ -189,6 +223,9 @@ def main() -> None:
         print(
             f"{m} matrices {SIZE}x{SIZE}, {X.nbytes / 1e9:.2f} GB, N={N_ATOMS}, {ITERATIONS} iterations"
         )
+        if "codes" in runs:
+            for count in (None, 2):
+                codes_to_zarr(X, folder, count, options.limit)
         run_all(X, m, options.limit, runs, options.landmarks)
     finally:
         shutil.rmtree(folder)

@@ -142,7 +142,8 @@ class SPDEstimator(StackEstimator):
         ndarray of shape (m, n, n)
             X in single or double precision, as `spdatoms.check_spd` returns it.
         """
-        check_is_fitted(self)
+        if "n_features_in_" not in vars(self):  # sklearn's own look takes longer than a small code
+            check_is_fitted(self)
         return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
 
     def example_query(self, n: int, dtype: Any) -> FloatArray:

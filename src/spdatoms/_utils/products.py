@@ -41,7 +41,7 @@ def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) ->
     -------
     ndarray of shape (m, N)
     """
-    dtype = np.result_type(A, B)
+    dtype = A.dtype if A.dtype == B.dtype else np.result_type(A, B)
     out = np.empty((len(A), B.shape[1]), dtype) if out is None else out
     if dtype == np.float32 or (B.dtype == np.float64 and B.flags.c_contiguous):
         target = out if out.flags.c_contiguous else np.empty(out.shape, dtype)

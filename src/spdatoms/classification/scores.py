@@ -81,18 +81,18 @@ def class_scores(
     With y_c the code restricted to the atoms of class c: the residual rule gives
     2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     """
-    members, there = class_members(atom_classes, n_classes)
     if rule == "sum":
-        return class_sums(np.asarray(codes, np.float64), members, there)
+        return class_sums(np.asarray(codes, np.float64), *class_members(atom_classes, n_classes))
+    there = np.bincount(atom_classes, minlength=n_classes) > 0
     scores = np.zeros((len(codes), n_classes))
     many = np.ones(len(codes), np.bool_)
     if rule == "residual":
-        codes, gram, cross = (np.require(A, np.float64, ["C"]) for A in (codes, gram, cross))
-        classes, most = (
-            np.require(atom_classes, np.int64, ["C"]),
-            max(_FEW, int(_FEW_SHARE * codes.shape[1])),
-        )
+        codes, gram, cross = (np.ascontiguousarray(A, np.float64) for A in (codes, gram, cross))
+        classes = np.ascontiguousarray(atom_classes, np.int64)
+        most = max(_FEW, int(_FEW_SHARE * codes.shape[1]))
         _class_residuals(codes, gram, cross, classes, *codes.shape, n_classes, most, scores, many)
+        if not many.any() and there.all():
+            return scores
     rows: Any = slice(None) if many.all() else np.flatnonzero(many)
     codes, cross = codes[rows], cross[rows]
     for c in np.unique(atom_classes) if len(codes) else ():

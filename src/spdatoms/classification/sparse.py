@@ -507,9 +507,12 @@ class SPDSparseClassifier(ExplainedClassifier):
         def complete(
             rows: slice, scores: Floats, zero: NDArray[np.bool_], added: Contributions
         ) -> None:
+            zeros[rows] = zero
+            if not zero.any() and np.isfinite(scores).all():
+                use(rows, scores, added)
+                return
             # Distances to atoms take the place of scores there: their softmax is that of β·d.
             scale = np.where(zero, self._distance_scale() / _SHARPNESS, 1.0)[:, None]
-            zeros[rows] = zero
             use(rows, _finite(scale, scores), lambda: _finite(scale, added()))
 
         if isinstance(self.kernel_, LandmarkKernel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,15 @@ class VectorSet(PreparedSet):
 
     vectors: Floats
 
+    @cached_property
+    def centred(self) -> tuple[Floats, Floats, Floats]:
+        """Their mean, and the vectors minus it as columns (k, N) with their squared norms (N,)."""
+        with _overflow_is_checked():
+            origin = self.vectors.mean(axis=0)
+            others = self.vectors - origin
+            squares = np.einsum("ij,ij->i", others, others)
+        return origin, np.ascontiguousarray(others.T), squares
+
 
 class SquaredDistance(Divergence):
     """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
@@ -50,8 +60,7 @@ class SquaredDistance(Divergence):
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return the squared distances of all pairs."""
-        other = None if Y is None else Y.vectors
-        return squared_distances(X.vectors, other, real_type(X.matrices.dtype), n_jobs)
+        return squared_distances(X, Y, real_type(X.matrices.dtype), n_jobs)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
@@ -140,25 +149,25 @@ def symmetrised_products(
 
 
 def squared_distances(
-    A: Floats, B: Floats | None, dtype: np.dtype[np.floating], n_jobs: int | None
+    X: VectorSet, Y: VectorSet | None, dtype: np.dtype[np.floating], n_jobs: int | None
 ) -> FloatArray:
-    """Return ‖A_i − B_j‖² for all pairs of rows (all pairs of rows of A without B) in this precision.
+    """Return ‖x_i − y_j‖² for all pairs of vectors (all pairs of those of X without Y) in this precision.
 
-    The rows are centred first: where all lie far from the origin, as logarithms of tiny matrices
-    do, ‖a‖² + ‖b‖² − 2a·b would cancel what it is asked for. Where it still does, rows are subtracted.
+    They are centred first: where all lie far from the origin, as logarithms of tiny matrices
+    do, ‖x‖² + ‖y‖² − 2x·y would cancel what it is asked for. Where it still does, vectors are subtracted.
     """
-    other = A if B is None else B
+    other = X if Y is None else Y
+    A, B = X.vectors, other.vectors
+    origin, columns, squares_y = other.centred
     with _overflow_is_checked():
-        origin = other.mean(axis=0)
         centred = A - origin
-        others = centred if B is None else B - origin
-        squares, other_squares = (np.einsum("ij,ij->i", Z, Z) for Z in (centred, others))
-    out = np.empty((len(A), len(other)))
+        squares = np.einsum("ij,ij->i", centred, centred)
+    out = np.empty((len(A), len(B)))
 
     def compute(rows: slice) -> None:
         with _overflow_is_checked():
-            row_products(centred[rows], others.T, out[rows])
-        settle_squares(out[rows], squares[rows], other_squares, A[rows], other)
+            row_products(centred[rows], columns, out[rows])
+        settle_squares(out[rows], squares[rows], squares_y, A[rows], B)
 
     def compute_half(rows: slice) -> None:
         right = slice(rows.start, None)
@@ -168,11 +177,11 @@ def squared_distances(
         out[rows, right] = block
         mirror(out, rows.start, rows.stop)
 
-    if B is None:
+    if Y is None:
         rows_at_once = min(_rows_at_once(A.size), max(1, _BLOCK_BYTES // (8 * len(A))))
         run_blocks(compute_half, len(A), rows_at_once, n_jobs)
     else:
-        run_blocks(compute, len(A), _shared_rows(len(A), other.size, n_jobs), n_jobs)
+        run_blocks(compute, len(A), _shared_rows(len(A), B.size, n_jobs), n_jobs)
     return rounded(out, dtype)
 
 

@@ -137,6 +137,11 @@ class Kernel:
         return address
 
 
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Return the address of an array that can be written to and has no gaps."""
+    return _ADDRESS_OF(_BYTES(array))  # type: ignore[arg-type]
+
+
 def kernel(name: str, layout: str) -> Kernel:
     """Return a function of the library: a letter per member of its struct.
 

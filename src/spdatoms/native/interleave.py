@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from spdatoms.native import TILE, VECTOR_BYTES, kernels, lane_count
+from spdatoms.native import TILE, VECTOR_BYTES, address_of, kernels, lane_count
 
 _pack_scalars = kernels("pack_scalars", "TqqIqdT")
 _pack_lanes = kernels("pack_lanes", "TqIqIqdT")
@@ -54,13 +54,16 @@ def aligned_empty(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array that begins at a vector boundary."""
     dtype, size = np.dtype(dtype), prod(shape)
     buffer = np.empty(size + VECTOR_BYTES // dtype.itemsize, dtype)
-    start = (-buffer.__array_interface__["data"][0] % VECTOR_BYTES) // dtype.itemsize
+    start = -address_of(buffer) % VECTOR_BYTES // dtype.itemsize
     return buffer[start : start + size].reshape(shape)
 
 
 def flat(X: NDArray[Any]) -> NDArray[Any]:
     """Return matrices as rows of an array without gaps."""
-    return np.require(X.reshape(len(X), X.shape[1] ** 2), X.dtype, ["C", "A"])
+    rows = X.reshape(len(X), X.shape[1] ** 2)
+    if rows.flags.c_contiguous and rows.flags.aligned:
+        return rows  # np.require takes longer to find this out than a small matrix takes
+    return np.require(rows, X.dtype, ["C", "A"])
 
 
 def lanes_of(count: int, lanes: int) -> NDArray[np.int64]:

@@ -50,3 +50,10 @@ def test_any_divergence(metric) -> None:
 def test_weights_of_the_wrong_shape() -> None:
     with pytest.raises(ValueError, match=r"sample_weight must have the shape \(90,\)"):
         MinimumDistanceToMean().fit(*three_classes(), sample_weight=[1.0, 2.0])
+
+
+def test_missing_channels_are_refused_with_advice() -> None:
+    X, y = three_classes()
+    model = MinimumDistanceToMean().fit(X, y)
+    with pytest.raises(ValueError, match=r"takes matrices with all channels only.*SPDImputer"):
+        model.predict(X, channels=[0, 1, 2])

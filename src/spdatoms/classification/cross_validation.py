@@ -27,8 +27,9 @@ from spdatoms.classification._left_out import Whitenings, leave_out, soft_weight
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.classifier import ExplainedClassifier
-from spdatoms.classification.ensemble import cell_results, listed
+from spdatoms.classification.ensemble import cell_results
 from spdatoms.classification.explanation import Explanations, of_domains
+from spdatoms.classification.kernel_ensemble import listed
 from spdatoms.classification.references import References
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier

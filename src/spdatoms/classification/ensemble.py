@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import CV, domain_folds, folds_of, given_folds, sides_of
+from spdatoms._utils.folds import CV, domain_folds, folds_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
-from spdatoms.classification.average import KernelAverage, average, in_blocks
+from spdatoms.classification.average import KernelAverage, average
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
 from spdatoms.classification.classifier import ExplainedClassifier
@@ -28,11 +28,12 @@ from spdatoms.classification.explanation import (
     of_domains,
     taken_apart,
 )
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
 from spdatoms.classification.references import References
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
-from spdatoms.geometry.channels import Mask, cut
+from spdatoms.geometry.channels import Mask
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.layout import Part, holds
 
@@ -55,7 +56,7 @@ ALPHA, FACTOR = 0.1, 2.0
 TRUST = 0.5
 
 
-class SPDEnsembleClassifier(ExplainedClassifier):
+class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -133,7 +134,6 @@ class SPDEnsembleClassifier(ExplainedClassifier):
     1.0
     """
 
-    hermitian: ClassVar[bool] = True
     __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
@@ -150,8 +150,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         verbose=allow.VERBOSE,
     )
 
-    _sides: Array | None = None  # for models of earlier versions
-    domains_: Array | None = None
+    domains_: Array | None = None  # for models of earlier versions
 
     def __init__(
         self,
@@ -209,21 +208,19 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
         own = np.arange(len(labels))[rows]
         some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
-        self.atom_indices_, self.atom_weights_ = own[some], part_of(weights, some)
-        self.atoms_: FloatArray = matrices[self.atom_indices_]
-        self._atom_classes = labels[self.atom_indices_]
-        self.atom_labels_ = self.classes_[self._atom_classes]
         self.domains_ = None if domains is None else domain_of_each(domains, len(labels))
         cv = self.cv if self.domains_ is None else domain_folds(self.cv, self.domains_)
         groups = self.domains_ if groups is None else groups
-        folds = list(folds_of(cv, labels, groups, self.atom_indices_))
-        self._sides = sides_of(folds, len(self.atom_indices_))
+        folds = list(folds_of(cv, labels, groups, own[some]))
+        self._take_atoms(matrices, own[some], part_of(weights, some), folds)
+        self._atom_classes = labels[self.atom_indices_]
+        self.atom_labels_ = self.classes_[self._atom_classes]
         cells = in_order(self._cells())
-        self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
-        size = dimension(self._references.matrices)
+        references = self._compare_atoms()
+        size = dimension(references.matrices)
         whitenings = tuple(
             Whitenings(d, self._atom_classes, self.atom_weights_, size)
-            for d in self._references.among(self.n_jobs)
+            for d in references.among(self.n_jobs)
         )
         with progress_bar(len(cells), "cross-validation") as advance:
             left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
@@ -257,7 +254,7 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         logits = self._scores(X)
         found: list[Explanation] = []
         start = 0
-        for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):
+        for added in self._of_blocks(self.average_.contributions, X):
             own = logits[start : start + len(added)]
             start += len(added)
             found += taken_apart(
@@ -266,17 +263,9 @@ class SPDEnsembleClassifier(ExplainedClassifier):
         return of_domains(found, self.domains_)
 
     def _cut(self, known: Mask) -> Self:
-        model = self._fitted_anew(
-            cut(self.atoms_, known),
-            self.atom_labels_,
-            None,
-            self.atom_weights_,
-            None if self.domains_ is None else self.domains_[self.atom_indices_],
-            cv=given_folds(self.cv, self._sides),
-            max_atoms=len(self.atoms_),
-            class_weight=None,
-        )
-        model.atom_indices_, model.domains_ = self.atom_indices_, self.domains_
+        domains = None if self.domains_ is None else self.domains_[self.atom_indices_]
+        model = self._cut_to(known, self.atom_labels_, domains)
+        model.domains_ = self.domains_
         return model
 
     def _answers_to_nothing(self) -> dict[str, Array]:
@@ -284,13 +273,8 @@ class SPDEnsembleClassifier(ExplainedClassifier):
 
     def _scores(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = in_blocks(self.average_.scores, self._references, X, self.n_jobs)
+        found = self._of_blocks(self.average_.scores, X)
         return np.concatenate([np.zeros((0, len(self.classes_))), *found])
-
-
-def listed(value: Any) -> tuple[Any, ...]:
-    """Return one thing or a sequence of them as a tuple."""
-    return (value,) if isinstance(value, str | Divergence) else tuple(value)
 
 
 def cell_results(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, given_folds, sides_of
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.typing import Array, FloatArray, Floats
@@ -20,13 +20,12 @@ from spdatoms.base import (
     checked_fit,
     per_matrix,
 )
-from spdatoms.classification.average import in_blocks
-from spdatoms.classification.ensemble import listed
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
 from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
-from spdatoms.geometry.channels import Mask, cut
+from spdatoms.geometry.channels import Mask
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
 from spdatoms.regression._ridge import shares_of
@@ -52,7 +51,7 @@ SMALL_FACTORS: tuple[float, ...] = (0.03, 0.1)
 _COVERAGE = allow.real(above=0, below=1)
 
 
-class SPDEnsembleRegressor(SPDRegressor):
+class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     """Regression on SPD matrices by ridge regression and sparse codes under several kernels, weighted.
 
     t̂ = t̄ + Σ_j c_j (t_j − t̄): the targets t_j of the training matrices with the coefficients c of a query, a
@@ -125,7 +124,6 @@ class SPDEnsembleRegressor(SPDRegressor):
     (2, 2)
     """
 
-    hermitian: ClassVar[bool] = True
     _stored = holds(
         "atoms_ targets_ atom_indices_ atom_weights_ left_out_rows_ left_out_errors_",
         average_=Part(TargetAverage, q="targets"),
@@ -138,8 +136,6 @@ class SPDEnsembleRegressor(SPDRegressor):
         n_jobs=allow.N_JOBS,
         verbose=allow.VERBOSE,
     )
-
-    _sides: Array | None = None  # for models of earlier versions
 
     def __init__(
         self,
@@ -189,18 +185,15 @@ class SPDEnsembleRegressor(SPDRegressor):
         rows, weights = relative_weights(sample_weight, len(matrices))
         own = np.arange(len(targets))[rows]
         some = spread_evenly(len(own), self.max_atoms)
-        self.atom_indices_, self.atom_weights_ = own[some], part_of(weights, some)
-        self.atoms_: FloatArray = matrices[self.atom_indices_]
-        self.targets_ = targets[self.atom_indices_]
         nothing = np.zeros(len(targets), np.intp)  # folds need not be stratified
-        folds = list(folds_of(self.cv, nothing, groups, self.atom_indices_))
-        self._sides = sides_of(folds, len(self.atom_indices_))
+        folds = list(folds_of(self.cv, nothing, groups, own[some]))
+        self._take_atoms(matrices, own[some], part_of(weights, some), folds)
+        self.targets_ = targets[self.atom_indices_]
         if not folds:
             raise ValueError(
                 f"cv must leave out some matrices and keep others, got n_samples={len(own)}."
             )
-        self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
-        divergences = self._references.among(self.n_jobs)
+        divergences = self._compare_atoms().among(self.n_jobs)
         cells = tuple(self._cells(divergences))
         columns = self.targets_.reshape(len(self.targets_), -1)
         with progress_bar(len(cells), "cross-validation") as advance:
@@ -269,29 +262,20 @@ class SPDEnsembleRegressor(SPDRegressor):
     ) -> TargetExplanations:
         found: list[TargetExplanation] = []
         self.average_.prepare(explaining=True)
-        for added in in_blocks(self.average_.contributions, self._references, X, self.n_jobs):
+        for added in self._of_blocks(self.average_.contributions, X):
             found += targets_taken_apart(
                 added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
             )
         return TargetExplanations(found)
 
     def _cut(self, known: Mask) -> Self:
-        model = self._fitted_anew(
-            cut(self.atoms_, known),
-            self.targets_,
-            None,
-            self.atom_weights_,
-            cv=given_folds(self.cv, self._sides),
-            max_atoms=len(self.atoms_),
-        )
-        model.atom_indices_ = self.atom_indices_
-        return model
+        return self._cut_to(known, self.targets_)
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return {"predict": self.average_.mean.reshape(1, *self.targets_.shape[1:])}
 
     def _predicted(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = in_blocks(self.average_.predict, self._references, X, self.n_jobs)
+        found = self._of_blocks(self.average_.predict, X)
         q = self.average_.targets.shape[1]
         return np.concatenate([np.zeros((0, q)), *found]).reshape(-1, *self.targets_.shape[1:])

@@ -253,11 +253,7 @@ def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:
 
 def _logs_of_factors(L: Floats, M: Floats) -> Floats:
     """Return log(L⁻¹ M Mᵀ L⁻ᵀ)."""
-    count, n = M.shape[:2]
-    columns = M.transpose(1, 0, 2).reshape(n, count * n)
-    whitened = solve_triangular(L, columns, lower=True, check_finite=False)
-    factors = np.ascontiguousarray(whitened.reshape(n, count, n).transpose(1, 0, 2))
-    roots, U = factored_roots(factors)
+    roots, U = factored_roots(solve_lower(L[None], M))
     return compose(U, 2.0 * np.log(roots))
 
 

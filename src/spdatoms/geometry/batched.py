@@ -70,8 +70,8 @@ def log_determinants(
 ) -> FloatArray:
     """Return max(floor, log det(2^power·(factor·X_i + Y_j)) − shifts_x[i] − shifts_y[j]), shape (m, N).
 
-    With ``triangle`` only the entries with j ≥ i are computed, and mirrored. A sum that is not
-    positive definite is an error.
+    With ``triangle`` only the entries with j > i are computed, and mirrored, and the diagonal is the floor. A sum
+    that is not positive definite is an error.
     """
     m, n, dtype = len(X), X.shape[-1], X.dtype
     batches, slots, lanes = Y.packed.shape
@@ -91,7 +91,7 @@ def log_determinants(
             None,
             np.ascontiguousarray(shifts_x[rows], dtype),
             padded,
-            numbers // lanes if triangle else begins,
+            (numbers + 1) // lanes if triangle else begins,
             np.full(len(numbers), batches if by_rows else part.stop),
             out[rows],
             n=n,
@@ -106,6 +106,8 @@ def log_determinants(
     pair_flops = n**3 / 3 + n**2 + 50
     items, flops = (m, pair_flops * Y.count) if by_rows else (batches, pair_flops * m * lanes)
     run_blocks(compute, items, _block_size(items, flops, n_jobs), n_jobs, uses_blas=False)
+    if triangle:
+        np.fill_diagonal(out, floor)
     return out
 
 

@@ -44,6 +44,7 @@ class CommonFrame:
     @classmethod
     def of(cls, A: Floats, B: Floats) -> CommonFrame:
         """Find the frames of pairs of matrices, both (m, n, n), or one of them (n, n) for all pairs."""
+        one = A.ndim == 2 or len(A) == 1
         A, B = (Z.astype(np.float64) for Z in np.broadcast_arrays(A, B))
         units = unit_exponents(A)
         shifts = (unit_exponents(B) - units).max(axis=-1, keepdims=True)
@@ -52,7 +53,7 @@ class CommonFrame:
         graded = is_graded(variances)
         F, ratios = np.empty_like(A), np.empty_like(variances)
         plain = ~graded
-        F[plain], ratios[plain] = _by_lapack(A[plain], B[plain])
+        F[plain], ratios[plain] = _by_lapack(A[:1] if one else A[plain], B[plain])
         if graded.any():
             order = descending(variances[graded])
             ordered, ratios[graded] = _by_jacobi(*(reordered(Z[graded], order) for Z in (A, B)))
@@ -91,9 +92,9 @@ def gram_in_units(F: Floats, factors: Floats, units: Indices) -> Floats:
 
 
 def _by_lapack(A: Floats, B: Floats) -> tuple[Floats, Floats]:
-    """Return ``F = L U`` and σ, where ``A = L Lᵀ``, ``B = M Mᵀ`` and ``L⁻¹ M = U σ Vᵀ``."""
-    L = cholesky(A)
-    ratios, U = factored_roots(solve_lower(L, cholesky(B)), _WELL_CONDITIONED)
+    """Return ``F = L U`` and σ, where ``A = L Lᵀ``, ``B = M Mᵀ`` and ``L⁻¹ M = U σ Vᵀ``; one A may serve all B."""
+    L, M = cholesky(A), cholesky(B)
+    ratios, U = factored_roots(solve_lower(L, M), _WELL_CONDITIONED)
     return L @ U, ratios
 
 

@@ -29,6 +29,7 @@ from spdatoms.geometry.spectral import (
     as_matrices,
     cholesky,
     compose,
+    eigh,
     gram,
     in_lanes,
     map_blocks,
@@ -88,7 +89,7 @@ def expm(X: ArrayLike) -> FloatArray:
     """
 
     def exp_block(X: Floats) -> Floats:
-        eigenvalues, U = np.linalg.eigh(symmetric_part(X))
+        eigenvalues, U = eigh(symmetric_part(X))
         return gram(U * np.exp(0.5 * eigenvalues)[:, None, :])
 
     X = as_matrices(X, "X")
@@ -170,9 +171,12 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         out[~spd] = gram(U * (np.maximum(eigenvalues, 0.0) ** (0.5 * exponent))[:, None, :])
         return out
 
+    X = as_matrices(X, "X")
+    if is_spd(X).all():
+        return map_blocks(power_block, X)
     if exponent > 0:
         return map_blocks(semidefinite_block, as_semidefinite(X, "X"))
-    return map_blocks(power_block, as_spd(X, "X"))
+    return map_blocks(power_block, as_spd(X, "X"))  # which it is not
 
 
 @same_kind
@@ -230,7 +234,7 @@ def exp_map(V: ArrayLike, base: ArrayLike) -> FloatArray:
         whitened = symmetric_part(solve_lower(L, transpose(half)))
         if not np.isfinite(whitened).all():  # so long a vector leaves the range of numbers
             return np.full_like(P, np.nan)
-        eigenvalues, U = np.linalg.eigh(whitened)
+        eigenvalues, U = eigh(whitened)
         return gram_in_units(L @ U, np.exp(0.5 * eigenvalues), units)
 
     def exp_block(P: Floats, V: Floats) -> Floats:

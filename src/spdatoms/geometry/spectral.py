@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.lapack import dsyevd, dtrtrs
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -21,6 +23,7 @@ from spdatoms.geometry.graded import (
 from spdatoms.geometry.hermitian import as_double, complex_form, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
 from spdatoms.native import kernel
+from spdatoms.native.elementwise import mirror
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
 #: Functions that the kernel knows, by its numbers.
@@ -60,17 +63,47 @@ def adjoint(X: Floats) -> Floats:
 def symmetric_part(X: Floats) -> Floats:
     """(X + Xᴴ)/2, halved first: the sum of two huge numbers overflows."""
     half: Floats = 0.5 * X
-    return half + adjoint(half)
+    return half + (adjoint(half) if half.dtype.kind == "c" else transpose(half))
 
 
 def compose(U: Floats, eigenvalues: Floats) -> Floats:
     """U diag(λ) Uᵀ, exactly symmetric."""
+    if _one_by_one(U):  # λ_max I − U (λ_max − λ) Uᵀ
+        greatest = eigenvalues.max(axis=-1)
+        out = -gram(U * np.sqrt(greatest[:, None] - eigenvalues)[:, None, :])
+        np.einsum("mii->mi", out)[...] += greatest[:, None]
+        return out
     return symmetric_part((U * eigenvalues[..., None, :]) @ transpose(U))
 
 
 def gram(F: Floats) -> Floats:
     """F Fᵀ, exactly symmetric and, but for rounding, never indefinite."""
-    return symmetric_part(F @ transpose(F))
+    if not _one_by_one(F):
+        return symmetric_part(F @ transpose(F))
+    out = np.empty(F.shape)
+    for A, product in zip(F, out, strict=True):
+        # Half of the work; what it leaves is mirrored.
+        half = dsyrk(1.0, A, lower=1) if A.flags.f_contiguous else dsyrk(1.0, A.T, trans=1, lower=1)
+        product[...] = half.T
+        mirror(product, 0, len(A))
+    return out
+
+
+def eigh(X: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors of a stack of symmetric matrices."""
+    if not _one_by_one(X):
+        return np.linalg.eigh(X)
+    values, U = np.empty(X.shape[:2]), np.empty(X.shape).swapaxes(1, 2)  # as LAPACK has them
+    for i, A in enumerate(X):
+        values[i], U[i], info = dsyevd(A.T, lower=0)
+        if info:
+            raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
+    return values, U
+
+
+def _one_by_one(F: Floats, least: int = 128) -> bool:
+    """Return whether a stack has matrices so large that a call of BLAS or LAPACK for each pays."""
+    return F.ndim == 3 and F.shape[-1] >= least and F.dtype == np.float64
 
 
 def cholesky(A: Floats) -> Floats:
@@ -98,6 +131,12 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
     """
     if L.ndim == B.ndim == 2 and L.dtype == B.dtype == np.float64:
         return np.ascontiguousarray(dtrtrs(L, B, lower=1)[0])
+    if _one_by_one(B, LARGEST_IN_LANES + 1) and L.ndim == 3 and L.dtype == np.float64:
+        # Bᵀ = Zᵀ Lᵀ, in Fortran's order: no copies.
+        solved = np.empty(B.shape)
+        for i, C in enumerate(B):
+            solved[i] = dtrsm(1.0, L[i if len(L) > 1 else 0].T, C.T, side=1).T
+        return solved
     # The layout of a broadcast B depends on the size of the stack, and the order of sums on the layout.
     Z = np.empty(B.shape, B.dtype)
     for i in range(L.shape[-1]):
@@ -114,6 +153,15 @@ def inverse_lower(L: Floats) -> Floats:
 def congruence(L: Floats, A: Floats) -> Floats:
     """Lᴴ A L, exactly symmetric or Hermitian."""
     return symmetric_part(adjoint(L) @ A @ L)
+
+
+def congruent(E: Floats, A: Floats) -> Floats:
+    """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E is two products of all A at once."""
+    if len(E) > 1:
+        return symmetric_part(E @ A @ transpose(E))
+    once = (A.reshape(-1, A.shape[-1]) @ E[0].T).reshape(A.shape)
+    columns = np.ascontiguousarray(transpose(once)).reshape(-1, A.shape[-1])  # E A, by symmetry
+    return symmetric_part((columns @ E[0].T).reshape(A.shape))
 
 
 def whitened(W: Floats, A: Floats) -> Floats:
@@ -146,7 +194,7 @@ def factored_roots(F: Floats, least: float = 1e-8) -> tuple[Floats, Floats]:
 
 
 def _roots(X: Floats, factors: Floats | None = None, least: float = 1e-8) -> tuple[Floats, Floats]:
-    eigenvalues, U = np.linalg.eigh(X)
+    eigenvalues, U = eigh(X)
     # For which matrices this many digits of the least eigenvalue are lost, or more: half of them by default.
     ill = ~(eigenvalues[..., 0] > least * eigenvalues[..., -1])
     roots = np.sqrt(np.maximum(eigenvalues, 0.0))
@@ -229,27 +277,36 @@ def _in_eigenvectors(U: Floats, V: Floats, factors: Floats) -> Floats:
     return np.asarray(U @ (factors * (transpose(U) @ V @ U)) @ transpose(U))
 
 
-def map_blocks(function: Callable[..., Floats], *operands: FloatArray) -> FloatArray:
+def map_blocks(
+    function: Callable[..., Floats], *operands: FloatArray, dtype: np.dtype[Any] | None = None
+) -> FloatArray:
     """Apply a function of double precision stacks to operands (..., n, n), which are broadcast.
 
-    The function gets blocks (b, n, n), so its temporaries stay small; of Hermitian matrices it gets the
-    real form. The result has the common precision of the operands; one that leaves its range is an
-    error rather than an infinity.
+    The function gets blocks (b, n, n), so its temporaries stay small, and a stack of one of an operand before the last
+    that is a single matrix; of Hermitian matrices it gets the real form. The result has the common precision of the
+    operands, or the ``dtype``; one that leaves its range is an error rather than an infinity.
     """
-    dtype = np.result_type(*operands)
+    dtype = np.result_type(*operands) if dtype is None else dtype
     if dtype.kind == "c":
-        real = map_blocks(function, *(real_form(Z.astype(dtype, copy=False)) for Z in operands))
-        return complex_form(real)
+        forms = (real_form(Z.astype(np.result_type(Z, np.complex64))) for Z in operands)
+        return complex_form(map_blocks(function, *forms, dtype=np.finfo(dtype).dtype))
     shape = common_shape(*(operand.shape for operand in operands))
-    stacks = [np.broadcast_to(operand, shape).reshape(-1, *shape[-2:]) for operand in operands]
-    out = np.empty((len(stacks[0]), *shape[-2:]), dtype=dtype)
+    n, last = shape[-1], operands[-1]
+    stacks = [
+        Z.reshape(1, n, n)
+        if Z.size == n * n and Z is not last
+        else np.broadcast_to(Z, shape).reshape(-1, n, n)
+        for Z in operands
+    ]
+    out = np.empty((len(stacks[-1]), n, n), dtype=dtype)
 
     def quietly(*block: Floats) -> Floats:
         with np.errstate(all="ignore"):
             return function(*block)
 
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
-        block = [stack[part].astype(np.float64, copy=False) for stack in stacks]
+        own = (stack if len(stack) == 1 else stack[part] for stack in stacks)
+        block = [stack.astype(np.float64, copy=False) for stack in own]
         found = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
         with np.errstate(over="ignore", invalid="ignore"):  # an error, below
             out[part] = found

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.functions import as_spd, as_tangents
-from spdatoms.geometry.hermitian import is_complex, real_form, real_type
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import (
     cholesky,
     compose,
+    congruent,
+    inverse_lower,
     map_blocks,
     solve_lower,
     spd_roots,
@@ -89,14 +91,15 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
         Symmetric matrices, tangent vectors at B.
     """
 
-    def transport_block(A: Floats, B: Floats, V: Floats) -> Floats:
+    def root_of_ratio(A: Floats, B: Floats) -> Floats:
         L = cholesky(A)
         roots, U = spd_roots(symmetric_part(_whitened(L, B)))
-        E = L @ compose(U, roots)
-        return symmetric_part(E @ _whitened(L, V) @ transpose(E))
+        return L @ compose(U, roots) @ inverse_lower(L)
 
-    first = as_spd(A, "A")
-    return map_blocks(transport_block, first, as_spd(B, "B"), as_tangents(V, "V", base=first))
+    first, second = as_spd(A, "A"), as_spd(B, "B")
+    vectors = as_tangents(V, "V", base=first)
+    E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
+    return map_blocks(congruent, E, vectors, dtype=np.result_type(first, second, vectors))
 
 
 def _whitened(L: Floats, V: Floats) -> Floats:

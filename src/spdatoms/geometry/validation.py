@@ -20,10 +20,12 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.hermitian import is_complex, real_form
 from spdatoms.geometry.recognition import object_advice, shape_advice, stack_advice
-from spdatoms.native import kernel
+from spdatoms.native import kernel, lane_count
 
 #: Write what validation.cpp finds about matrices, as bits of a number: X, m, n, tolerance, least eigenvalue, findings.
 _inspect = kernel("inspect", "DqqddI")
+#: Write which matrices are not Hermitian beyond doubt: X, m, n, 2 if complex, tolerance, least variance, findings.
+_hermitian = kernel("hermitian", "DqqqddI")
 _CHECK_SYMMETRY, _CHECK_EIGENVALUE, _NOT_POSITIVE = 1, 2, 4
 
 # Blocks stay in the second-level cache while they are converted and inspected.
@@ -332,6 +334,10 @@ def raise_unless_symmetric(
     ``units`` (m, n) it is that of ``x_ij/(u_i u_j)``, and at least one: a tangent vector near zero is
     judged relative to its base point.
     """
+    if X.dtype == np.float64 and X.flags.c_contiguous:
+        found = np.empty(len(X), np.int64)
+        if _hermitian(X, *X.shape[:2], 1, 0.0, -np.inf, found):
+            return
     raise_unless_finite(X, name, batch)
     tolerance = np.sqrt(np.finfo(X.dtype).eps)
     for part in _blocks(X):
@@ -367,7 +373,8 @@ def matrix_name(name: str, index: int, batch: tuple[int, ...]) -> str:
 
 
 def _blocks(X: FloatArray) -> Iterator[slice]:
-    return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] * X.shape[2])))
+    lanes = lane_count(np.float64)  # a block fills them
+    return block_slices(len(X), max(1, _BLOCK_BYTES // (8 * X.shape[1] ** 2 * lanes)) * lanes)
 
 
 def _inspected(X: FloatArray) -> Iterator[tuple[slice, Floats, NDArray[np.int64]]]:

@@ -149,8 +149,9 @@ template <int PARTS, int PART> INLINE V asymmetry_of_blocks(const double *A, Int
     return even + odd;
 }
 
-// Whether all that is not Hermitian is rounding, and no variance is negative. NaN and infinity are not.
-template <int PARTS> INLINE bool is_plausible(const double *A, Int n, double tolerance) {
+// Whether all that is not Hermitian is at most this tolerance of the least variance, which is not below a limit. NaN and
+// infinity are not.
+template <int PARTS> INLINE bool is_hermitian(const double *A, Int n, double tolerance, double limit) {
     double least = INFINITE<double>, most = 0.0;
     for (Int i = 0; i < n; ++i) {
         const double variance = A[i * (n + 1) * PARTS];
@@ -174,7 +175,7 @@ template <int PARTS> INLINE bool is_plausible(const double *A, Int n, double tol
                 if constexpr (PARTS == 2) total += asymmetry_of_blocks<PARTS, 1>(A, n, i, j);
             });
         });
-    return !anywhere(!(total <= tolerance * most)) && least >= 0.0 && most < INFINITE<double>;
+    return !anywhere(!(total <= tolerance * least)) && least >= limit && most < INFINITE<double>;
 }
 
 template <int STEP> struct Across {
@@ -207,8 +208,8 @@ template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
     Int all = 0;
     for (Int i = 0; i < g.count; ++i) {
         const double *A = g.A + i * g.step_a * size, *B = g.B + i * g.step_b * size;
-        if (i == 0 || g.step_a) fit_a = is_plausible<PARTS>(A, n, g.symmetry_tolerance);
-        if (i == 0 || g.step_b) fit_b = is_plausible<PARTS>(B, n, g.symmetry_tolerance);
+        if (i == 0 || g.step_a) fit_a = is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0);
+        if (i == 0 || g.step_b) fit_b = is_hermitian<PARTS>(B, n, g.symmetry_tolerance, 0.0);
         const double value = g.out[i] = squared_difference(A, B, size);
         const bool answered = value > LEAST * LEAST && value < GREATEST * GREATEST;
         all |= g.findings[i] = (fit_a && fit_b ? 0 : DOUBTFUL) + (answered ? 0 : OPEN);
@@ -218,7 +219,25 @@ template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
 template <int N> Int real_euclidean(const FactoredPairs &g) { return euclidean_pairs<1, N>(g); }
 template <int N> Int complex_euclidean(const FactoredPairs &g) { return euclidean_pairs<2, N>(g); }
 
+struct Hermitian {
+    const double *X;  // (count, n, n)
+    Int count, n, parts;
+    double tolerance, least_variance;
+    Int *findings;
+};
+
 }  // namespace
+
+// Write 0 for every matrix that `is_hermitian`; return whether all are.
+EXPORT Int hermitian(const Hermitian *g) {
+    Int doubtful = 0;
+    for (Int i = 0; i < g->count; ++i) {
+        const double *A = g->X + i * g->n * g->n * g->parts;
+        const auto test = g->parts == 1 ? is_hermitian<1> : is_hermitian<2>;
+        doubtful += g->findings[i] = !test(A, g->n, g->tolerance, g->least_variance);
+    }
+    return !doubtful;
+}
 
 // Write the divergence of every pair, and what was found about it; return the findings of all together.
 EXPORT Int factored_pairs(const FactoredPairs *given) {

@@ -365,6 +365,8 @@ _COMMON: dict[str, Held] = {
     "_dtype": _DTYPE,
     "corrected_": BOOLEAN,
     "n_iter_": COUNT,
+    "n_samples_seen_": COUNT,
+    "_due": COUNT,
     "inertia_": ANY,
     "best_index_": COUNT,
     "best_score_": ANY,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from spdatoms import SPDSparseClassifier, load, save
+from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, load, save
 from spdatoms.classification._memory import newest_of_classes
+from spdatoms.classification.references import References
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.paper.baselines import LogEuclideanSparseClassifier
 
@@ -189,3 +191,94 @@ def test_weights_of_matrices_are_refused() -> None:
     model = SPDSparseClassifier().fit(X, y, np.linspace(1, 2, 30))
     with pytest.raises(ValueError, match="without sample_weight"):
         model.partial_fit(X[:1], y[:1])
+
+
+def calibration(model: SPDEnsembleClassifier) -> list[np.ndarray]:
+    average = model.average_
+    return [average.medians, average.usual, average.gains, model._references.factor]
+
+
+def with_the_same_calibration(model: SPDEnsembleClassifier, X: np.ndarray) -> np.ndarray:
+    """Return the logits of an ensemble made anew of the atoms, with the constants of the model."""
+    metrics, factor = model._references.metrics, model._references.factor
+    inverse = np.linalg.inv(factor)
+    centred = inverse @ model.atoms_ @ inverse.conj().T
+    references = References(metrics, 0.5 * (centred + centred.conj().swapaxes(1, 2)), factor)
+    average = replace(model.average_, divergences=references.among())
+    return average.scores(references.divergences(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_an_ensemble_keeps_its_calibration_until_it_is_due(dtype) -> None:
+    X, y = stream(100)
+    X = X.astype(dtype)
+    model = SPDEnsembleClassifier(max_atoms=40, cv=2).fit(X[:40], y[:40])
+    before = calibration(model)
+    for start in range(40, 76, 4):
+        model.partial_fit(X[start : start + 4], y[start : start + 4])
+        expected = with_the_same_calibration(model, X[80:])
+        np.testing.assert_allclose(model.decision_function(X[80:]), expected, rtol=1e-7, atol=1e-9)
+    for one, other in zip(before, calibration(model), strict=True):
+        np.testing.assert_array_equal(one, other)
+    model.partial_fit(X[76:80], y[76:80])  # forty new ones
+    batch = SPDEnsembleClassifier(cv=2).fit(model.atoms_, model.atom_labels_)
+    assert_same_model(model, batch, X[80:])
+    assert model.n_samples_seen_ == 80
+    np.testing.assert_array_equal(model.atoms_, X[model.atom_indices_])
+
+
+def test_an_ensemble_is_calibrated_when_it_has_doubled_or_a_class_is_new() -> None:
+    X, y = stream(40)
+    model = SPDEnsembleClassifier(cv=2)
+    order = np.argsort(y, kind="stable")[::-1]  # right, then rest, then left
+    X, y = X[order], y[order]
+    news = [i for i in range(33) if i == 0 or y[i] not in y[:i]]
+    calibrated, last = [], None
+    for i in range(33):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        if last is None or not np.array_equal(model._references.factor, last):
+            calibrated.append(i)
+        last = model._references.factor
+    expected, due = [], 0
+    for i in range(33):
+        if i in news or i + 1 >= due:
+            expected.append(i)
+            due = 2 * (i + 1)
+    assert calibrated == expected
+    assert len(model.atoms_) == 33
+    assert model.left_out_probabilities_.shape == (33, 3)
+    np.testing.assert_allclose(model.left_out_probabilities_.sum(axis=1), 1.0)
+
+
+def test_an_ensemble_explains_after_partial_fit_and_is_saved(tmp_path) -> None:
+    X, y = stream(60)
+    model = (
+        SPDEnsembleClassifier(max_atoms=30, cv=2)
+        .fit(X[:30], y[:30])
+        .partial_fit(X[30:40], y[30:40])
+    )
+    totals = np.array([one.totals for one in model.explain(X[50:])])
+    np.testing.assert_array_equal(model.classes_[totals.argmax(axis=1)], model.predict(X[50:]))
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    for one in (model, again):
+        one.partial_fit(X[40:50], y[40:50])
+    assert_same_model(again, model, X[50:])
+    np.testing.assert_array_equal(again.atom_indices_, model.atom_indices_)
+
+
+def test_domains_are_for_fit_alone() -> None:
+    X, y = stream(40)
+    model = SPDEnsembleClassifier(cv=2).fit(X, y, domains=np.arange(40) % 4)
+    with pytest.raises(ValueError, match="without domains"):
+        model.partial_fit(X[:1], y[:1])
+
+
+def test_an_ensemble_stays_as_it_was_if_a_batch_is_bad() -> None:
+    X, y = stream(40)
+    model = SPDEnsembleClassifier(cv=2).fit(X, y)
+    before = dict(vars(model))
+    for bad, labels in ((-X[:1], y[:1]), (X[:1, :3, :3], y[:1]), (X[:1], [3]), (X[:2], y[:1])):
+        with pytest.raises(ValueError, match=r"X|y"):
+            model.partial_fit(bad, labels)
+        assert vars(model) == before

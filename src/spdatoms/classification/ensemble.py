@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +14,12 @@ from spdatoms._utils.domains import domain_of_each
 from spdatoms._utils.folds import CV, domain_folds, folds_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
+from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import KernelAverage, average
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
@@ -76,7 +79,7 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         splitter, and ``groups`` to `fit` if it wants them.
     max_atoms : int, default=1500
         At most this number of training matrices are atoms, taken evenly from the classes. So time and memory of a
-        large training set stay bounded.
+        large training set stay bounded. `partial_fit` forgets the oldest.
     class_weight : "balanced", dict or None, default=None
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`.
     n_jobs : int, default=None
@@ -106,6 +109,8 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         The names of the domains of the training matrices, if they were given.
     average_ : object
         The cells and their weights.
+    n_samples_seen_ : int
+        The number of matrices that were given to `fit` and `partial_fit`.
     n_features_in_ : int
         The size n of the matrices.
 
@@ -150,7 +155,10 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         verbose=allow.VERBOSE,
     )
 
-    domains_: Array | None = None  # for models of earlier versions
+    # For models of earlier versions:
+    domains_: Array | None = None
+    n_samples_seen_: int = 0
+    _due: int = 0
 
     def __init__(
         self,
@@ -234,7 +242,67 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
             cells, listed(self.metrics), left_out, self._atom_classes, losses
         ) | {"weight": shares}
         self.left_out_probabilities_ = left_out.probabilities(self.average_.gains, len(self.atoms_))
+        self.n_samples_seen_ = len(labels)
+        self._due = self.n_samples_seen_ + len(self.atoms_)
         return self
+
+    @checked_fit
+    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> SPDEnsembleClassifier:
+        """Add labelled matrices to the atoms, and forget the oldest if there are more than ``max_atoms``.
+
+        The oldest of the class that has most are forgotten first. What left-out matrices tell, that is β, weights
+        and sharpness of the cells, and the common centre, stays what it was. It is found anew, by `fit` to the
+        matrices that are kept, as soon as the stream has brought as many matrices since the last time as there were
+        atoms, or a new class. If anything is wrong with the matrices or their labels, the classifier stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        SPDEnsembleClassifier
+            The estimator itself.
+        """
+        if self.domains_ is not None:
+            raise ValueError(
+                "partial_fit does not know the domains of matrices: fit without domains, or fit again to all of them."
+            )
+        kept = Remembered.of(self, X, y, self.max_atoms)
+        before = getattr(self, "atom_indices_", np.zeros(0, np.intp))
+        first = max(self.n_samples_seen_, int(before.max(initial=-1)) + 1)
+        seen = first + np.shape(y)[0]
+        if seen < self._due and np.array_equal(kept.classes, self.classes_):
+            self._change(kept)
+        else:
+            with holding_warnings():  # a stream may begin with one class
+                self.fit(kept.matrices, kept.classes[kept.labels])
+            self._due = seen + len(self.atoms_)
+        self.atom_indices_ = np.concatenate([before[kept.old], first + kept.new])
+        self.n_samples_seen_ = seen
+        return self
+
+    def _change(self, kept: Remembered) -> None:
+        """Take other atoms, without asking left-out ones again."""
+        count = len(kept.old)
+        self._references, among = self._references.changed(
+            kept.old, kept.matrices[count:], self.average_.divergences, self.n_jobs
+        )
+        _, self.atom_weights_ = labelled_weights(kept.labels, kept.classes, None, self.class_weight)
+        self.average_ = replace(
+            self.average_, divergences=among, labels=kept.labels, weights=self.atom_weights_
+        )
+        self.average_.prepare()
+        self.atoms_, self._atom_classes = kept.matrices, kept.labels
+        self.atom_labels_ = self.classes_[kept.labels]
+        self._sides = None
+        unknown = np.full((len(kept.new), len(self.classes_)), 1.0 / len(self.classes_))
+        self.left_out_probabilities_ = np.concatenate(
+            [self.left_out_probabilities_[kept.old], unknown]
+        )
 
     def _cells(self) -> Iterator[Cell]:
         count = len(listed(self.metrics))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.registry import METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.spectral import inverse_lower
+from spdatoms.kernels.kernel import grown
 from spdatoms.layout import Each, Matrices, Numbers, Value, part
 
 
@@ -69,6 +71,45 @@ class References:
         """Take matrices without re-centring."""
         X = np.ascontiguousarray(as_double(X))
         return cls(metrics, X, np.eye(X.shape[-1], dtype=X.dtype))
+
+    def changed(
+        self, kept: Indices, X: FloatArray, among: tuple[Floats, ...], n_jobs: int | None = None
+    ) -> tuple[References, tuple[Floats, ...]]:
+        """Return some of the training matrices and others, re-centred as these, and each divergence between them.
+
+        Parameters
+        ----------
+        kept : ndarray of int of shape (k,)
+            Which training matrices.
+        X : ndarray of shape (m, n, n)
+            The others.
+        among : tuple of ndarray
+            What `among` returns.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        references : References
+            All of them, N = k + m.
+        among : tuple of ndarray of shape (N, N)
+            What is its `among`, up to rounding.
+        """
+        X = recentred(np.ascontiguousarray(as_double(X)), self._to_centre)
+        if X.dtype != self.matrices.dtype:
+            every = References(self.metrics, np.concatenate([self.matrices[kept], X]), self.factor)
+            return every, every.among(n_jobs)
+        new = References(self.metrics, X, self.factor)
+        every, prepared, found = copy(new), [], []
+        for (divergence, own), (_, added), known in zip(
+            self._prepared, new._prepared, among, strict=True
+        ):
+            joined = divergence.joined(own, kept, added)
+            prepared.append((divergence, joined))
+            found.append(grown(divergence, known[np.ix_(kept, kept)], added, joined, n_jobs))
+        object.__setattr__(every, "matrices", prepared[0][1].matrices)
+        object.__setattr__(every, "_prepared", tuple(prepared))
+        return every, tuple(found)
 
     def among(self, n_jobs: int | None = None) -> tuple[Floats, ...]:
         """Return each divergence between the training matrices, shape (N, N)."""

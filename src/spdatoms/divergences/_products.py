@@ -12,7 +12,7 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -55,6 +55,11 @@ class SquaredDistance(Divergence):
     @abstractmethod
     def prepare(self, X: FloatArray) -> VectorSet:
         """Return the vectors of matrices."""
+
+    def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
+        """Return the sets as one, with the vectors that they have."""
+        matrices = np.concatenate([X.matrices[rows], Y.matrices])
+        return type(X)(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
 
     def pairwise(
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None

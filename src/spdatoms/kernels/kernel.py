@@ -44,19 +44,17 @@ class ExponentialKernel(Kernel):
     _dictionary: FloatArray
     _stored = holds("_dictionary beta_ gram_", _atoms=PreparedFrom("_dictionary", PreparedSet))
 
-    def _keep(self, D: FloatArray) -> Divergence:
-        """Keep the dictionary, and return the divergence for it."""
-        divergence = over(symmetric_divergence(self.metric), D)
-        # In single precision the Gram matrix of a definite kernel might be indefinite.
-        D = as_double(D)
-        self._atoms = divergence.prepare(D)
-        self._dictionary = D
-        self.n_features_in_ = D.shape[-1]
-        return divergence
+    def _keep(self, atoms: PreparedSet) -> None:
+        """Keep the dictionary."""
+        self._atoms, self._dictionary = atoms, atoms.matrices
+        self.n_features_in_ = atoms.matrices.shape[-1]
 
     def _divergences_within(self, D: FloatArray) -> FloatArray:
         """Keep the dictionary, and return d(D_i, D_j)."""
-        return self._keep(D).pairwise(self._atoms, n_jobs=self.n_jobs)
+        divergence = over(symmetric_divergence(self.metric), D)
+        # In single precision the Gram matrix of a definite kernel might be indefinite.
+        self._keep(divergence.prepare(as_double(D)))
+        return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
 
     def _divergences_to(self, X: FloatArray) -> FloatArray:
         """Return d(X_i, D_j)."""
@@ -163,14 +161,12 @@ class DivergenceKernel(ExponentialKernel):
         known = _DIVERGENCES.get(other)
         if known is None:
             known = clone(other)._divergences_within(other._dictionary)
-        divergence, k = self._keep(D), len(kept)
-        new = divergence.prepare(self._dictionary[k:])
-        among = np.empty((len(D), len(D)))
-        among[:k, :k] = known[np.ix_(kept, kept)]
-        if len(new):
-            among[k:] = divergence.pairwise(new, self._atoms, n_jobs=self.n_jobs)
-            among[:k, k:] = among[k:, :k].T
-            among[k:, k:] = divergence.pairwise(new)
+        k, D = len(kept), as_double(D)
+        divergence = over(symmetric_divergence(self.metric), D)
+        new = divergence.prepare(D[k:])
+        same = other._dictionary.dtype == D.dtype
+        self._keep(divergence.joined(other._atoms, kept, new) if same else divergence.prepare(D))
+        among = grown(divergence, known[np.ix_(kept, kept)], new, self._atoms, self.n_jobs)
         _DIVERGENCES[self] = among
         return self._fit_divergences(among.copy())
 
@@ -244,7 +240,27 @@ class RidgeKernel(ExponentialKernel):
         return self
 
 
+def grown(
+    divergence: Divergence,
+    known: FloatArray,
+    new: PreparedSet,
+    every: PreparedSet,
+    n_jobs: int | None = None,
+) -> Floats:
+    """Return the divergences (N, N) of a set, of which those of the first matrices are known, and the rest is new."""
+    k, count = len(known), len(every)
+    among = np.empty((count, count))
+    among[:k, :k] = known
+    if k < count:
+        among[k:] = divergence.pairwise(new, every, n_jobs=n_jobs)
+        among[:k, k:] = among[k:, :k].T
+        among[k:, k:] = divergence.pairwise(new)  # with zeros on its diagonal
+    return among
+
+
 def _same(one: str | Divergence, other: str | Divergence) -> bool:
+    if isinstance(one, str) and one == other:
+        return True
     return same_divergence(get_divergence(one), get_divergence(other))
 
 

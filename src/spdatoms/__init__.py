@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from spdatoms.coding import LogEuclideanSparseCoder as LogEuclideanSparseCoder
     from spdatoms.coding import SPDSparseCoder as SPDSparseCoder
     from spdatoms.dictionary import SPDDictionaryLearning as SPDDictionaryLearning
+    from spdatoms.dictionary import SPDNovelty as SPDNovelty
     from spdatoms.dictionary import class_dictionary as class_dictionary
     from spdatoms.divergences import divergence as divergence
     from spdatoms.divergences import mean as mean
@@ -77,6 +78,7 @@ _HOME = {
     "SPDKMeans": "clustering",
     "SPDKNeighborsClassifier": "classification",
     "SPDKNeighborsRegressor": "regression",
+    "SPDNovelty": "dictionary",
     "SPDNystroem": "kernels",
     "SPDRange": "channels",
     "SPDRecentre": "domains",

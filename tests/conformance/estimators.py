@@ -20,6 +20,7 @@ from spdatoms import (
     SPDKMeans,
     SPDKNeighborsClassifier,
     SPDKNeighborsRegressor,
+    SPDNovelty,
     SPDNystroem,
     SPDRange,
     SPDRecentre,
@@ -53,6 +54,8 @@ ESTIMATORS = [
     SPDNystroem(n_landmarks=8, random_state=0),
     SPDNystroem("jeffrey", landmarks="random", n_landmarks=12, random_state=0),
     SPDKMeans(n_clusters=3, n_init=1, random_state=0),
+    SPDNovelty(),
+    SPDNovelty(4, alpha=0.1, false_alarms=0.1, random_state=0),
     SPDRange(),
     SPDRecentre(),
     SPDAlign(),
@@ -118,7 +121,7 @@ def targets(estimator: Any, y: np.ndarray) -> np.ndarray:
 
 def outputs(estimator: Any, X: np.ndarray) -> list[np.ndarray]:
     """Return everything the fitted estimator says about X."""
-    methods = ("transform", "predict", "predict_proba", "decision_function")
+    methods = ("transform", "predict", "predict_proba", "decision_function", "score_samples")
     return [np.asarray(getattr(estimator, m)(X)) for m in methods if hasattr(estimator, m)]
 
 

@@ -39,6 +39,10 @@ DEVIATIONS = {
     ("SPDKNeighborsClassifier", "metric"): _NO_KERNEL,
     ("SPDKNeighborsRegressor", "metric"): _NO_KERNEL,
     ("MinimumDistanceToMean", "metric"): _NO_KERNEL,
+    (
+        "SPDNovelty",
+        "n_atoms",
+    ): "None stands for all training matrices, which are left out at no cost",
     ("SPDSparseClassifier", "max_atoms"): "in the method of the paper all of them are",
     ("SPDEnsembleRegressor", "cv"): "leaving out single matrices costs nothing there",
     ("LogEuclideanKSVD", "alpha"): "None stands for the pursuit, which has no penalty",

@@ -22,6 +22,7 @@ BY_LAWS_ONLY = {
     "BrokenChannels",
     "SPDImputer",
     "SPDAlign",
+    "SPDNovelty",
     "SPDRecentre",
     "SPDSparseClassifierCV",
     "SPDEnsembleClassifier",

@@ -200,6 +200,11 @@ def code_matrices(
     return codes
 
 
+def residuals(codes: Floats, gram: FloatArray, cross: FloatArray) -> Floats:
+    """Return 1 − 2 yᵀk + yᵀKy of codes y (m, N), given kernel values k between queries and atoms."""
+    return np.asarray(1.0 - np.einsum("ij,ij->i", codes, 2.0 * cross - row_products(codes, gram)))
+
+
 def of_norm_one(codes: FloatArray) -> FloatArray:
     """Return every code divided by its norm; zeros stay zeros."""
     norms = np.linalg.norm(codes, axis=1, keepdims=True)

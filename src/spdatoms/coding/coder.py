@@ -18,7 +18,13 @@ from spdatoms.base import (
     per_matrix,
     warn_of_no_channel,
 )
-from spdatoms.coding.blocks import CodedBlock, code_matrices, for_coded_blocks, of_norm_one
+from spdatoms.coding.blocks import (
+    CodedBlock,
+    code_matrices,
+    for_coded_blocks,
+    of_norm_one,
+    residuals,
+)
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.incomplete import between, completed
@@ -74,6 +80,35 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
         )
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
+
+    @per_matrix
+    def score_samples(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
+        """Return minus ‖φ(X) − Σ_j y_j φ(D_j)‖²: how well each matrix is represented by its code y.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+        channels : array-like, default=None
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The scores, from 0, if X is represented exactly, to −1, if the code is zero. `SPDNovelty` says which
+            are unusually low.
+        """
+        if self.dictionary is not None and not hasattr(self, "atoms_"):
+            return np.asarray(self._over_its_dictionary().score_samples(X))
+        X = self.check_queries(X)
+        scores = np.empty(len(X))
+
+        def keep(block: CodedBlock) -> None:
+            scores[block.rows] = -residuals(block.codes, self.kernel_.gram_, block.cross)
+
+        penalties: Any = {"ridge": self.ridge, "positive": self.positive, "losses": False}
+        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        return scores
 
     @estimator_call
     def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:

@@ -242,8 +242,8 @@ def _rotated_by_pyriemann(
 def drift(data: Data, quick: bool, windows: int = 500) -> list[Row]:
     """The target's centre moves from the identity to a random congruence, X ← G_t X G_tᵀ, over 500 windows.
 
-    The model that is refitted at every step knows the centre G_t M G_tᵀ. It does not know how G_t has turned the matrices
-    about it, and no method that knows the centre alone does: so it is worse than without drift.
+    The model that is refitted at every step knows the centre G_t M G_tᵀ. It does not know how G_t has turned the
+    matrices about it, and no method that knows the centre alone does: so it is worse than without drift.
     """
     rows = []
     for i, (a, b) in enumerate(targets(data)):

@@ -24,8 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from spdatoms import SPDSparseClassifier, check_spd, mean
-from spdatoms.geometry import invsqrtm
+from spdatoms import SPDRecentre, SPDSparseClassifier, check_spd
 
 CHANNELS, TIMES, TRIALS = 16, 200, 120
 rng = np.random.default_rng(1)
@@ -85,22 +84,15 @@ within = {
 # From Monday to Tuesday. The displaced cap changes every covariance :math:`X` to :math:`AXA^\top` with
 # an unknown :math:`A`. That divergences are invariant to congruence does not help: the *same*
 # :math:`A` on both sides cancels, but here only one side changes. **Re-centring** removes it: each
-# recording is whitened by its own Riemannian mean, for which no labels are needed.
+# recording is whitened by its own Riemannian mean (:class:`~spdatoms.SPDRecentre`), for which no labels are needed.
 
 whiten = make_pipeline(Covariances("scm"), Whitening(dim_red={"n_components": CHANNELS - 1}))
 train, test = whiten.fit_transform(monday), whiten.transform(tuesday)
-
-
-def recentred(X):
-    """Return W X W with W the inverse root of the mean of X."""
-    W = invsqrtm(mean(X, metric="riemann"))
-    return W @ X @ W
-
-
+centred_train, centred_test = (SPDRecentre().fit_transform(X) for X in (train, test))
 across, centred = {}, {}
 for name, classifier in classifiers.items():
     across[name] = classifier.fit(train, y_monday).score(test, y_tuesday)
-    centred[name] = classifier.fit(recentred(train), y_monday).score(recentred(test), y_tuesday)
+    centred[name] = classifier.fit(centred_train, y_monday).score(centred_test, y_tuesday)
 
 table = pd.DataFrame(
     {"within Monday": within, "Monday to Tuesday": across, "the same, re-centred": centred}

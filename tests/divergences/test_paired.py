@@ -48,6 +48,24 @@ def test_larger_and_ill_conditioned_matrices(make, metric):
     np.testing.assert_allclose(divergence(X, Y, metric), expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("metric", ["stein", "jeffrey", "burg", "riemann", "thompson"])
+@pytest.mark.parametrize(("first", "second"), [(1e-200, 1e-200), (1e200, 1e200), (1e-60, 1e60)])
+@pytest.mark.parametrize("n", [3, 26])
+def test_any_scale(n, first, second, metric):
+    X, Y = random_spd(9, n), random_spd(9, n, seed=1)
+    X[3:], Y[3:] = X[3:] * first, Y[3:] * second
+    expected = np.diag(pairwise_divergence(X, Y, metric))
+    np.testing.assert_allclose(divergence(X, Y, metric), expected, rtol=1e-9)
+
+
+def test_wasserstein_distances_of_large_close_and_tiny_pairs():
+    X = random_spd(4, 30)
+    Y = X * np.array([1.0, 1.0 + 1e-9, 4.0, 4.0])[:, None, None]
+    X[3], Y[3] = X[3] * 1e-150, Y[3] * 1e-150
+    expected = np.trace(X, axis1=1, axis2=2) * np.array([0.0, 0.25e-18, 1.0, 1.0])
+    np.testing.assert_allclose(divergence(X, Y, "wasserstein"), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("n", [3, 12])
 def test_what_is_refused(n, metric):

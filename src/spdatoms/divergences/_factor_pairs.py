@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spdatoms._utils.threads import run_blocks
+from spdatoms._utils.threads import interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import PreparedSet
-from spdatoms.geometry.spectral import cholesky, in_lanes
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, cholesky, in_lanes
 from spdatoms.native.elementwise import mirror
 
 #: Bytes of products of factors that a thread holds at a time.
@@ -37,15 +37,28 @@ def near_one(L: Floats) -> tuple[Floats, Indices]:
 
 
 def of_each_pair(
-    kind: int, function: Callable[[Floats, Floats], Floats], X: FloatArray, Y: FloatArray
+    kind: int,
+    function: Callable[[Floats, Floats], Floats],
+    by_values: Callable[[Floats, Floats], float],
+    X: FloatArray,
+    Y: FloatArray,
 ) -> FloatArray:
-    """Return what the kernel of this number, or the function of two factors, gives for pairs; zero for equal ones."""
+    """Return what the kernel of this number, or the function of two factors, gives for pairs; zero for equal ones.
+
+    Of large matrices ``by_values(A, B)`` finds it sooner, by LAPACK's eigenvalues or singular values alone; it is NaN
+    where they have too few digits.
+    """
 
     def careful(A: Floats, B: Floats) -> Floats:
         return function(cholesky(A), cholesky(B))
 
     A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-    values = in_lanes(kind, careful, B, A)
+    if A.shape[-1] > LARGEST_IN_LANES:
+        values = np.array([interruptibly(by_values, *pair) for pair in zip(A, B, strict=True)])
+        open_ = np.isnan(values)
+        values[open_] = careful(A[open_], B[open_])
+    else:
+        values = in_lanes(kind, careful, B, A)
     values[(A == B).all(axis=(-2, -1))] = 0.0
     return rounded(values, X.dtype)
 

@@ -162,7 +162,7 @@ class AffineInvariant(Divergence):
             )
         else:
             for i in range(len(X)):
-                logs = interruptibly(_log_ratios_of_pair, X[i], Y[i])
+                logs = interruptibly(log_ratios_of_pair, X[i], Y[i])
                 out[i] = logs @ logs
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
@@ -295,9 +295,12 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
     return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
 
 
-def _log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
+def log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
     """Return log λ(X⁻¹ Y) of two large matrices, NaN if some would have too few digits."""
-    values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
+    try:
+        values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
+    except np.linalg.LinAlgError:  # the range was not enough
+        return np.full(len(X), np.nan)
     enough = values[0] > _WELL_CONDITIONED * values[-1]
     return np.log(values) if enough else np.full(len(values), np.nan)
 

@@ -11,7 +11,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, SquaredDistance
 from spdatoms.divergences.atom_sums import AtomSums
-from spdatoms.geometry.functions import expm, logm
+from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
@@ -33,7 +33,7 @@ class LogEuclidean(SquaredDistance):
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            half_vectors(logm(X[part].astype(np.float64)), half[part])
+            half_vectors(logarithms(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:

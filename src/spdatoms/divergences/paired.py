@@ -88,6 +88,8 @@ def divergence(
 
 def _stack(Z: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     """Return matrices as a stack of as many as the shape has."""
+    if Z.shape == shape:
+        return Z.reshape(-1, *shape[-2:])
     return np.broadcast_to(Z, shape).reshape(-1, *shape[-2:])
 
 

@@ -14,6 +14,7 @@ from spdatoms.divergences._factor_pairs import (
     of_each_pair,
     of_pairs,
 )
+from spdatoms.divergences.affine_invariant import log_ratios_of_pair
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.spectral import THOMPSON, solve_lower
@@ -47,7 +48,7 @@ class Thompson(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(THOMPSON, _greatest_ratio, X, Y)
+        return of_each_pair(THOMPSON, _greatest_ratio, _by_eigenvalues, X, Y)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""
@@ -62,6 +63,11 @@ class Thompson(Divergence):
             "The Thompson distance has no unique mean, so that it goes with neither means nor k-means nor "
             "dictionaries: use metric='riemann' for them, which has the same geodesics."
         )
+
+
+def _by_eigenvalues(A: Floats, B: Floats) -> float:
+    """Return max log² λ(A⁻¹B) of two matrices, NaN if it would have too few digits."""
+    return float(np.max(log_ratios_of_pair(A, B) ** 2))
 
 
 def _greatest_ratio(L: Floats, M: Floats) -> Floats:

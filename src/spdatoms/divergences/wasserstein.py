@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
+from scipy.linalg import svdvals
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._factor_pairs import (
@@ -27,6 +28,9 @@ from spdatoms.geometry.spectral import (
     symmetric_part,
     transpose,
 )
+
+#: What is left of the traces from which on it has enough digits, and the least trace whose products are numbers.
+_CANCELLED, _LEAST = 1e-3, 1e-100
 
 
 class Wasserstein(Divergence):
@@ -56,7 +60,7 @@ class Wasserstein(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(WASSERSTEIN, _procrustes, X, Y)
+        return of_each_pair(WASSERSTEIN, _procrustes, _by_singular_values, X, Y)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
@@ -94,6 +98,16 @@ def _procrustes(L: Floats, M: Floats) -> Floats:
     """Return min_U ‖L − M U‖²_F."""
     difference = _difference(L, M)
     return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
+
+
+def _by_singular_values(A: Floats, B: Floats) -> float:
+    """Return tr A + tr B − 2 Σ σ(MᵀL) of two matrices, NaN if too much cancels, or the range is not enough."""
+    L, M = cholesky(A), cholesky(B)
+    traces = float(np.trace(A) + np.trace(B))
+    if not _LEAST < traces < 1.0 / _LEAST:
+        return np.nan
+    value = traces - 2.0 * float(svdvals(M.T @ L, overwrite_a=True, check_finite=False).sum())
+    return value if value > _CANCELLED * traces else np.nan
 
 
 def _difference(L: Floats, M: Floats) -> Floats:

@@ -63,12 +63,17 @@ def logm(X: ArrayLike) -> FloatArray:
     ndarray of shape (..., n, n)
         Symmetric matrices.
     """
+    return logarithms(as_spd(X, "X"))
+
+
+def logarithms(X: FloatArray) -> FloatArray:
+    """Return the logarithms of checked matrices."""
 
     def log_block(X: Floats) -> Floats:
         roots, U = spd_roots(X)
         return compose(U, 2.0 * np.log(roots))
 
-    return map_blocks(partial(in_lanes, LOG, log_block), as_spd(X, "X"))
+    return map_blocks(partial(in_lanes, LOG, log_block), X)
 
 
 @same_kind

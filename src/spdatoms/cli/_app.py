@@ -17,7 +17,7 @@ from spdatoms.cli.show import record_json, show_lines
 
 #: A command is the function of this name in the module of this name in one of these packages.
 COMMANDS = {
-    "spdatoms.cli": ("inspect", "learn", "code", "classify"),
+    "spdatoms.cli": ("inspect", "learn", "code", "classify", "compare"),
     "spdatoms.paper": ("reproduce",),
 }
 

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from spdatoms._utils.progress import showing_progress
-from spdatoms.cli.formats.half_vectors import Components
-from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.standard_input import spooled
-from spdatoms.cli.formats.volumes import VOLUME_FILES
+from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.options import (
     AlphaOption,
     BetaOption,
@@ -50,7 +48,7 @@ from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
-    from spdatoms.cli.formats.matrices import Matrices
+    pass
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -74,14 +72,6 @@ class Rule(StrEnum):
     max = "max"
 
 
-class _Files(NamedTuple):
-    """Files of matrices, of their labels, and of the voxels of a volume to use."""
-
-    matrices: Path | None
-    labels: Path | None
-    mask: Path | None
-
-
 class _Results(NamedTuple):
     """Files to write, each if it is asked for."""
 
@@ -98,13 +88,16 @@ def classify(
     context: typer.Context,
     train: Annotated[
         Path | None,
-        _file("Training matrices, in any format that 'inspect' reads, or epochs (.fif)."),
+        _file(
+            "Training matrices, in any format that 'inspect' reads, epochs (.fif), or a folder of one per class, "
+            "of images or of skeletons (.csv, frames × joints·3)."
+        ),
     ] = None,
     train_labels: Annotated[
         Path | None,
         _file(
             "Their labels: a column of .csv, .tsv, .txt or .parquet, an array, or a map (.nii.gz). May be "
-            "--train. Epochs (.fif) have their own."
+            "--train. Epochs (.fif) and folders have their own."
         ),
     ] = None,
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
@@ -195,13 +188,14 @@ def classify(
           --save-model m.spdatoms
       spdatoms classify --train X.npy --train-labels y.tsv --label-key group --cv 5
       spdatoms classify --train subject-epo.fif --cv 5
+      spdatoms classify --train photos/ --test others/ --out predicted.csv
       spdatoms classify --train dti.nii.gz --train-labels regions.nii.gz
           --components fsl --test other.nii.gz --out predicted.nii.gz
       spdatoms classify --train X.npy --train-labels y.csv --suspects doubtful.csv
       spdatoms classify --model m.spdatoms --test Z.npy --out predicted.csv
     """
-    training = _with_own_labels(_Files(train, train_labels, mask))
-    queries = _Files(test, test_labels, test_mask)
+    training = with_own_labels(Files(train, train_labels, mask))
+    queries = Files(test, test_labels, test_mask)
     results = _Results(out, save_model, report, suspects)
     _check_files(training, queries, results, model, cv)
     if model is not None:
@@ -212,7 +206,7 @@ def classify(
     check_outputs([*training, *queries, model], results, force=force)
     from spdatoms.cli import _models
 
-    read, shown = _Reader(key, label_key, components, covariance), wants_progress(verbose)
+    read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     if model is not None:
         abilities = ("classes_", "predict_proba")
@@ -240,18 +234,8 @@ def classify(
         _show(predictions, asked, results)
 
 
-def _with_own_labels(files: _Files) -> _Files:
-    """Return the files with the labels that epochs have themselves, and the voxels that a map labels."""
-    matrices, labels, mask = files
-    if matrices is not None and labels is None and matrices.suffix.lower() == ".fif":
-        labels = matrices
-    if mask is None and labels is not None and labels.name.lower().endswith(VOLUME_FILES):
-        mask = labels
-    return _Files(matrices, labels, mask)
-
-
 def _check_files(
-    training: _Files, queries: _Files, results: _Results, model: Path | None, cv: int | None
+    training: Files, queries: Files, results: _Results, model: Path | None, cv: int | None
 ) -> None:
     train, test = training.matrices, queries.matrices
     refuse_if((train is None) == (model is None), "give either --train or --model")
@@ -329,61 +313,6 @@ def _new_classifier(settings: _Settings) -> Any:
         random_state=settings.seed,
         n_jobs=settings.jobs,
     )
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """How files of matrices and labels are read, by the options of these names."""
-
-    key: str | None
-    label_key: str | None
-    components: Components | None
-    covariance: Covariance | None
-
-    def training(self, files: _Files, others: _Files) -> tuple[Labelled | None, Any]:
-        """Return the training matrices on their common range, and that range, or None as far as there are none."""
-        from spdatoms.cli import _models
-
-        if files.matrices is None:
-            return None, None
-        found = self._matrices(files.matrices, files.mask, others)
-        reach = _models.common_range(found.X, files.matrices)
-        placed = _models.on_range(found, files.matrices, reach)
-        return self._labelled(placed, files, others), reach
-
-    def queries(self, files: _Files, others: _Files, reach: Any) -> Labelled | None:
-        """Return the matrices to classify on the range of the training matrices; they may lack channels."""
-        from spdatoms.cli import _models
-
-        if files.matrices is None:
-            return None
-        found = self._matrices(files.matrices, files.mask, others)
-        placed = _models.on_range(found, files.matrices, reach, incomplete=True)
-        return self._labelled(placed, files, others)
-
-    def _matrices(self, path: Path, mask: Path | None, others: _Files) -> Matrices:
-        from spdatoms.cli.formats.matrices import Source, read_matrices
-
-        other = others.matrices
-        volumes = [f is not None and f.name.lower().endswith(VOLUME_FILES) for f in (path, other)]
-        order = self.components if volumes != [False, True] else None  # it is for the volume
-        key = _key(self.key, path, others.matrices)
-        return read_matrices(Source(path, key, mask, order, self.covariance))
-
-    def _labelled(self, found: Matrices, files: _Files, others: _Files) -> Labelled:
-        from spdatoms.cli.formats.labels import read_labels
-
-        if files.labels is None:
-            return Labelled(found.X, None, found.volume)
-        key = _key(self.label_key, files.labels, others.labels)
-        y = read_labels(files.labels, key, len(found.X), found.volume)
-        return Labelled(found.X, y, found.volume)
-
-
-def _key(key: str | None, path: Path, other: Path | None) -> str | None:
-    """Return the key for a file; an .npy file needs none if the key is for the other file."""
-    single = path.suffix.lower() == ".npy"
-    return None if single and other is not None and other.suffix.lower() != ".npy" else key
 
 
 def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown: bool) -> None:

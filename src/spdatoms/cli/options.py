@@ -106,7 +106,8 @@ MatricesArgument = Annotated[
     typer.Argument(
         metavar="X",
         help="The matrices, (m, n, n) or MATLAB's (n, n, m): .npy .npz .mat .h5 .zarr .csv .parquet, tensors in "
-        ".nii.gz, or signals with --covariance and epochs in .fif; - is standard input.",
+        ".nii.gz, signals with --covariance, epochs in .fif, or a folder of images or skeletons per class; - is "
+        "standard input.",
         show_default=False,
         callback=spooled,
     ),

@@ -31,12 +31,12 @@ _FORMATS = {
 }
 
 
-def announce(path: Path, X: Array, estimator: str = "", form: str = "") -> None:
-    """Say on stderr what was read, and keep it for --json; ``form`` is the format, if the name does not tell."""
+def announce(path: Path, X: Array, estimator: str = "") -> None:
+    """Say on stderr what was read, and keep it for --json; ``estimator`` is what made covariances of other data."""
     if X.ndim != 3 or not X.size:
         return  # an error follows
     name = path.name.lower()
-    form = form or next((f for ending, f in _FORMATS.items() if name.endswith(ending)), "file")
+    form = next((f for ending, f in _FORMATS.items() if name.endswith(ending)), "folder")
     scale, rank = _scale_and_rank(X)
     record(
         "read",

@@ -13,6 +13,7 @@ from spdatoms._utils.checks import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
+from spdatoms.cli.formats.folders import folder_labels, is_folder
 from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
@@ -28,6 +29,8 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
     with named(path):
         if ends_in(path, VOLUME_FILES):
             return _map_labels(path, volume)
+        if is_folder(path):
+            return folder_labels(path)
         labels = _labels(path, key, count)
         if len(labels) != count:
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")

@@ -26,6 +26,7 @@ from spdatoms.cli.formats._tables import (
     read_parquet,
 )
 from spdatoms.cli.formats.announcement import announce
+from spdatoms.cli.formats.folders import folder_matrices, is_folder
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
@@ -101,6 +102,9 @@ def read_matrices(source: Source) -> Matrices:
 
 def _read(source: Source) -> Matrices:
     path, order = source.path, source.components
+    if is_folder(path):
+        X, descriptor = folder_matrices(path)
+        return Matrices(X, None, descriptor)
     if ends_in(path, VOLUME_FILES):
         tensors, volume = read_volume(path, source.mask, order)
         return Matrices(tensors, volume)

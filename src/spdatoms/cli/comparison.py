@@ -1,0 +1,177 @@
+"""Classifiers in the same folds: accuracies, paired differences with intervals, processor time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.typing import Array, Floats
+
+#: The method that the others are compared with.
+RECOMMENDED = "SPDEnsembleClassifier"
+HEADER = ("method", "accuracy (%)", "difference (95 %)", "seconds")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a method reached.
+
+    Attributes
+    ----------
+    method : str
+        Its name.
+    accuracy : float
+        The mean over folds, in per cent.
+    error : float
+        The standard error of the mean; that folds share training matrices is corrected for.
+    difference, margin : float
+        The mean difference to the recommended method in points, and half the width of its 95 % interval.
+    seconds : float
+        Processor time per fold.
+    """
+
+    method: str
+    accuracy: float
+    error: float
+    difference: float
+    margin: float
+    seconds: float
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of a table."""
+        low, high = self.difference - self.margin, self.difference + self.margin
+        between = f"{self.difference:+.1f} [{low:+.1f}, {high:+.1f}]"
+        return (
+            self.method,
+            f"{self.accuracy:.1f} ± {self.error:.1f}",
+            "" if self.method == RECOMMENDED else between,
+            f"{self.seconds:.2g}",
+        )
+
+
+def classifiers(jobs: int | None) -> dict[str, Any]:
+    """Return what is compared: of this library, and of pyRiemann or else of scikit-learn alone."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    from spdatoms.classification import (
+        MinimumDistanceToMean,
+        SPDEnsembleClassifier,
+        SPDSparseClassifier,
+    )
+
+    ours = {
+        RECOMMENDED: SPDEnsembleClassifier(n_jobs=jobs),
+        "RSR-S": SPDSparseClassifier("stein", n_jobs=jobs),
+        "RSR-J": SPDSparseClassifier("jeffrey", n_jobs=jobs),
+    }
+    linear = {
+        "LR": LogisticRegression(max_iter=1000),
+        "LDA": LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+    }
+    if find_spec("pyriemann") is not None:
+        from pyriemann.classification import MDM
+        from pyriemann.tangentspace import TangentSpace
+
+        peers = {"MDM (pyRiemann)": MDM()}
+        return (
+            ours
+            | peers
+            | {
+                f"tangent + {name} (pyRiemann)": make_pipeline(TangentSpace(), model)
+                for name, model in linear.items()
+            }
+        )
+    from sklearn.preprocessing import FunctionTransformer
+
+    return (
+        ours
+        | {"MDM": MinimumDistanceToMean(n_jobs=jobs)}
+        | {
+            f"logarithms + {name} (scikit-learn)": make_pipeline(
+                FunctionTransformer(_log_vectors), model
+            )
+            for name, model in linear.items()
+        }
+    )
+
+
+def _log_vectors(X: Array) -> Array:
+    from spdatoms.geometry import logm, vech
+
+    return np.asarray(vech(logm(X), weighted=True))
+
+
+def compared(
+    X: Array,
+    y: Array,
+    *,
+    cv: int,
+    repeats: int,
+    seed: int,
+    jobs: int | None,
+    advance: Callable[[], Any],
+) -> list[Compared]:
+    """Return what every classifier reaches in the same folds, the best first."""
+    from sklearn.base import clone
+    from sklearn.model_selection import RepeatedStratifiedKFold
+
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < cv:
+        raise ValueError(
+            f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
+            f"{counts.min()}."
+        )
+    division = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
+    methods = classifiers(jobs)
+    hits = {name: np.empty(cv * repeats) for name in methods}
+    seconds = dict.fromkeys(methods, 0.0)
+    for i, (train, test) in enumerate(division.split(np.zeros(len(X)), y)):
+        for name, model in methods.items():
+            start = time.process_time()
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore"
+                )  # of every kernel in every fold: 'classify' tells them
+                predicted = clone(model).fit(X[train], y[train]).predict(X[test])
+            seconds[name] += time.process_time() - start
+            hits[name][i] = 100.0 * np.mean(predicted == y[test])
+        advance()
+    share = 1.0 / (cv - 1)
+    found = [_row(name, own, hits[RECOMMENDED], share, seconds[name]) for name, own in hits.items()]
+    return sorted(found, key=lambda row: -row.accuracy)
+
+
+def _row(name: str, own: Floats, others: Floats, share: float, seconds: float) -> Compared:
+    from scipy.stats import t
+
+    differences = own - others
+    margin = float(t.ppf(0.975, len(own) - 1)) * corrected_error(differences, share)
+    error = corrected_error(own, share)
+    mean, difference = float(own.mean()), float(differences.mean())
+    return Compared(name, mean, error, difference, margin, seconds / len(own))
+
+
+def corrected_error(values: Floats, share: float) -> float:
+    """Return √((1/k + n_test/n_train) s²), the standard error of the mean of k folds of Nadeau and Bengio (2003)."""
+    return float(np.sqrt((1.0 / len(values) + share) * values.var(ddof=1)))
+
+
+def verdict(rows: list[Compared]) -> str:
+    """Return a sentence: which methods are better or worse than the recommended one beyond their intervals."""
+    better = [row.method for row in rows if row.difference > row.margin]
+    worse = [row.method for row in rows if row.difference < -row.margin]
+    parts = [
+        f"{kind} than {RECOMMENDED}: {', '.join(names)}"
+        for kind, names in (("better", better), ("worse", worse))
+        if names
+    ]
+    certain = "; ".join(parts) or f"none differs from {RECOMMENDED} by more than its interval"
+    return f"Beyond their 95 % intervals {certain}."

@@ -1,0 +1,60 @@
+"""Folders with a folder per class, of images or skeletons: what becomes matrices, and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms._utils.typing import Array
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder of samples, and not a Zarr group."""
+    return path.suffix.lower() != ".zarr" and path.is_dir()
+
+
+def has_classes(path: Path) -> bool:
+    """Return whether a path is a folder of samples with a folder per class."""
+    return is_folder(path) and any(
+        p.is_dir() and not p.name.startswith(".") for p in path.iterdir()
+    )
+
+
+def folder_labels(path: Path) -> Array:
+    """Return the class of every sample of a folder."""
+    from spdatoms.datasets.folders import folder_files
+
+    return np.array(folder_files(path)[1])
+
+
+def folder_matrices(path: Path) -> tuple[Array, str]:
+    """Return covariances of the samples of a folder, and what they are of.
+
+    Skeletons are described by the positions of joints, images in colour by colours and their derivatives, and images
+    by grey values and their derivatives if one of them is grey.
+    """
+    from spdatoms import descriptors
+    from spdatoms.datasets import load_folder
+    from spdatoms.datasets.folders import folder_files, is_skeletons
+
+    files, _ = folder_files(path)
+    if is_skeletons(files[0]):
+        return descriptors.JointCovariance().transform(load_folder(path).data), "JointCovariance"
+    if any(map(_is_grey, files)):
+        images = load_folder(path, grey=True).data
+        return descriptors.TextureCovariance(block=None).transform(images), "TextureCovariance"
+    return descriptors.PersonCovariance().transform(load_folder(path).data), "PersonCovariance"
+
+
+def _is_grey(path: Path) -> bool:
+    """Return whether an image has no colours, but for those of JPEG's rounding."""
+    from spdatoms._utils.images import read_grey
+
+    try:
+        read_grey(path)
+    except ValueError as error:
+        if "colour" in str(error):
+            return False
+        raise ValueError(f"{path} {error}.") from error
+    return True

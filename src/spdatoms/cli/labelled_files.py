@@ -1,0 +1,96 @@
+"""Matrices with their labels: of two files, of one that has both, or of a folder per class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spdatoms.cli.formats.folders import has_classes, is_folder
+from spdatoms.cli.formats.half_vectors import Components
+from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.volumes import VOLUME_FILES
+from spdatoms.cli.predictions import Labelled
+
+if TYPE_CHECKING:
+    from spdatoms.cli.formats.matrices import Matrices
+
+
+class Files(NamedTuple):
+    """Files of matrices, of their labels, and of the voxels of a volume to use."""
+
+    matrices: Path | None
+    labels: Path | None
+    mask: Path | None
+
+
+def with_own_labels(files: Files) -> Files:
+    """Return the files with the labels that epochs and folders have themselves, and the voxels that a map labels."""
+    matrices, labels, mask = files
+    if matrices is not None and labels is None and has_own_labels(matrices):
+        labels = matrices
+    if mask is None and labels is not None and labels.name.lower().endswith(VOLUME_FILES):
+        mask = labels
+    return Files(matrices, labels, mask)
+
+
+def has_own_labels(path: Path) -> bool:
+    """Return whether a file of matrices also has their labels."""
+    return path.suffix.lower() == ".fif" or is_folder(path)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How files of matrices and labels are read, by the options of these names."""
+
+    key: str | None
+    label_key: str | None
+    components: Components | None
+    covariance: Covariance | None
+
+    def training(self, files: Files, others: Files) -> tuple[Labelled | None, Any]:
+        """Return the training matrices on their common range, and that range, or None as far as there are none."""
+        from spdatoms.cli import _models
+
+        if files.matrices is None:
+            return None, None
+        found = self._matrices(files.matrices, files.mask, others)
+        reach = _models.common_range(found.X, files.matrices)
+        placed = _models.on_range(found, files.matrices, reach)
+        return self._labelled(placed, files, others), reach
+
+    def queries(self, files: Files, others: Files, reach: Any) -> Labelled | None:
+        """Return the matrices to classify on the range of the training matrices; they may lack channels."""
+        from spdatoms.cli import _models
+
+        if files.matrices is None:
+            return None
+        found = self._matrices(files.matrices, files.mask, others)
+        placed = _models.on_range(found, files.matrices, reach, incomplete=True)
+        if files.labels is None and has_classes(files.matrices):
+            files = files._replace(labels=files.matrices)
+        return self._labelled(placed, files, others)
+
+    def _matrices(self, path: Path, mask: Path | None, others: Files) -> Matrices:
+        from spdatoms.cli.formats.matrices import Source, read_matrices
+
+        other = others.matrices
+        volumes = [f is not None and f.name.lower().endswith(VOLUME_FILES) for f in (path, other)]
+        order = self.components if volumes != [False, True] else None  # it is for the volume
+        key = _key(self.key, path, others.matrices)
+        return read_matrices(Source(path, key, mask, order, self.covariance))
+
+    def _labelled(self, found: Matrices, files: Files, others: Files) -> Labelled:
+        from spdatoms.cli.formats.labels import read_labels
+
+        if files.labels is None:
+            return Labelled(found.X, None, found.volume)
+        key = _key(self.label_key, files.labels, others.labels)
+        y = read_labels(files.labels, key, len(found.X), found.volume)
+        return Labelled(found.X, y, found.volume)
+
+
+def _key(key: str | None, path: Path, other: Path | None) -> str | None:
+    """Return the key for a file; an .npy file needs none if the key is for the other file."""
+    single = path.suffix.lower() == ".npy"
+    return None if single and other is not None and other.suffix.lower() != ".npy" else key

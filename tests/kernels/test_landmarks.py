@@ -141,6 +141,26 @@ def test_what_is_wrong_is_said(X, options, message) -> None:
         SPDNystroem(**options).fit(X)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_vectors_come_in_blocks(X, monkeypatch, dtype) -> None:
+    X = X.astype(dtype)
+    mapped = SPDNystroem(n_landmarks=30, random_state=0).fit(X)
+    whole = mapped.transform(X)
+    kernel, counts = LandmarkSpace.kernel, []
+
+    def noted(self, Z, n_jobs):
+        counts.append(len(Z))
+        return kernel(self, Z, n_jobs)
+
+    monkeypatch.setattr(LandmarkSpace, "kernel", noted)
+    monkeypatch.setattr("spdatoms.kernels.landmarks._BLOCK_BYTES", 7 * 8 * 64)
+    found = mapped.transform(X)
+    np.testing.assert_array_equal(found, whole)
+    assert found.dtype == dtype
+    assert sum(counts) == len(X)
+    assert max(counts) < 20
+
+
 def test_names_and_dask_arrays(X) -> None:
     da = pytest.importorskip("dask.array")
     map_ = SPDNystroem(n_landmarks=9, random_state=0).fit(X)

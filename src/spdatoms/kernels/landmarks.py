@@ -14,13 +14,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced, generator
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, check_streamable, checked_fit, per_matrix
 from spdatoms.divergences import Divergence, PreparedSet
@@ -45,6 +46,8 @@ SHARE = 1e-3
 LARGEST_GRAM = 4096
 #: Landmarks that a condensed map keeps.
 _LANDMARKS_PER_DIRECTION = 1.5
+#: Bytes of kernel values, or of matrices, from which vectors are computed at a time.
+_BLOCK_BYTES = 4 << 20
 #: The ridge of a least squares fit, relative to its mean square.
 _LEAST_SQUARES_RIDGE = 1e-6
 
@@ -165,9 +168,15 @@ class LandmarkSpace:
             divergences = self.whitening.to_references(divergences)
         return kernel_values(divergences, self.beta)
 
-    def features(self, X: FloatArray, n_jobs: int | None = None) -> Floats:
-        """Return φ(X_i) for matrices X (m, n, n), shape (m, r)."""
-        return np.asarray(row_products(self.kernel(X, n_jobs), self.roots))
+    def features(
+        self, X: FloatArray, n_jobs: int | None = None, dtype: DTypeLike = np.float64
+    ) -> FloatArray:
+        """Return φ(X_i) for matrices X (m, n, n), shape (m, r), of this type."""
+        out = np.empty((len(X), self.roots.shape[1]), dtype)
+        each = 8 * max(len(self.roots), X.shape[-1] ** 2)
+        for rows in block_slices(len(X), max(1, _BLOCK_BYTES // each)):
+            out[rows] = row_products(self.kernel(X[rows], n_jobs), self.roots)
+        return out
 
 
 def _centred(gram: Floats) -> Floats:
@@ -402,8 +411,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
             In single precision if both the training matrices and X are.
         """
         X = self.check_queries(X)
-        features = self._space.features(X, self.n_jobs)
-        return features.astype(real_type(X.dtype, self._dtype), copy=False)
+        return self._space.features(X, self.n_jobs, real_type(X.dtype, self._dtype))
 
     @property
     def _n_features_out(self) -> int:

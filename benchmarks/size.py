@@ -175,12 +175,16 @@ def measured() -> dict[str, Any]:
         path: ".".join(("spdatoms", *path.relative_to(PACKAGE).with_suffix("").parts))
         for path in paths
     }
+    native: Counter[bool] = Counter()
+    for path in (p for p in paths if p.suffix != ".py"):
+        native[room_of(path) == "paper"] += len(code_lines(path))
     return {
         "rooms": {room: dict(row) for room, row in sorted(rooms.items())},
         "buildings": {
             "library": sum(code.values()) - code.get("paper", 0),
-            "of it C++": sum(len(code_lines(p)) for p in paths if p.suffix != ".py"),
+            "of it C++": native[False],
             "paper": code.get("paper", 0),
+            "of it, C++": native[True],
         },
         "single": sum(
             count[name] == 1 and len(code_lines(path)) < 60 for path, name in names.items()

@@ -185,7 +185,7 @@ def test_no_native_loop_waits_for_a_comparison() -> None:
     """Comparisons with a NaN are false, and a loop in a kernel cannot be interrupted."""
     endless = [
         f"{path.name}, line {number}"
-        for path in sorted((SOURCE / "spdatoms" / "native").glob("*.[ch]pp"))
+        for path in sorted((SOURCE / "spdatoms").rglob("*.[ch]pp"))
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if "while (" in line or "for (;;)" in line
     ]

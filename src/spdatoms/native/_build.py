@@ -1,4 +1,6 @@
-"""Compile the kernels beside this file into one shared library per instruction set, with a plain C interface.
+"""Compile all kernels into one shared library per instruction set, with a plain C interface.
+
+They lie beside this file, and in paper/native what only the paper's baselines need.
 
 Taken is the compiler that ``CXX`` names, else one of the system that works, else the one in the package ziglang;
 ``CXXFLAGS`` are added. ``SPDATOMS_BUILD_ISA`` is a list of instruction sets (``v2,v3,v4``) or ``all``; by default the
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
+FOLDERS = (HERE, HERE.parent / "paper" / "native")
 ZIG = "ziglang>=0.13,<0.18"
 ZIG_TARGETS = {
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
@@ -98,7 +101,7 @@ class Compiler(NamedTuple):
     def build(self, sources: list[Path], isas: tuple[str, ...], work: str) -> list[Path]:
         """Return the libraries, made in a folder for work. Objects there that are newer than all sources stay."""
         extra = shlex.split(os.environ.get("CXXFLAGS", ""))
-        headers = [path.stat().st_mtime for path in HERE.glob("*.hpp")]
+        headers = [p.stat().st_mtime for folder in FOLDERS for p in folder.glob("*.hpp")]
 
         def make_object(isa: str, source: Path) -> None:
             target = Path(work, f"{isa}-{source.stem}.o")
@@ -106,7 +109,7 @@ class Compiler(NamedTuple):
                 return
             # isa.cpp tells what a processor can do, so it must run on every one.
             march = self.march(isa) if source.stem != "isa" else []
-            flags = [*FLAGS, *march, *extra, "-c", str(source), "-o", str(target)]
+            flags = [*FLAGS, *march, *extra, f"-I{HERE}", "-c", str(source), "-o", str(target)]
             self.run(*self.compile, *flags, work=work)
 
         def make_library(isa: str) -> Path:
@@ -167,7 +170,8 @@ def build(work: str) -> list[Path]:
     try:
         wanted = os.environ.get("SPDATOMS_BUILD_ISA") or compiler.own_isa(work)
         isas = _ALL if wanted == "all" else tuple(wanted.split(","))
-        return compiler.build(sorted(HERE.glob("*.cpp")), isas, work)
+        sources = [path for folder in FOLDERS for path in sorted(folder.glob("*.cpp"))]
+        return compiler.build(sources, isas, work)
     except OSError as error:
         raise RuntimeError(f"{MISSING}\n{error}") from error
     except subprocess.CalledProcessError as error:

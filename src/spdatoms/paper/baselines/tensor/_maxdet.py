@@ -1,4 +1,4 @@
-"""Tensor sparse codes over a dictionary: the typed front of the MAXDET solver (native/maxdet.hpp)."""
+"""Tensor sparse codes over a dictionary: the typed front of the MAXDET solver (paper/native/maxdet.hpp)."""
 
 from __future__ import annotations
 

@@ -15,10 +15,16 @@ from sklearn.exceptions import NotFittedError
 import spdatoms
 from _hostile import HOSTILE
 from conformance.estimators import ESTIMATORS, every_estimator, one_line, outputs
-from spdatoms import DivergenceKernel, SPDDictionaryLearning, SPDKMeans, descriptors
+from spdatoms import (
+    DivergenceKernel,
+    SPDDictionaryLearning,
+    SPDKMeans,
+    SPDSparseClassifier,
+    descriptors,
+)
 from spdatoms._utils.parameters import Allowed
 from spdatoms.base import check_streamable
-from spdatoms.geometry import geodesic
+from spdatoms.geometry import validation
 from spdatoms.paper import baselines
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -92,8 +98,20 @@ def test_parameters_are_checked_once(labelled, monkeypatch) -> None:
     for who in declared:
         assert {name for by, name in counts if by is who} == set(who._parameters) - {"metric"}
     assert {count for (by, _), count in counts.items() if by in declared} == {1}
-    others = {by for by, _ in counts} - declared
-    assert others <= {check_streamable.__wrapped__, geodesic.__wrapped__.__wrapped__}  # type: ignore[attr-defined]
+    assert {by for by, _ in counts} - declared == {check_streamable.__wrapped__}  # type: ignore[attr-defined]
+
+
+def test_matrices_are_checked_once(labelled, monkeypatch) -> None:
+    stacks = []
+    inspected = validation._inspected
+    monkeypatch.setattr(validation, "_inspected", lambda X: stacks.append(X) or inspected(X))
+    X, y = labelled
+    SPDSparseClassifier().fit(X, y).predict(X)
+    assert len(stacks) == 2
+    SPDDictionaryLearning(4, max_iter=5, tol=0.0, random_state=0).fit(X)
+    assert (
+        len(stacks) == 4
+    )  # k-means, which finds the first atoms, is an estimator with a door of its own
 
 
 @pytest.mark.slow

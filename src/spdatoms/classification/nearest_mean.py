@@ -15,7 +15,7 @@ from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.classifier import ScoredClassifier
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
-from spdatoms.divergences.means import mean
+from spdatoms.divergences.means import mean_of_checked
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.layout import Matrices, holds
@@ -91,10 +91,11 @@ class MinimumDistanceToMean(ScoredClassifier):
         self.classes_, labels = check_labels(y, len(X))
         rows, weights = labelled_weights(labels, self.classes_, sample_weight)
         X, labels = X[rows], labels[rows]
+        divergence = get_divergence(self.metric)
         members = [np.flatnonzero(labels == c) for c in range(len(self.classes_))]
         self.means_: FloatArray = np.stack(
             [
-                mean(X[of], self.metric, part_of(weights, of))
+                mean_of_checked(X[of], divergence, part_of(weights, of))
                 for of in watched(members, "class means")
             ]
         )

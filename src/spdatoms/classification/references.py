@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.divergences import Divergence, PreparedSet
+from spdatoms.divergences import Divergence, Jeffrey, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
-from spdatoms.divergences.means import mean
+from spdatoms.divergences.means import mean_of_checked
 from spdatoms.divergences.registry import METRIC, symmetric_divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.spectral import inverse_lower
@@ -63,7 +63,7 @@ class References:
     ) -> References:
         """Re-centre matrices at their weighted mean of Jeffrey's divergence, which has a closed form."""
         X = np.ascontiguousarray(as_double(X))
-        factor = np.linalg.cholesky(mean(X, "jeffrey", weights))
+        factor = np.linalg.cholesky(mean_of_checked(X, Jeffrey(), weights))
         return cls(metrics, recentred(X, inverse_lower(factor)), factor)
 
     @classmethod

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.divergences import Divergence
-from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change
 from spdatoms.scale.largest import Largest
 
@@ -157,7 +157,7 @@ class Lloyd:
         if not divergence.closed_form:  # a closed form is exact: only new members can move it
             self.moving[clusters] = changes > self.tol
         if divergence.relaxation != 1.0:
-            proposals = np.asarray(geodesic(old, proposals, divergence.relaxation))
+            proposals = points_between(old, proposals, divergence.relaxation)
         before, after = self.data.try_centres(clusters, proposals)
         better = after <= before
         self.data.keep(better)
@@ -174,7 +174,7 @@ class Lloyd:
         for t in _STEP_LENGTHS:
             if not len(clusters):
                 return
-            nearer = np.asarray(geodesic(self.data.centres[clusters], proposals, t))
+            nearer = points_between(self.data.centres[clusters], proposals, t)
             _, after = self.data.try_centres(clusters, nearer)
             better = after < before
             self.data.keep(better)

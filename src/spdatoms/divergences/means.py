@@ -30,6 +30,8 @@ from spdatoms.geometry.validation import as_float, check_semidefinite, check_spd
 
 #: A number of an axis, counted from the front or from the end.
 AXIS = allow.integer(-64, 64)
+#: The tolerance and the most steps of a mean.
+_TOL, _MAX_ITER = 1e-9, 200
 
 
 @same_kind
@@ -40,8 +42,8 @@ def mean(
     sample_weight: ArrayLike | None = None,
     *,
     axis: int | None = None,
-    tol: float = 1e-9,
-    max_iter: int = 200,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
 ) -> FloatArray:
     """Return the mean of SPD matrices under a divergence.
 
@@ -107,8 +109,19 @@ def _mean(
 
         return centre_of(Z[rows], divergence, shares, tol, max_iter, "mean", find)
     Z = check_semidefinite(Z) if divergence.semidefinite else check_spd(Z)
-    shares = check_weights(weights, len(Z))
-    return centre_of(Z, divergence, shares, tol, max_iter, "mean", stationary_point)
+    return mean_of_checked(Z, divergence, weights, tol, max_iter)
+
+
+def mean_of_checked(
+    X: FloatArray,
+    divergence: Divergence,
+    weights: ArrayLike | None = None,
+    tol: float = _TOL,
+    max_iter: int = _MAX_ITER,
+) -> FloatArray:
+    """Return `mean` of matrices that have been checked and lack no channels."""
+    shares = check_weights(weights, len(X))
+    return centre_of(X, divergence, shares, tol, max_iter, "mean", stationary_point)
 
 
 def centre_of(

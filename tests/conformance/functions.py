@@ -131,6 +131,8 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (paper.experiments.get_experiment, {"name": "textures"}),
     (paper.experiments.read_results, {"path": "nowhere"}),
     (paper.experiments.run, {"experiment": Toy(), "methods": ["RSR-S"], "repeats": 1}),
+    (plotting.ChannelRelevanceDisplay, {"relevance": CLASSIFIER.explain(X[:1])[0].channels}),
+    (plotting.ChannelRelevanceDisplay.from_estimator, {"estimator": CLASSIFIER, "X": X[:1]}),
     (plotting.ExplanationDisplay, {"explanation": CLASSIFIER.explain(X[:1])[0]}),
     (plotting.AtomUsageDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.AtomUsageDisplay.from_estimator, {"estimator": CODER, "X": X}),

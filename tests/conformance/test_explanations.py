@@ -29,6 +29,30 @@ def test_the_largest_total_is_the_prediction(estimator, labelled) -> None:
         np.testing.assert_allclose(sums, one.totals, atol=1e-10 * max(1.0, abs(one.totals).max()))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("estimator", EXPLAINING, ids=one_line)
+def test_channels_add_up_to_the_difference_of_margins(estimator, labelled) -> None:
+    """That of the matrix and of the training mean; permuted channels permute what they contribute."""
+    X, y = labelled
+    queries = X[::7]
+    found = clone(estimator).fit(X, y).explain(queries)
+    relevance = found.channels
+    assert relevance.pairs.shape == queries.shape
+    assert (relevance.error < 1e-3).all()
+    assert np.abs(relevance.pairs).sum() > 0
+    np.testing.assert_allclose(relevance.pairs, relevance.pairs.swapaxes(1, 2))
+    np.testing.assert_array_equal(found[1].channels.pairs, relevance.pairs[1])
+    order = np.random.default_rng(0).permutation(X.shape[-1])
+    X, queries = (Z[:, order][:, :, order] for Z in (X, queries))
+    permuted = clone(estimator).fit(X, y).explain(queries).channels
+    expected = relevance.pairs[:, order][:, :, order]
+    # The integrals are computed to some digits only.
+    size = np.abs(expected).sum(axis=(1, 2), keepdims=True)
+    assert (np.abs(permuted.pairs - expected) <= 2e-3 * size).all()
+
+
 def test_the_classifiers_of_the_library_explain() -> None:
     names = {type(classifier).__name__ for classifier in EXPLAINING}
     assert {"SPDSparseClassifier", "SPDSparseClassifierCV", "SPDEnsembleClassifier"} <= names

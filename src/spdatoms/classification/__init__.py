@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from spdatoms.classification.neighbors import (
         SPDKNeighborsClassifier as SPDKNeighborsClassifier,
     )
+    from spdatoms.classification.relevance import ChannelRelevance as ChannelRelevance
     from spdatoms.classification.sparse import SPDSparseClassifier as SPDSparseClassifier
 
 _HOME = {
+    "ChannelRelevance": "relevance",
     "Explanation": "explanation",
     "Explanations": "explanation",
     "MinimumDistanceToMean": "nearest_mean",

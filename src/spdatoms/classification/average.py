@@ -139,6 +139,39 @@ class KernelAverage:
             added += self.gains[c] / scale * atoms.contributions(values)
         return added
 
+    def factors(self, divergences: Sequence[Floats]) -> Floats:
+        """Return what the scores of each cell, less their mean, are multiplied by for queries, (n_cells, m)."""
+        found = np.zeros((len(self.cells), len(divergences[0])))
+        for c, atoms, values in self._cell_values(divergences):
+            scale = standard_scale(atoms.scores(values), float(self.usual[c]))
+            found[c] = self.gains[c] / scale[:, 0]
+        return found
+
+    def vjp(
+        self, divergences: Sequence[Floats], weights: Floats, factors: Floats
+    ) -> tuple[Floats, list[Floats]]:
+        """Return sums of class scores with the weights (m, n_classes), whose sum is zero, and their gradients in d.
+
+        The scores of cells are multiplied by factors (n_cells, m), which are what they are.
+        """
+        total = np.zeros(len(weights))
+        slopes = [np.zeros(d.shape) for d in divergences]
+        for metric, whitening, cells in self._kernels:
+            d = divergences[metric]
+            placed = None if whitening is None else whitening.scaling.place(d)
+            if whitening is not None and placed is not None:
+                d = whitening.from_placed(*placed)
+            own = np.zeros(d.shape)
+            for c, atoms in cells:
+                values, wanted = self._values(d, c), factors[c][:, None] * weights
+                scores, in_values = atoms.vjp(values, wanted)
+                total += np.where(wanted == 0.0, 0.0, wanted * scores).sum(axis=1)
+                own -= self.cells[c].beta_for(float(self.medians[c])) * values * in_values
+            if whitening is not None and placed is not None:
+                own = whitening.vjp(*placed, own)
+            slopes[metric] += own
+        return total, slopes
+
     def _cell_values(self, divergences: Sequence[Floats]) -> Iterator[tuple[int, Scorer, Floats]]:
         """Yield the cells that count, their atoms, and the kernel values (m, N) of queries."""
         placed: dict[int, tuple[Floats, Floats]] = {}

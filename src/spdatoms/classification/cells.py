@@ -18,6 +18,7 @@ from spdatoms.classification.scores import (
     class_contributions,
     class_means,
     class_members,
+    class_score_vjp,
     class_scores,
     class_sums,
 )
@@ -130,6 +131,12 @@ class AtomCodes:
         """Return kernel values (m, N) of queries as the corrected kernel has them."""
         return self._correction.transform(cross)
 
+    def vjp(self, cross: Floats, codes: Floats, weights: Floats) -> Floats:
+        """Return the gradient of Σ w·y in corrected kernel values."""
+        lengthened = self._lengths.lengthened
+        own = codes if self._lengths.weights is None else codes / np.sqrt(self._lengths.weights)
+        return np.asarray(lengthened(self._coder.vjp(lengthened(cross), own, lengthened(weights))))
+
     def of(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the codes of queries with corrected kernel values, of which each may do without one atom."""
         codes = self._coder.codes(self._lengths.lengthened(cross), exclude)
@@ -154,6 +161,15 @@ class CodedScores:
         if self._members is not None:
             return class_sums(codes, *self._members)
         return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
+
+    def vjp(self, cross: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the class scores, and the gradient of their weighted sums in the kernel values."""
+        cross = self._atoms.corrected(cross)
+        codes, gram = self._atoms.of(cross), self._atoms.gram
+        scores = class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
+        in_codes, own = class_score_vjp(codes, gram, cross, self._labels, self._rule, weights)
+        # The correction of kernel values is its own adjoint.
+        return scores, self._atoms.corrected(own + self._atoms.vjp(cross, codes, in_codes))
 
     def contributions(self, cross: Floats) -> Floats:
         """Return what each atom adds to the score of its class, shape (m, N)."""
@@ -180,6 +196,10 @@ class MeanScores:
     def scores(self, cross: Floats) -> Floats:
         """Return the class scores (m, n_classes) of queries with kernel values (m, N)."""
         return np.asarray(row_products(cross, self._weights) + self._offsets)
+
+    def vjp(self, cross: Floats, weights: Floats) -> tuple[Floats, Floats]:
+        """Return the class scores, and the gradient of their weighted sums in the kernel values."""
+        return self.scores(cross), np.asarray(weights @ self._weights.T)
 
     def contributions(self, cross: Floats) -> Floats:
         """Return w_j (2k̃ − K̃_cc w)_j with the shares w of atoms in their class mean, and centred kernel values.

@@ -13,6 +13,7 @@ from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
 from spdatoms.classification.explanation import Explanations
+from spdatoms.classification.relevance import Margins, Relevance
 
 
 def decision_values(scores: Floats) -> Floats:
@@ -151,4 +152,11 @@ class ExplainedClassifier(ScoredClassifier):
             One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the
             totals are the scores of `decision_function`.
         """
-        return self._explained(self.check_queries(X), n_atoms, names)
+        X = self.check_queries(X)
+        found = self._explained(X, n_atoms, names)
+        margins = self._margins(X, found.totals)
+        return found if margins is None else found.with_relevance(Relevance(margins, X))
+
+    def _margins(self, X: FloatArray, totals: Floats) -> Margins | None:
+        """Return the margins of matrices with these class totals as functions; None if explanations have them."""
+        return None

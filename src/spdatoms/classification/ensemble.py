@@ -19,6 +19,7 @@ from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
+from spdatoms.classification._margins import AverageMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import KernelAverage, average
 from spdatoms.classification.calibration import sharpness
@@ -33,6 +34,7 @@ from spdatoms.classification.explanation import (
 )
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
 from spdatoms.classification.references import References
+from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
@@ -314,6 +316,9 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         shrinkages, of_means, factors = CELLS[self.weights]
         yield from code_cells(count, shrinkages, (FACTOR,), ALPHA)
         yield from mean_cells(count, of_means, factors)
+
+    def _margins(self, X: FloatArray, totals: Floats) -> Margins:
+        return AverageMargins(self.average_, self._references, X, two_best(totals))
 
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None

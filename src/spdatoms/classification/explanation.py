@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self, TypeVar, overload
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, Floats, Indices
+from spdatoms.classification.relevance import ChannelRelevance, Relevance
 
 #: What ``n_atoms`` and ``names`` of an ``explain`` may be.
 _N_ATOMS = allow.NONE | allow.integer(1)
@@ -140,6 +141,16 @@ class Explanation(NamedAtoms):
     n_used: int
     names: tuple[str, ...] | None = None
     domains: tuple[str, ...] | None = None
+    #: What computes the relevance of channels, and which of its queries this is.
+    _relevance: tuple[Relevance, int] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def channels(self) -> ChannelRelevance:
+        """What channels, and pairs of channels, contributed to the margin; computed when it is first asked for."""
+        if self._relevance is None:
+            raise ValueError("There is nothing that knows the relevance of channels here.")
+        relevance, row = self._relevance
+        return relevance.of([row])[0]
 
     @property
     def prediction(self) -> Any:
@@ -292,6 +303,37 @@ class Explanations(SeveralExplanations[Explanation]):
     def predictions(self) -> Array:
         """The class with the largest total of every query."""
         return np.array([one.prediction for one in self._found])
+
+    @property
+    def channels(self) -> ChannelRelevance:
+        """What channels, and pairs of channels, contributed to the margins; computed when it is first asked for."""
+        sources = [one._relevance for one in self._found if one._relevance is not None]
+        for relevance in {id(source): source for source, _ in sources}.values():
+            relevance.of(
+                [row for source, row in sources if source is relevance]
+            )  # together is quicker
+        each = [one.channels for one in self._found]
+        if len({one.pairs.shape for one in each}) > 1:
+            raise ValueError(
+                "The matrices have different channels: ask one explanation at a time for its channels."
+            )
+        return ChannelRelevance.of(each)
+
+    def with_relevance(self, relevance: Relevance) -> Explanations:
+        """Return the explanations with what computes the relevance of channels; they are those of all its queries.
+
+        Parameters
+        ----------
+        relevance : Relevance
+            What computes it.
+
+        Returns
+        -------
+        Explanations
+        """
+        return Explanations(
+            [replace(one, _relevance=(relevance, row)) for row, one in enumerate(self._found)]
+        )
 
 
 def taken_apart(

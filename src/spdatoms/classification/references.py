@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ from spdatoms.divergences import Divergence, Jeffrey, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.means import mean_of_checked
 from spdatoms.divergences.registry import METRIC, symmetric_divergence
-from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import inverse_lower
 from spdatoms.kernels.kernel import grown
 from spdatoms.layout import Each, Matrices, Numbers, Value, part
@@ -123,6 +124,16 @@ class References:
             between, queries, references = beside(divergence, X, own)
             found.append(np.asarray(between.pairwise(queries, references, n_jobs=n_jobs)))
         return tuple(found)
+
+    def vjp(self, X: FloatArray, weights: Sequence[Floats]) -> Floats:
+        """Return the gradients in X_i of the divergences to the training matrices, with these weights (m, N) each."""
+        moved = recentred(np.ascontiguousarray(as_double(X)), self._to_centre)
+        total = np.zeros(moved.shape, moved.dtype)
+        for (divergence, own), w in zip(self._prepared, weights, strict=True):
+            between, queries, references = beside(divergence, moved, own)
+            total = total + between.vjp(queries, references, w, both=False)[0]
+        found = recentred(total, self._to_centre.conj().T)
+        return found if is_complex(X) else np.asarray(found.real)
 
 
 def recentred(X: Floats, inverse: Floats) -> Floats:

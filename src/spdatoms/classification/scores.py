@@ -145,6 +145,29 @@ def class_contributions(
     return added
 
 
+def class_score_vjp(
+    codes: Floats, gram: Floats, cross: Floats, atom_classes: Indices, rule: str, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Return the gradients of Σ_c w_c s_c in the codes and in the kernel values, for weights w (m, n_classes).
+
+    They are w_c (2k − 2K_cc y_c)_j and 2 w_c y_j for the residual rule; w_c for the sum, and for the greatest entry of
+    the class alone (the first of equals) for the maximum.
+    """
+    own, in_cross = weights[:, atom_classes], np.zeros(codes.shape)
+    if rule == "sum":
+        return own, in_cross
+    in_codes = np.zeros(codes.shape)
+    for c in np.unique(atom_classes):
+        atoms = np.flatnonzero(atom_classes == c)
+        y = np.ascontiguousarray(codes[:, atoms])
+        if rule == "residual":
+            in_codes[:, atoms] = 2.0 * (cross[:, atoms] - y @ gram[np.ix_(atoms, atoms)])
+            in_cross[:, atoms] = 2.0 * y
+        else:
+            in_codes[np.arange(len(y)), atoms[y.argmax(axis=1)]] = 1.0
+    return own * in_codes, own * in_cross
+
+
 def class_means(
     gram: FloatArray, atom_classes: Indices, n_classes: int, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:

@@ -24,6 +24,7 @@ from spdatoms.classification._landmarks import (
     landmark_space,
     spread_over_classes,
 )
+from spdatoms.classification._margins import CodedMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.explanation import (
@@ -32,6 +33,7 @@ from spdatoms.classification.explanation import (
     check_explained,
     taken_apart,
 )
+from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import (
     RULES,
     class_contributions,
@@ -445,6 +447,21 @@ class SPDSparseClassifier(ExplainedClassifier):
 
     def _probabilities(self, X: FloatArray) -> Floats:
         return np.asarray(softmax(_SHARPNESS * self._scores(X)))
+
+    def _margins(self, X: FloatArray, totals: Floats) -> Margins:
+        return CodedMargins(
+            self.kernel_,
+            self.atoms_,
+            self._atom_classes,
+            self.atom_weights_,
+            self.alpha_,
+            self._ridge(),
+            self.rule,
+            self._divergence(),
+            self._distance_scale() / _SHARPNESS,
+            X,
+            two_best(totals),
+        )
 
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None

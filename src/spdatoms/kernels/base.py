@@ -77,6 +77,23 @@ class Kernel(StackEstimator, ABC):
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
 
+    def vjp(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return Σ_j w_ij ∂k(X_i, D_j)/∂X_i: the vector–Jacobian product of `cross`.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            SPD matrices.
+        weights : ndarray of shape (m, N)
+            The weights w.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            Symmetric (or Hermitian) matrices G with dk = Re tr(G dX).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no gradients.")
+
     def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
         """Return `cross_checked` of X, and k(X_i, X_i): one by default."""
         return self.cross_checked(X), 1.0

@@ -16,11 +16,11 @@ from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.parameters import same_divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.geometry.hermitian import as_double
+from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
-from spdatoms.kernels.values import kernel_in_place
+from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.layout import Part, PreparedFrom, holds, part
 
 #: The divergences between the atoms of kernels that `DivergenceKernel.fit_changed` has made. They are no attributes:
@@ -56,14 +56,30 @@ class ExponentialKernel(Kernel):
         self._keep(divergence.prepare(as_double(D)))
         return divergence.pairwise(self._atoms, n_jobs=self.n_jobs)
 
-    def _divergences_to(self, X: FloatArray) -> FloatArray:
-        """Return d(X_i, D_j)."""
+    def _beside(self, X: FloatArray) -> tuple[Divergence, PreparedSet, PreparedSet]:
+        """Return the divergence, and the matrices X and the atoms, prepared for it."""
         divergence, atoms = get_divergence(self.metric), self._atoms
         D = as_double(self._dictionary)
         if D is not self._dictionary:  # saved before kernels were in double precision
             atoms = over(divergence, D).prepare(D)
-        divergence, queries, atoms = beside(divergence, X, atoms)
+        return beside(divergence, X, atoms)
+
+    def _divergences_to(self, X: FloatArray) -> FloatArray:
+        """Return d(X_i, D_j)."""
+        divergence, queries, atoms = self._beside(X)
         return np.asarray(divergence.pairwise(queries, atoms, n_jobs=self.n_jobs), np.float64)
+
+    def vjp(self, X: FloatArray, weights: Floats) -> Floats:
+        """Return Σ_j w_ij ∂k(X_i, D_j)/∂X_i; see `Kernel.vjp`."""
+        divergence, queries, atoms = self._beside(X)
+        d = np.asarray(divergence.pairwise(queries, atoms, n_jobs=self.n_jobs), np.float64)
+        slopes = self._slopes(d, weights)
+        G, _ = divergence.vjp(queries, atoms, slopes, both=False, n_jobs=self.n_jobs)
+        return G if is_complex(X) else np.asarray(G.real)
+
+    def _slopes(self, divergences: Floats, weights: Floats) -> Floats:
+        """Return the gradient of Σ_j w_ij k(X_i, D_j) in the divergences d(X_i, D_j)."""
+        return np.asarray(-self.beta_ * kernel_values(divergences, self.beta_) * weights)
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
@@ -194,6 +210,9 @@ class DivergenceKernel(ExponentialKernel):
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return `cross` of matrices X that `check_spd` has checked."""
         return self._correction.transform(super().cross_checked(X))
+
+    def _slopes(self, divergences: Floats, weights: Floats) -> Floats:
+        return super()._slopes(divergences, self._correction.transform(weights))  # its own adjoint
 
 
 class RidgeKernel(ExponentialKernel):

@@ -28,7 +28,7 @@ from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
-from spdatoms.geometry.hermitian import as_double, real_type
+from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
@@ -178,6 +178,19 @@ class LandmarkSpace:
             out[rows] = row_products(self.kernel(X[rows], n_jobs), self.roots)
         return out
 
+    def vjp(self, X: FloatArray, weights: Floats, n_jobs: int | None = None) -> Floats:
+        """Return the gradients in X_i of w_i · φ(X_i), for weights (m, r)."""
+        divergence, queries, own = beside(self.divergence, X, self.prepared)
+        d = np.asarray(divergence.pairwise(queries, own, n_jobs=n_jobs), np.float64)
+        placed = None if self.whitening is None else self.whitening.scaling.place(d)
+        if self.whitening is not None and placed is not None:
+            d = self.whitening.from_placed(*placed)
+        slopes = -self.beta * kernel_values(d, self.beta) * (weights @ self.roots.T)
+        if self.whitening is not None and placed is not None:
+            slopes = self.whitening.vjp(*placed, slopes)
+        G, _ = divergence.vjp(queries, own, slopes, both=False, n_jobs=n_jobs)
+        return G if is_complex(X) else np.asarray(G.real)
+
 
 def _centred(gram: Floats) -> Floats:
     """Return HKH, with H = I − 11ᵀ/L."""
@@ -247,6 +260,10 @@ class LandmarkKernel(Kernel):
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k̃(X_i, D_j) for matrices that `check_spd` has seen already."""
         return self.cross_and_norms(X)[0]
+
+    def vjp(self, X: FloatArray, weights: Floats) -> Floats:
+        """Return Σ_j w_ij ∂k̃(X_i, D_j)/∂X_i; see `Kernel.vjp`."""
+        return self.space.vjp(X, weights @ self.features_, self.n_jobs)
 
     def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
         """Return k̃(X_i, D_j), and k̃(X_i, X_i)."""

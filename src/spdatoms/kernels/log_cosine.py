@@ -72,6 +72,15 @@ class LogCosineKernel(Kernel):
         """Return k(X_i, D_j), shape (m, N), for matrices X (m, n, n), which were checked."""
         return np.asarray(row_products(self._directions(X), self._vectors.T))
 
+    def vjp(self, X: FloatArray, weights: Floats) -> Floats:
+        """Return Σ_j w_ij ∂k(X_i, D_j)/∂X_i; see `Kernel.vjp`."""
+        logs, directions = rescaled_logs(X, self._log_scale), self._directions(X)
+        lengths = np.linalg.norm(logs, axis=1, keepdims=True)
+        slopes = weights @ self._vectors
+        slopes -= np.einsum("ij,ij->i", slopes, directions)[:, None] * directions
+        slopes = np.where(directions.any(axis=1, keepdims=True), slopes, 0.0)
+        return LogEuclidean().pulled_back(X, slopes / np.where(lengths > 0, lengths, 1.0))
+
     def _directions(self, X: FloatArray) -> Floats:
         """Return log(X/c) as unit vectors, or zero where it is only rounding error."""
         logs = rescaled_logs(X, self._log_scale)

@@ -74,6 +74,12 @@ class ClassicalScaling:
         outside = rows - 0.5 * grand - np.einsum("ij,ij->i", Z, Z)
         return Z, np.maximum(outside, 0.0)
 
+    def vjp(self, Z: Floats, outside: Floats, in_place: Floats, in_outside: Floats) -> Floats:
+        """Return the gradient in divergences (m, L) of weighted sums of what `place` returns; zero where it was cut."""
+        beyond = np.where(outside > 0, in_outside, 0.0)[:, None]
+        slopes = -0.5 * ((in_place - 2.0 * beyond * Z) @ self._axes.T)
+        return np.asarray(slopes - slopes.mean(axis=1, keepdims=True) + beyond / slopes.shape[1])
+
 
 @dataclass(frozen=True)
 class Scatter:
@@ -193,6 +199,15 @@ class Whitening:
         """Return d_w (m, L) of matrices with divergences d (m, L) to the references."""
         return self.from_placed(*self.scaling.place(divergences))
 
+    def vjp(self, Z: Floats, outside: Floats, weights: Floats) -> Floats:
+        """Return the gradient of Σ w_j d_w(X, C_j) in divergences d (m, L), given what `place` says."""
+        W = self.whitened(Z)
+        # Where rounding made a distance negative, it was cut off.
+        weights = np.where(self.from_placed(Z, outside) > outside[:, None], weights, 0.0)
+        total = weights.sum(axis=1)
+        own = 2.0 * (total[:, None] * W - weights @ self.references)
+        return self.scaling.vjp(Z, outside, own if self._map is None else own @ self._map.T, total)
+
     def from_placed(self, Z: Floats, outside: Floats) -> Floats:
         """Return d_w (m, L) of matrices to the references, from what `ClassicalScaling.place` says of them."""
         W = self.whitened(Z)
@@ -310,3 +325,8 @@ class WhitenedKernel(ExponentialKernel):
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k(X_i, D_j) of matrices X that `check_spd` has checked."""
         return kernel_values(self._whitening.to_references(self._divergences_to(X)), self.beta_)
+
+    def _slopes(self, divergences: Floats, weights: Floats) -> Floats:
+        placed = self._whitening.scaling.place(divergences)
+        slopes = super()._slopes(self._whitening.from_placed(*placed), weights)
+        return self._whitening.vjp(*placed, slopes)

@@ -11,6 +11,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import as_double, with_ridge
+from spdatoms.lasso.gradients import code_vjp
 from spdatoms.lasso.solve import solve_queries
 from spdatoms.lasso.units import FREE, LEAST_ERROR, OF_PENALTY, atom_scales
 from spdatoms.native import kernel
@@ -48,6 +49,10 @@ class GramCoder:
             return found
         codes, _ = solve_queries(self._gram, cross, self._alpha, ridge=self._ridge, exclude=exclude)
         return np.asarray(codes)
+
+    def vjp(self, cross: Floats, codes: Floats, weights: Floats) -> Floats:
+        """Return the gradient of Σ w·y in the kernel values k, for the codes y of k; see `code_vjp`."""
+        return code_vjp(self._gram, cross, codes, self._alpha, self._ridge, weights)
 
     def quickly(self, cross: Floats, exclude: Indices | None = None) -> Floats | None:
         """Return `codes`, or None if they need more care."""

@@ -7,6 +7,7 @@ comes with ``pip install 'spdatoms[plot]'``. All pictures can be read in grey.
 
 from spdatoms.plotting._atoms import AtomsDisplay
 from spdatoms.plotting._bandwidth import BandwidthPenaltyDisplay
+from spdatoms.plotting._channels import ChannelRelevanceDisplay
 from spdatoms.plotting._codes import CodesDisplay
 from spdatoms.plotting._explanation import ExplanationDisplay
 from spdatoms.plotting._learning_curve import LearningCurveDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "AtomUsageDisplay",
     "AtomsDisplay",
     "BandwidthPenaltyDisplay",
+    "ChannelRelevanceDisplay",
     "CodesDisplay",
     "ExplanationDisplay",
     "LearningCurveDisplay",

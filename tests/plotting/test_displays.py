@@ -20,6 +20,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 from spdatoms import (  # noqa: E402
     SPDEnsembleRegressor,
     SPDKMeans,
+    SPDNovelty,
     SPDSparseClassifier,
     SPDSparseCoder,
 )
@@ -28,6 +29,7 @@ from spdatoms.plotting import (  # noqa: E402
     AtomsDisplay,
     AtomUsageDisplay,
     CodesDisplay,
+    DriftDisplay,
     ExplanationDisplay,
     LearningCurveDisplay,
 )
@@ -75,6 +77,7 @@ def explanation(*contributions: float) -> Explanation:
         AtomsDisplay(random_spd(5, 6)),
         CodesDisplay(codes()),
         AtomUsageDisplay([0.1, 0.5, 0.0]),
+        DriftDisplay([False, True, True], window=2),
         ExplanationDisplay(explanation(0.6, 0.3, -0.1)),
         ExplanationDisplay(explanation(0.6, 0.3), images=[np.eye(8), np.ones((9, 4, 3))]),
     ],
@@ -275,3 +278,18 @@ def test_explanation_of_a_number_pales_what_draws_it_to_the_mean():
     with pytest.raises(ValueError, match="of 2 targets"):
         ExplanationDisplay(several)
     assert len(ExplanationDisplay(several.of_target(1)).plot().bars_) == 8
+
+
+def test_drift_is_the_share_of_novel_matrices_among_the_last() -> None:
+    X = random_spd(60, 3)
+    detector = SPDNovelty(false_alarms=0.1).fit(X[:40])
+    stream = np.concatenate([X[40:], 50.0 * X[40:]])
+    display = DriftDisplay.from_estimator(detector, stream, window=8)
+    novel = detector.predict(stream) < 0
+    expected = [novel[max(0, i - 7) : i + 1].mean() for i in range(40)]
+    np.testing.assert_allclose(display.shares_, expected, atol=1e-12)
+    np.testing.assert_allclose(display.line_.get_ydata(), 100 * np.array(expected))
+    assert display.shares_[-1] == 1.0
+    assert display.usual == 0.1
+    with pytest.raises(ValueError, match="shape"):
+        DriftDisplay(np.zeros((2, 2)))

@@ -9,6 +9,7 @@ from spdatoms.plotting._atoms import AtomsDisplay
 from spdatoms.plotting._bandwidth import BandwidthPenaltyDisplay
 from spdatoms.plotting._channels import ChannelRelevanceDisplay
 from spdatoms.plotting._codes import CodesDisplay
+from spdatoms.plotting._drift import DriftDisplay
 from spdatoms.plotting._explanation import ExplanationDisplay
 from spdatoms.plotting._learning_curve import LearningCurveDisplay
 from spdatoms.plotting._path import RegularisationPathDisplay
@@ -20,6 +21,7 @@ __all__ = [
     "BandwidthPenaltyDisplay",
     "ChannelRelevanceDisplay",
     "CodesDisplay",
+    "DriftDisplay",
     "ExplanationDisplay",
     "LearningCurveDisplay",
     "RegularisationPathDisplay",

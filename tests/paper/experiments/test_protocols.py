@@ -166,7 +166,8 @@ def test_texture_dictionaries_without_dictionary(name):
 
 def test_without_pyriemann(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyriemann.tangentspace", None)
-    results = run(get_experiment("textures"), methods=["tangent space + LR"], repeats=1)
+    options = {"methods": ["tangent space + LR"], "parts": ["photographs"], "repeats": 1}
+    results = run(get_experiment("textures"), **options)
     assert [problem.partition(": ")[2] for problem in results.problems] == [
         "This needs 'pyriemann': pip install pyriemann"
     ]

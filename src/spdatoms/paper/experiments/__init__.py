@@ -6,7 +6,7 @@ tables, figures and a page of them.
 
 >>> from spdatoms.paper.experiments import get_experiment, run
 >>> experiment = get_experiment("textures")
->>> results = run(experiment, methods=["RSR-S"], repeats=1)
+>>> results = run(experiment, methods=["RSR-S"], parts=["photographs"], repeats=1)
 >>> [summary.method for summary in results.summaries()]
 ['RSR-S']
 

@@ -1,4 +1,4 @@
-"""The six tasks of the page for newcomers, run as they are written, on small files."""
+"""The ten tasks of the page for newcomers, run as they are written, on small files."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_there_are_six_tasks():
-    assert len(re.findall(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)) == 6
+def test_there_are_ten_tasks():
+    assert len(re.findall(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)) == 10
 
 
 def test_eeg_epochs():
@@ -125,6 +125,56 @@ def test_matlab_file(version):
     assert "40 of 4×4" in run(*inspect)
     assert "5 folds" in run(*classify)
     assert scipy.io.loadmat("predicted.mat")["predicted"].size == 40
+
+
+@pytest.fixture
+def two_sets(folder):
+    """Write X.npy and Z.npy with their labels, two classes of 40 matrices each; return Z."""
+    for seed, name, labels in ((0, "X", "y"), (1, "Z", "z")):
+        X, y = two_classes(seed)
+        np.save(f"{name}.npy", X)
+        np.save(f"{labels}.npy", y)
+        Path(f"{labels}.csv").write_text("\n".join(y))
+    return X
+
+
+def test_missing_channels(two_sets):
+    incomplete = two_sets.copy()
+    incomplete[::2, 3], incomplete[::2, :, 3] = np.nan, np.nan
+    np.save("incomplete.npy", incomplete)
+    (command,) = commands("Some recordings lack channels")
+    assert "20 of 40 matrices lack channels" in run(*command)
+    predicted = [line.split(",")[0] for line in Path("predicted.csv").read_text().splitlines()]
+    assert predicted[0] == "predicted"
+    assert np.mean(np.array(predicted[1:]) == two_classes()[1]) >= 0.9
+
+
+def test_broken_channels(two_sets, capsys):
+    two_sets[0, 3] *= 100.0
+    two_sets[0, :, 3] *= 100.0
+    np.save("Z.npy", two_sets)
+    lines = task("A channel may be broken", "python")
+    assert len([line for line in lines if line]) <= 10
+    names = {}
+    exec(compile("\n".join(lines), "newcomer.md", "exec"), names)
+    assert "3" in capsys.readouterr().out
+    assert np.isnan(names["detector"].transform(two_sets)[0, 3]).all()
+    assert names["predicted"][0] == "left"
+
+
+def test_comparison(two_sets):
+    (command,) = commands("Is it better than what I use now?")
+    said = run(*command)
+    assert "SPDEnsembleClassifier" in said
+    assert "MDM" in said
+
+
+def test_reasons_in_a_report(two_sets):
+    """Its clicks are tested in a browser, see tests/cli/test_report_browser.py."""
+    (command,) = commands("Why this class?")
+    run(*command)
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert "Why? One query at a time" in page
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

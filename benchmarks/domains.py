@@ -99,7 +99,7 @@ OURS: dict[str, Callable[[], Any]] = {
     "ensemble cv": lambda: SPDEnsembleClassifier("cv"),
     "ensemble": SPDEnsembleClassifier,
 }
-QUICK = ("MDM", "tangent LR", "tangent SVC", "ensemble")
+QUICK = ("MDM", "FgMDM", "tangent LR", "tangent LDA", "tangent SVC", "ensemble")
 
 
 def chosen(quick: bool) -> dict[str, Callable[[], Any]]:

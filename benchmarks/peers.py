@@ -219,13 +219,23 @@ def shares_of_dgemm(sizes: tuple[int, ...], repeats: int) -> dict[str, dict[int,
 GROUPS = {"paired": paired, "functions": functions, "means": means, "large": large}
 
 
+def _write(path: Path, tables: dict[str, dict[str, dict[int, float]]]) -> None:
+    """Write tables to a file; cells that it has of other runs stay."""
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for name, table in tables.items():
+        kept = found.setdefault(name, {})
+        for row, cells in table.items():
+            kept.setdefault(row, {}).update({str(n): value for n, value in cells.items()})
+    path.write_text(json.dumps({"machine": machine()} | found, indent=2) + "\n")
+
+
 def main() -> int:
     """Measure, print the table, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS))
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
-    parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    parser.add_argument("--json", type=Path, help="write the cells to this file; others of it stay")
     options = parser.parse_args()
     ratios: dict[str, dict[int, float]] = {}
     if "large" in options.only:
@@ -253,8 +263,7 @@ def main() -> int:
         for name, row in shares.items():
             print(name, ", ".join(f"n = {n}: {100 * r:.0f} % of DGEMM" for n, r in row.items()))
     if options.json:
-        found = {"machine": machine(), "ratios": ratios, "shares_of_dgemm": shares}
-        options.json.write_text(json.dumps(found, indent=2) + "\n")
+        _write(options.json, {"ratios": ratios, "shares_of_dgemm": shares})
     return int(bool(below))
 
 

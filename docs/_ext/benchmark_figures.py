@@ -114,6 +114,27 @@ def pipeline(record: str) -> Any:
     return figure
 
 
+def peers(record: str) -> Any:
+    """Draw how many times as fast as the best peer every function is, by the size of the matrices."""
+    ratios = results("peers")["ratios"]
+    sizes = sorted({int(n) for row in ratios.values() for n in row})
+    table = np.array([[row.get(str(n), np.nan) for n in sizes] for row in ratios.values()])
+    figure, ax = plt.subplots(figsize=(7, 0.21 * len(table) + 0.8), layout="constrained")
+    ax.imshow(np.log10(table), cmap="PuOr_r", vmin=-1.3, vmax=1.3, aspect="auto")
+    for (i, j), ratio in np.ndenumerate(table):
+        if np.isfinite(ratio):
+            shown = (
+                f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
+            )
+            pale = abs(np.log10(ratio)) > 0.9
+            ax.text(j, i, shown, ha="center", va="center", fontsize=7, color="w" if pale else "k")
+    ax.set_yticks(range(len(table)), list(ratios), fontsize=7)
+    ax.set_xticks(range(len(sizes)), [f"n = {n}" for n in sizes], fontsize=8)
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    ax.spines[:].set_visible(False)
+    return figure
+
+
 def workers(record: str) -> Any:
     """Draw the wall clock of a learning run in several settings, and time per matrix against their number."""
     section = record.partition("## Out of core")[2]
@@ -168,7 +189,7 @@ def draw(app: Sphinx | None = None) -> None:
     folder = _DOCS / "figures"
     folder.mkdir(exist_ok=True)
     record = (_BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
-    for make in (all_pairs, coding, pipeline, workers, prediction):
+    for make in (all_pairs, coding, pipeline, peers, workers, prediction):
         figure = make(record)
         for ax in figure.axes:
             ax.spines[["top", "right"]].set_visible(False)

@@ -7,6 +7,7 @@ import scipy.linalg
 from spdatoms.native import kernel
 
 factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
+hermitian = kernel("hermitian", "DqqqddI")
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, COMPLEX_EUCLIDEAN = range(7)
 DOUBTFUL, OPEN = 1, 2
 TOLERANCE, LEAST = 1e-8, 1e-12
@@ -109,3 +110,23 @@ def test_no_matrix_near_singular_is_beyond_doubt(n):
         least = np.linalg.eigvalsh(X / root[:, :, None] / root[:, None, :])[:, 0]
         findings = computed(STEIN, X, X, least=1e-9)[1]
         assert (least[findings == 0] > 1e-9).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 16, 21])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_what_is_hermitian(parts, n):
+    X = matrices(n, 9)[0].astype(complex if parts == 2 else float)
+    if parts == 2:
+        S = np.triu(matrices(n, 9, 1)[0], 1)
+        X = X + 1j * (S - S.swapaxes(1, 2))
+    X[2, n - 1, 0] += 1e-3 * (1j if parts == 2 else n > 1)
+    X[4, 0, n - 1] = np.nan
+    X[6, n // 2, n // 2] = np.inf
+    X[7] *= -1.0
+    equal = (X.conj().swapaxes(1, 2) == X).all(axis=(1, 2))
+    expected = ~equal | ~np.isfinite(X).all(axis=(1, 2))
+    found = np.full(11, 77)
+    for least, negative in ((-np.inf, False), (0.0, True)):
+        hermitian(X.view(np.float64), 9, n, parts, 0.0, least, found[1:-1])
+        assert found[0] == found[-1] == 77
+        np.testing.assert_array_equal(found[1:-1] != 0, expected | (negative & (np.arange(9) == 7)))

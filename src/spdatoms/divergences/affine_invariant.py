@@ -120,6 +120,10 @@ class AffineInvariant(Divergence):
         exponents[m:] = exponents[m - 1]
         return PackedSet(X, factors, exponents, inverses)
 
+    def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
+        """Return the matrices alone."""
+        return PreparedSet(X)
+
     def pairwise(
         self, X: FactoredSet, Y: FactoredSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
@@ -172,7 +176,7 @@ class AffineInvariant(Divergence):
         out[(X == Y).all(axis=(-2, -1))] = 0.0
         return out
 
-    def centre(self, Z: FactoredSet, weights: Floats, current: Floats) -> Floats:
+    def centre(self, Z: PreparedSet, weights: Floats, current: Floats) -> Floats:
         """Return ``exp_C(Σ w_i log_C(Z_i) / Σ w_i)``, one step of Karcher's iteration from C.
 
         Negative weights move the centre away from their matrices; the result is SPD in any case.

@@ -107,6 +107,21 @@ class Divergence(ABC):
         """
         return self.prepare(np.concatenate([X.matrices[rows], Y.matrices]))
 
+    def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
+        """Return what `centre` alone needs to know about matrices.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        PreparedSet
+            By default that of `prepare`.
+        """
+        return self.prepare(X)
+
     @abstractmethod
     def pairwise(self, X: Any, Y: Any | None = None, *, n_jobs: int | None = None) -> FloatArray:
         """Return d(X_i, Y_j) for all pairs of two prepared sets.

@@ -203,7 +203,8 @@ def stationary_point(
         return point, 0.0
     if start is None:
         start = first_centre(Z, weights)
-    return _iterate(divergence, divergence.prepare(Z), weights, start, tol, max_iter)
+    prepared = divergence.prepare_for_centre(Z)
+    return _iterate(divergence, prepared, weights, start, tol, max_iter)
 
 
 def first_centre(Z: Floats, weights: Floats) -> Floats:

@@ -15,7 +15,7 @@ from spdatoms.divergences._factor_pairs import (
     of_each_pair,
     of_pairs,
 )
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
@@ -52,6 +52,10 @@ class Wasserstein(Divergence):
         """Return the Cholesky factors."""
         return factors_of(X)
 
+    def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
+        """Return the matrices alone."""
+        return PreparedSet(X)
+
     def pairwise(
         self, X: FactorSet, Y: FactorSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
@@ -77,7 +81,7 @@ class Wasserstein(Divergence):
         S.flat[:: len(S) + 1] += 1.0 - t
         return symmetric_part(S @ A @ S)
 
-    def centre(self, Z: FactorSet, weights: Floats, current: Floats) -> Floats:
+    def centre(self, Z: PreparedSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
         used = np.flatnonzero(weights)  # in k-means those of one cluster
         X = Z.matrices[used].astype(np.float64, copy=False)

@@ -70,7 +70,7 @@ def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> 
     parts = (part for _, part in of_blocks(classifier.predict_proba, X))
     probabilities = gathered(parts, len(X))
     found = Predictions(probabilities, classifier.classes_)
-    wrong = np.zeros(len(X), bool) if y is None else found.labels.astype(str) != y.astype(str)
+    wrong = np.zeros(len(X), bool) if y is None else ~_same(found.labels, y)
     rows = most_instructive(probabilities, wrong, explained)
     return replace(found, reasons=reasons(classifier, X, rows))
 
@@ -129,10 +129,16 @@ def _show_confusions(y: Array, predictions: Predictions) -> None:
     show_table(table, header=("class", *(f"as {other}" for other in classes)))
 
 
+def _same(labels: Array, others: Array) -> Array:
+    """Return which labels are equal: as text, if one of both are names and the others numbers."""
+    if labels.dtype.kind != others.dtype.kind:
+        labels, others = labels.astype(str), others.astype(str)
+    return np.asarray(labels == others)
+
+
 def show_accuracy(truth: Array, predicted: Array) -> None:
     """Print the accuracy, and that of every class unless there are many."""
-    truth, predicted = truth.astype(str), predicted.astype(str)
-    right = truth == predicted
+    right = _same(truth, predicted)
     rows = [("all", len(right), f"{right.mean():.2%}")]
     classes = np.unique(truth)
     if len(classes) <= _LISTED:

@@ -42,6 +42,8 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
 
 def _refuse_empty(labels: Array) -> None:
     """Refuse labels that are missing: they are no class."""
+    if labels.dtype.kind == "i":
+        return
     empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
     if len(empty):
         others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
@@ -68,6 +70,10 @@ def _labels(path: Path, key: str | None, count: int) -> Array:
         raise ValueError(
             f"has the ending {suffix!r}; labels are read from {', '.join(LABEL_FILES)}"
         )
+    if (
+        array.dtype.kind == "i"
+    ):  # as text, millions of them would take more memory than their matrices do
+        return array.ravel().astype(np.int64)
     check_characters(array, "the array of labels")
     return np.array([_text(item) for item in array.ravel()], dtype=str)
 
@@ -123,6 +129,8 @@ def _text(item: Any) -> str:
 
 def _as_numbers(labels: Array) -> Array:
     """Return labels as integers if all are; "007" is a name."""
+    if labels.dtype.kind == "i":
+        return labels
     try:
         numbers = np.array([int(label) for label in labels])
     except ValueError:

@@ -110,6 +110,8 @@ class SPDEstimator(StackEstimator):
     #: Whether complex Hermitian matrices are accepted, too. An estimator that computes with the entries
     #: of matrices itself would lose their imaginary part, so the default is to refuse them.
     hermitian: ClassVar[bool] = False
+    #: Whether methods take the argument ``channels`` themselves, without `_cut`.
+    own_channels: ClassVar[bool] = False
     _stored = holds("n_features_in_")
 
     def check_training_matrices(self, X: ArrayLike) -> FloatArray:
@@ -301,6 +303,8 @@ def by_channels(method: Method) -> Method:
 def _by_channels(method: Method) -> Method:
     @wraps(method)
     def of_any(self: SPDEstimator, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.own_channels:
+            return method(self, X, *args, **kwargs)
         channels = kwargs.pop("channels", None)
         if not hasattr(self, "_cut"):
             if channels is not None:

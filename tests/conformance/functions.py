@@ -39,6 +39,7 @@ NOWHERE = {"folder": "nowhere"}
 MODEL = Path(__file__).parents[1] / "storage/models/0.1.0.dev0/kmeans.spdatoms"
 CODER = spdatoms.SPDSparseCoder(alpha=0.1).fit(X)
 CLASSIFIER = spdatoms.SPDSparseClassifier(alpha=0.1).fit(X, [0, 1] * 3)
+NOVELTY = spdatoms.SPDNovelty(alpha=0.1).fit(X)
 KMEANS = spdatoms.SPDKMeans(2, n_init=1, random_state=0).fit(X)
 
 #: Arguments of public functions, and of classes that are no estimators.
@@ -98,6 +99,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (paper.datasets.load_hdm05, NOWHERE),
     (paper.datasets.load_randen, NOWHERE),
     (datasets.load_textures, {"per_class": 1}),
+    (datasets.load_folder, NOWHERE),
     (paper.datasets.load_ucf_sports, NOWHERE),
     (
         paper.plotting.AccuracyBySizeDisplay,
@@ -112,6 +114,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (paper.plotting.CMCDisplay, {"curves": {"a": [0.5, 1.0]}}),
     (plotting.CodesDisplay, {"codes": np.eye(3), "y": [0, 1, 1]}),
     (paper.plotting.ComparisonDisplay, {"accuracies": {"a": 0.5}}),
+    (plotting.DriftDisplay, {"novel": [False, True]}),
     (plotting.LearningCurveDisplay, {"objective": [3.0, 2.0]}),
     (plotting.RegularisationPathDisplay, {"alphas": [0.2, 0.1], "codes": np.eye(2)}),
     (scale.block_budget, {"size": 1_000_000}),
@@ -140,6 +143,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (plotting.BandwidthPenaltyDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.CodesDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.CodesDisplay.from_estimator, {"estimator": CODER, "X": X}),
+    (plotting.DriftDisplay.from_estimator, {"estimator": NOVELTY, "X": X}),
     (plotting.ExplanationDisplay.from_estimator, {"estimator": CLASSIFIER, "x": X[0]}),
     (plotting.LearningCurveDisplay.from_estimator, {"estimator": KMEANS}),
     (plotting.RegularisationPathDisplay.from_estimator, {"estimator": CODER, "X": X[0]}),

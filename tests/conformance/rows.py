@@ -14,11 +14,13 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     ClusterMixin,
+    OutlierMixin,
     RegressorMixin,
     TransformerMixin,
     clone,
     is_classifier,
     is_clusterer,
+    is_outlier_detector,
     is_regressor,
 )
 from sklearn.utils import get_tags
@@ -75,7 +77,7 @@ class OnRows(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Any:
         X = self._matrices(X, reset=True)
         self.estimator_ = clone(self.estimator).fit(X, y)
-        for name in ("classes_", "n_iter_", "labels_"):
+        for name in ("classes_", "n_iter_", "labels_", "offset_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
@@ -108,6 +110,11 @@ class OnRows(BaseEstimator):
         X = self._matrices(X, reset=False)
         return self.estimator_.decision_function(X)
 
+    @_has("score_samples")
+    def score_samples(self, X: Any) -> Any:
+        X = self._matrices(X, reset=False)
+        return self.estimator_.score_samples(X)
+
 
 class TransformerOnRows(TransformerMixin, OnRows):
     """A transformer of rows."""
@@ -121,6 +128,10 @@ class RegressorOnRows(RegressorMixin, OnRows):
     """A regressor of rows."""
 
 
+class DetectorOnRows(OutlierMixin, OnRows):
+    """A detector of outliers among rows."""
+
+
 class ClustererOnRows(TransformerMixin, ClusterMixin, OnRows):
     """A clusterer of rows."""
 
@@ -131,6 +142,7 @@ def on_rows(estimator: Any) -> OnRows:
         (is_classifier, ClassifierOnRows),
         (is_regressor, RegressorOnRows),
         (is_clusterer, ClustererOnRows),
+        (is_outlier_detector, DetectorOnRows),
     ):
         if kind(estimator):
             return wrapper(estimator)

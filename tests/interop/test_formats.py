@@ -132,7 +132,7 @@ def test_maps_of_labels_that_do_not_fit(regions, tmp_path):
     assert "has whole numbers" in run("classify", *volumes, *mask, code=1)
     np.save("X.npy", random_spd(6, 3))
     labels = ("--train-labels", "regions.nii.gz", "--cv", 3, "--train", "X.npy")
-    assert "are for tensor volumes" in run("classify", *labels, code=1)
+    assert "--mask is for tensor volumes" in run("classify", *labels, code=1)
 
 
 def test_volumes_of_bad_tensors_are_repaired_in_place(tmp_path):

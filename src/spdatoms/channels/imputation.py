@@ -92,6 +92,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """
 
     hermitian: ClassVar[bool] = True
+    own_channels: ClassVar[bool] = True
     _stored = holds(
         donors_=Matrices("N", double=True),
         known_=Numbers("N n", "b"),

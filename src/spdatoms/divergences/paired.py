@@ -69,7 +69,7 @@ def divergence(
         as_checked(first, "A")
         as_checked(second, "B")
 
-    n, shape = first.shape[-1], common_shape(first.shape, second.shape)
+    n, shape = first.shape[-1], common_shape(first.shape, second.shape, names="A and B")
     kind = measure.pair_kernel if 0 not in shape and n <= LARGEST else None
     if kind is None:
         check()

@@ -151,14 +151,14 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+def common_shape(*shapes: tuple[int, ...], names: str = "") -> tuple[int, ...]:
     """Return the shape that arrays of matrices have when they are broadcast against each other."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise ValueError(
-            f"The shapes {' and '.join(map(str, shapes))} do not go together: matrices must have the same "
-            "size, and leading dimensions that are equal or 1."
+            f"The shapes {' and '.join(map(str, shapes))}{names and f' of {names}'} do not go together: matrices must "
+            "have the same size, and leading dimensions that are equal or 1."
         ) from error
 
 

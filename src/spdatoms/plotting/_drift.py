@@ -53,7 +53,7 @@ class DriftDisplay(Display):
         self.window = window
         sums = np.concatenate([[0.0], np.cumsum(self.novel)])
         ends = np.arange(1, len(sums))
-        starts = np.maximum(ends - window, 0)
+        starts = np.maximum(ends - min(window, len(self.novel)), 0)
         self.shares_ = (sums[ends] - sums[starts]) / (ends - starts)
 
     @classmethod

@@ -166,7 +166,7 @@ def _differentiated(function: Callable[..., Any], shapes: Any, *arrays: Any) -> 
     once = jax.custom_jvp(partial(_called, function, shapes))
 
     def refuse(primals: Any, tangents: Any) -> Any:
-        raise NotImplementedError(
+        raise RuntimeError(
             "spdatoms.interop.jax has first derivatives only: compute with jax.numpy.linalg what has to be "
             "differentiated twice."
         )

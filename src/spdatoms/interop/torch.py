@@ -321,7 +321,7 @@ class _FirstOnly(_Function):
 
     @staticmethod
     def backward(ctx: Any, *_weights: Any) -> Any:
-        raise NotImplementedError(
+        raise RuntimeError(
             "spdatoms.interop.torch has first derivatives only: do without create_graph=True here, or compute with "
             "torch.linalg what has to be differentiated twice."
         )

@@ -92,7 +92,7 @@ class Kernel(StackEstimator, ABC):
         ndarray of shape (m, n, n)
             Symmetric (or Hermitian) matrices G with dk = Re tr(G dX).
         """
-        raise NotImplementedError(f"{type(self).__name__} has no gradients.")
+        raise TypeError(f"{type(self).__name__} has no gradients.")
 
     def cross_and_norms(self, X: FloatArray) -> tuple[FloatArray, FloatArray | float]:
         """Return `cross_checked` of X, and k(X_i, X_i): one by default."""

@@ -149,6 +149,15 @@ def test_report_of_a_thousand_classes_is_short(tmp_path):
     assert {"class 77", "class 123"} <= set(names)
 
 
+def test_doubtful_labels_are_listed_up_to_a_bound(tmp_path):
+    doubts = [(row, "a", "b", "0.90") for row in range(1000)]
+    predictions = Predictions(np.eye(2), np.array(["a", "b"]))
+    write_classification_report(tmp_path / "r.html", None, predictions, [], doubts)
+    page = Page(tmp_path / "r.html")
+    assert "Training labels that are probably wrong: the 50 most doubtful of 1000" in page.cells
+    assert page.tags["td"] == 4 * 50
+
+
 def test_text_in_reports_is_no_command(tmp_path):
     names = np.array(["a\x1b[31m", "b\u202e$x$y"])
     path = tmp_path / "r.html"

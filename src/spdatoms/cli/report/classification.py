@@ -57,7 +57,10 @@ def write_classification_report(
         summary = [("accuracy", f"{right.mean():.2%} of {len(right)}"), *summary]
     if doubts:
         header = ("row", "label", "suggestion", "p(wrong)")
-        tables.append(table_of("Training labels that are probably wrong", header, doubts))
+        title = "Training labels that are probably wrong"
+        if len(doubts) > _SHOWN:
+            title += f": the {_SHOWN} most doubtful of {len(doubts)}"
+        tables.append(table_of(title, header, doubts[:_SHOWN]))
     browser = _reasons_to_browse(predictions, truth) if predictions.reasons else None
     write_report(path, "A classification", summary, figures, tables, browser)
 

@@ -7,6 +7,7 @@ the exponential and the codes are computed anew, in every fold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -29,11 +30,10 @@ from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.ensemble import cell_results
 from spdatoms.classification.explanation import Explanations, of_domains
-from spdatoms.classification.kernel_ensemble import listed
+from spdatoms.classification.kernel_ensemble import Metrics, listed
 from spdatoms.classification.references import References
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
-from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import dimension
@@ -41,7 +41,8 @@ from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import Part, holds
 
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
-FACTORS, ALPHAS = (1.0, 3.0), (0.01, 0.1)
+FACTORS: tuple[float, ...] = (1.0, 3.0)
+ALPHAS = (0.01, 0.1)
 RIDGE_SHARES, SHRINKAGES = (0.1, 0.3), (0.1, 0.3, 1.0)
 #: The shares of the ridge where there are several domains.
 DOMAIN_RIDGE_SHARES = (0.1, 1.0, 10.0)
@@ -52,6 +53,7 @@ _LANDMARKS = 1000
 _RULE = allow.choice(*RULES)
 
 
+@allow.with_parameters
 class SPDSparseClassifierCV(ExplainedClassifier):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
@@ -130,50 +132,31 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     hermitian: ClassVar[bool] = True
     __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds("classes_ _usual _sharpness", best_estimator_=Part(SPDSparseClassifier))
-    _parameters = allow.declare(
-        metrics=SYMMETRIC_METRICS,
-        betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),
-        alphas=allow.NONE | allow.real(0) | allow.reals(0),
-        ridges=allow.NONE | allow.real(0) | allow.reals(0),
-        whitenings=allow.NONE | allow.real(above=0) | allow.reals(above=0),
-        correction=CORRECTION,
-        rules=_RULE | allow.several(_RULE, "rules"),
-        cv=allow.choice(LEAVE_ONE_OUT) | CV,
-        class_weight=CLASS_WEIGHT,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
+    betas: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(above=0) | allow.reals(above=0), default=None
     )
+    alphas: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(0) | allow.reals(0), default=None
+    )
+    _: KW_ONLY
+    ridges: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(0) | allow.reals(0), default=None
+    )
+    whitenings: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(above=0) | allow.reals(above=0), default=None
+    )
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    rules: str | Sequence[str] = allow.parameter(
+        _RULE | allow.several(_RULE, "rules"), default="residual"
+    )
+    cv: Any = allow.parameter(allow.choice(LEAVE_ONE_OUT) | CV, default=5)
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     _sides: Array | None = None  # for models of earlier versions
-    domains_: Array | None = None
-    _factors: Sequence[float] = FACTORS
-
-    def __init__(
-        self,
-        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
-        betas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None,
-        *,
-        ridges: ArrayLike | None = None,
-        whitenings: ArrayLike | None = None,
-        correction: str = "clip",
-        rules: str | Sequence[str] = "residual",
-        cv: Any = 5,
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metrics = metrics
-        self.betas = betas
-        self.alphas = alphas
-        self.ridges = ridges
-        self.whitenings = whitenings
-        self.correction = correction
-        self.rules = rules
-        self.cv = cv
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _factors = FACTORS
 
     @checked_fit
     def fit(

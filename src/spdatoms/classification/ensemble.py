@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,7 +32,7 @@ from spdatoms.classification.explanation import (
     of_domains,
     taken_apart,
 )
-from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, listed
 from spdatoms.classification.references import References
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
@@ -61,6 +61,7 @@ ALPHA, FACTOR = 0.1, 2.0
 TRUST = 0.5
 
 
+@allow.with_parameters
 class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
@@ -147,39 +148,18 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         average_=Part(KernelAverage),
         _references=Part(References),
     )
-    _parameters = allow.declare(
-        weights=allow.choice("uniform", "cv"),
-        metrics=SYMMETRIC_METRICS,
-        cv=CV,
-        max_atoms=allow.integer(1),
-        class_weight=CLASS_WEIGHT,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    weights: str = allow.parameter(allow.choice("uniform", "cv"), default="uniform")
+    metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
+    _: KW_ONLY
+    cv: Any = allow.parameter(CV, default=5)
+    max_atoms: int = allow.parameter(allow.integer(1), default=1500)
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     # For models of earlier versions:
-    domains_: Array | None = None
-    n_samples_seen_: int = 0
-    _due: int = 0
-
-    def __init__(
-        self,
-        weights: str = "uniform",
-        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
-        *,
-        cv: Any = 5,
-        max_atoms: int = 1500,
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.weights = weights
-        self.metrics = metrics
-        self.cv = cv
-        self.max_atoms = max_atoms
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_samples_seen_ = 0
+    _due = 0
 
     @checked_fit
     def fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from spdatoms._utils.folds import Fold, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
@@ -13,12 +13,14 @@ from spdatoms.classification.references import References
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.channels import Mask, cut
 
+Metrics: TypeAlias = str | Divergence | Sequence[str | Divergence]
+
 
 class KernelEnsemble(SPDEstimator):
     """An estimator over some of the training matrices, of which folds are left out in turn."""
 
     hermitian: ClassVar[bool] = True
-    metrics: str | Divergence | Sequence[str | Divergence]
+    metrics: Metrics
     cv: Any
     n_jobs: int | None
     atoms_: FloatArray

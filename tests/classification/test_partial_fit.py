@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, load, save
 from spdatoms.classification._memory import newest_of_classes
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import References
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.paper.baselines import LogEuclideanSparseClassifier
 

@@ -17,26 +17,19 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, domain_folds, folds_of, given_folds, sides_of
-from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
-from spdatoms.classification.calibration import sharpness
+from spdatoms.classification._left_out import CellClassifier, standardised
 from spdatoms.classification.cells import Cell, in_order, ridge_of
-from spdatoms.classification.classifier import ExplainedClassifier
-from spdatoms.classification.ensemble import cell_results
 from spdatoms.classification.explanation import Explanations, of_domains
-from spdatoms.classification.kernel_ensemble import Metrics, listed
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import Metrics, References, listed
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask, cut
-from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import Part, holds
 
@@ -54,7 +47,7 @@ _RULE = allow.choice(*RULES)
 
 
 @allow.with_parameters
-class SPDSparseClassifierCV(ExplainedClassifier):
+class SPDSparseClassifierCV(CellClassifier):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
     For every cell of a grid the class scores of left-out training matrices are calibrated. The cell with the least
@@ -130,7 +123,6 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     """
 
     hermitian: ClassVar[bool] = True
-    __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds("classes_ _usual _sharpness", best_estimator_=Part(SPDSparseClassifier))
     metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
     betas: ArrayLike | None = allow.parameter(
@@ -155,7 +147,6 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
     verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    _sides: Array | None = None  # for models of earlier versions
     _factors = FACTORS
 
     @checked_fit
@@ -197,31 +188,21 @@ class SPDSparseClassifierCV(ExplainedClassifier):
         rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
         own = np.arange(len(labels))[rows]
         some = spread_over_classes(labels[own], max(MOST_COMPARED, len(self.classes_)))
-        cv = self._folds()
-        if domains is not None:
-            each = domain_of_each(domains, len(labels))
-            cv, groups = domain_folds(cv, each), each if groups is None else groups
-            self.domains_ = each[rows]
-        folds = list(folds_of(cv, labels, groups, own[some]))
+        if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
+            raise ValueError(
+                "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
+            )
+        folds = self._folds(labels, groups, domains, own[some])
         self._sides = sides_of(folds, len(own), some)
-        cells = in_order(self._cells())
-        compared = X[own[some]]
-        references = References.as_they_are(compared, listed(self.metrics))
-        truth = labels[own[some]]
-        whitenings = [
-            Whitenings(d, truth, part_of(weights, some), dimension(compared))
-            for d in references.among(self.n_jobs)
-        ]
-        with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
-        t = sharpness(left_out.scores, truth[left_out.rows], left_out.weights)
-        _, losses = soft_weights(left_out, truth, t)
-        self.cv_results_ = cell_results(cells, listed(self.metrics), left_out, truth, losses)
-        self.best_index_ = int(losses.argmin())
-        self.best_params_: dict[str, Any] = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self._usual: float | None = float(left_out.usual[self.best_index_])
-        self._sharpness: float | None = float(t[self.best_index_])
+        self.domains_ = None if self.domains_ is None else self.domains_[rows]
+        references = References.as_they_are(X[own[some]], listed(self.metrics))
+        left_out = self._compare(references, labels[own[some]], part_of(weights, some), folds)
+        self.cv_results_ = left_out.results(listed(self.metrics))
+        best = self.best_index_ = int(self.cv_results_["mean_test_log_loss"].argmin())
+        self.best_params_: dict[str, Any] = self.cv_results_["params"][best]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
+        self._usual: float | None = float(left_out.usual[best])
+        self._sharpness: float | None = float(left_out.sharpness[best])
         whitened = self.best_params_["whitening"] is not None and len(own) > MOST_WHITENED
         self.best_estimator_ = SPDSparseClassifier(
             **self.best_params_,
@@ -253,14 +234,6 @@ class SPDSparseClassifierCV(ExplainedClassifier):
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return self.best_estimator_._answers_to_nothing()
-
-    def _folds(self) -> Any:
-        """Return ``cv``; ValueError if it is "loo" with whitening, which left-out matrices must have no part in."""
-        if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
-            raise ValueError(
-                "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
-            )
-        return self.cv
 
     def _cells(self) -> Iterator[Cell]:
         """Yield the cells of the grid."""

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import CV, domain_folds, folds_of
-from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.folds import CV
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import holding_warnings
-from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
+from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
-from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
+from spdatoms.classification._landmarks import chosen_rows
+from spdatoms.classification._left_out import CellClassifier
 from spdatoms.classification._margins import AverageMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import KernelAverage, average
-from spdatoms.classification.calibration import sharpness
-from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.cells import Cell, code_cells, mean_cells
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
@@ -32,14 +28,11 @@ from spdatoms.classification.explanation import (
     of_domains,
     taken_apart,
 )
-from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, listed
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
-from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
-from spdatoms.geometry.hermitian import dimension
 from spdatoms.layout import Part, holds
 
 #: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means.
@@ -62,7 +55,7 @@ TRUST = 0.5
 
 
 @allow.with_parameters
-class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
+class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -142,7 +135,6 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
     1.0
     """
 
-    __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
         average_=Part(KernelAverage),
@@ -195,34 +187,23 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         matrices = check_streamable(X, self.n_jobs)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
-        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
-        own = np.arange(len(labels))[rows]
-        some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
-        self.domains_ = None if domains is None else domain_of_each(domains, len(labels))
-        cv = self.cv if self.domains_ is None else domain_folds(self.cv, self.domains_)
-        groups = self.domains_ if groups is None else groups
-        folds = list(folds_of(cv, labels, groups, own[some]))
-        self._take_atoms(matrices, own[some], part_of(weights, some), folds)
+        own, weights = chosen_rows(
+            labels, self.classes_, sample_weight, self.class_weight, self.max_atoms
+        )
+        rows = np.arange(len(labels))[own]
+        folds = self._folds(labels, groups, domains, rows)
+        self._take_atoms(matrices, rows, weights, folds)
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
-        cells = in_order(self._cells())
-        references = self._compare_atoms()
-        size = dimension(references.matrices)
-        whitenings = tuple(
-            Whitenings(d, self._atom_classes, self.atom_weights_, size)
-            for d in references.among(self.n_jobs)
+        left_out = self._compare(
+            self._compare_atoms(), self._atom_classes, self.atom_weights_, folds
         )
-        with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
-        t = sharpness(left_out.scores, self._atom_classes[left_out.rows], left_out.weights)
-        counts, losses = soft_weights(left_out, self._atom_classes, t)
-        shares = np.full(len(cells), 1.0 / len(cells))
+        shares = np.full(len(left_out.cells), 1.0 / len(left_out.cells))
         if self.weights == "cv":
+            counts = left_out.soft_weights()
             shares = TRUST * counts / counts.sum() + (1.0 - TRUST) * shares
-        self.average_: KernelAverage = average(whitenings, cells, left_out, shares * t)
-        self.cv_results_ = cell_results(
-            cells, listed(self.metrics), left_out, self._atom_classes, losses
-        ) | {"weight": shares}
+        self.average_: KernelAverage = average(left_out, shares)
+        self.cv_results_ = left_out.results(listed(self.metrics)) | {"weight": shares}
         self.left_out_probabilities_ = left_out.probabilities(self.average_.gains, len(self.atoms_))
         self.n_samples_seen_ = len(labels)
         self._due = self.n_samples_seen_ + len(self.atoms_)
@@ -307,7 +288,7 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         logits = self._scores(X)
         found: list[Explanation] = []
         start = 0
-        for added in self._of_blocks(self.average_.contributions, X):
+        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
             own = logits[start : start + len(added)]
             start += len(added)
             found += taken_apart(
@@ -326,44 +307,5 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
 
     def _scores(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = self._of_blocks(self.average_.scores, X)
+        found = self._references.of_blocks(self.average_.scores, X, self.n_jobs)
         return np.concatenate([np.zeros((0, len(self.classes_))), *found])
-
-
-def cell_results(
-    cells: Sequence[Cell],
-    metrics: Sequence[str | Divergence],
-    left_out: LeftOut,
-    labels: Indices,
-    losses: Floats,
-) -> dict[str, Array]:
-    """Return a table of cells, as ``cv_results_`` has it: parameters, accuracy and log-loss on left-out matrices."""
-    hits = left_out.scores.argmax(axis=2) == labels[left_out.rows]
-    columns: dict[str, list[Any]] = {
-        "metric": [metrics[cell.metric] for cell in cells],
-        "beta": [cell.beta_for(float(m)) for cell, m in zip(cells, left_out.medians, strict=True)],
-        "alpha": [cell.alpha for cell in cells],
-        "ridge": [cell.ridge for cell in cells],
-        "whitening": [cell.shrinkage if cell.shrinkage < 1.0 else None for cell in cells],
-        "rule": [cell.rule for cell in cells],
-    }
-    table = {f"param_{name}": _column(values) for name, values in columns.items()}
-    params = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    accuracies = np.zeros(len(cells))
-    if hits.size:
-        accuracies = np.average(hits, axis=1, weights=left_out.weights)
-    return table | {
-        "params": _column(params),
-        "mean_test_score": accuracies,
-        "mean_test_log_loss": losses,
-        "rank_test_log_loss": losses.argsort(kind="stable").argsort(kind="stable") + 1,
-    }
-
-
-def _column(values: list[Any]) -> Array:
-    """Return numbers as numbers, and everything else as objects."""
-    if all(isinstance(value, float) for value in values):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column

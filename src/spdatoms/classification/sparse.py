@@ -17,14 +17,10 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights, part_of
+from spdatoms._utils.weights import CLASS_WEIGHT, Weighted
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
-from spdatoms.classification._landmarks import (
-    features_of,
-    landmark_space,
-    spread_over_classes,
-)
+from spdatoms.classification._landmarks import chosen_rows, features_of, landmark_space
 from spdatoms.classification._margins import CodedMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.classifier import ExplainedClassifier
@@ -225,7 +221,7 @@ class SPDSparseClassifier(ExplainedClassifier):
             return self._fit_landmarks(X, y, sample_weight)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        rows, weights = self._weights(labels, sample_weight)
+        rows, weights = self._rows(labels, sample_weight)
         return self._fit_labelled(X[rows], labels[rows], weights)
 
     @checked_fit
@@ -256,7 +252,7 @@ class SPDSparseClassifier(ExplainedClassifier):
         last = (self.kernel_, kept.old) if hasattr(self, "kernel_") else None
         self.n_features_in_ = kept.matrices.shape[-1]
         self.classes_ = kept.classes
-        _, weights = self._weights(kept.labels, None)
+        _, weights = self._rows(kept.labels)
         return self._fit_labelled(kept.matrices, kept.labels, weights, last)
 
     def _fit_labelled(
@@ -291,14 +287,9 @@ class SPDSparseClassifier(ExplainedClassifier):
     def _heeded(self, X: Any) -> Any:
         return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X
 
-    def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
+    def _rows(self, labels: Indices, sample_weight: ArrayLike | None = None) -> Weighted:
         """Return the rows that are used, and their weights."""
-        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
-        if self.max_atoms is None:
-            return rows, weights
-        own = np.arange(len(labels))[rows]
-        some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
-        return own[some], part_of(weights, some)
+        return chosen_rows(labels, self.classes_, sample_weight, self.class_weight, self.max_atoms)
 
     def _label_atoms(self, labels: Indices, weights: Floats | None) -> None:
         """Set the labels and weights of the atoms, given those of the training matrices."""
@@ -340,7 +331,7 @@ class SPDSparseClassifier(ExplainedClassifier):
         divergence = over(divergence, matrices)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
-        rows, weights = self._weights(labels, sample_weight)
+        rows, weights = self._rows(labels, sample_weight)
         if isinstance(matrices, np.ndarray):  # a stream is read as a whole, and thinned out then
             matrices, labels, rows = matrices[rows], labels[rows], slice(None)
         space = landmark_space(

@@ -21,8 +21,7 @@ from spdatoms.base import (
     checked_fit,
     per_matrix,
 )
-from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, listed
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
 from spdatoms.geometry.channels import Mask
@@ -247,7 +246,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     ) -> TargetExplanations:
         found: list[TargetExplanation] = []
         self.average_.prepare(explaining=True)
-        for added in self._of_blocks(self.average_.contributions, X):
+        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
             found += targets_taken_apart(
                 added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
             )
@@ -261,6 +260,6 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
 
     def _predicted(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = self._of_blocks(self.average_.predict, X)
+        found = self._references.of_blocks(self.average_.predict, X, self.n_jobs)
         q = self.average_.targets.shape[1]
         return np.concatenate([np.zeros((0, q)), *found]).reshape(-1, *self.targets_.shape[1:])

@@ -294,6 +294,7 @@ class CellClassifier(ExplainedClassifier):
     n_jobs: int | None
     # Models of earlier versions have none of these.
     domains_: Array | None = None
+    _atom_domains: Array | None = None
     _sides: Array | None = None
 
     @abstractmethod

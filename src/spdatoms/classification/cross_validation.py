@@ -7,7 +7,7 @@ the exponential and the codes are computed anew, in every fold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -24,7 +24,7 @@ from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
 from spdatoms.classification._left_out import CellClassifier, standardised
 from spdatoms.classification.cells import Cell, in_order, ridge_of
-from spdatoms.classification.explanation import Explanations, of_domains
+from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.kernel_ensemble import Metrics, References, listed
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
@@ -280,4 +280,10 @@ class SPDSparseClassifierCV(CellClassifier):
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        return of_domains(self.best_estimator_.explain(X, n_atoms, names=names), self.domains_)
+        found = self.best_estimator_.explain(X, n_atoms, names=names)
+        if self.domains_ is None:
+            return found
+        domains = [tuple(self.domains_[one.atoms].tolist()) for one in found]
+        return Explanations(
+            [replace(one, domains=own) for one, own in zip(found, domains, strict=True)]
+        )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.domains import domain_of_each
 from spdatoms._utils.folds import CV
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import holding_warnings
@@ -25,7 +26,6 @@ from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
     check_explained,
-    of_domains,
     taken_apart,
 )
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
@@ -135,6 +135,7 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     1.0
     """
 
+    __metadata_request__partial_fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
         average_=Part(KernelAverage),
@@ -193,6 +194,7 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         rows = np.arange(len(labels))[own]
         folds = self._folds(labels, groups, domains, rows)
         self._take_atoms(matrices, rows, weights, folds)
+        self._atom_domains = None if self.domains_ is None else self.domains_[rows]
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
         left_out = self._compare(
@@ -210,13 +212,16 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         return self
 
     @checked_fit
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> SPDEnsembleClassifier:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, domains: ArrayLike | None = None
+    ) -> SPDEnsembleClassifier:
         """Add labelled matrices to the atoms, and forget the oldest if there are more than ``max_atoms``.
 
         The oldest of the class that has most are forgotten first. What left-out matrices tell, that is β, weights
         and sharpness of the cells, and the common centre, stays what it was. It is found anew, by `fit` to the
         matrices that are kept, as soon as the stream has brought as many matrices since the last time as there were
-        atoms, or a new class. If anything is wrong with the matrices or their labels, the classifier stays as it was.
+        atoms, or a new class, or the second of all domains. If anything is wrong with the matrices or their labels, the
+        classifier stays as it was.
 
         Parameters
         ----------
@@ -224,29 +229,59 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
             SPD matrices.
         y : array-like of shape (m,)
             Their labels.
+        domains : array-like of shape (m,), default=None
+            The names of their domains, as in `fit`: either all matrices have one, or none. As long as there is one
+            domain, the classifier is that of matrices without domains.
 
         Returns
         -------
         SPDEnsembleClassifier
             The estimator itself.
         """
-        if self.domains_ is not None:
-            raise ValueError(
-                "partial_fit does not know the domains of matrices: fit without domains, or fit again to all of them."
-            )
         kept = Remembered.of(self, X, y, self.max_atoms)
+        names = self._domains_kept(kept, domains, np.shape(y)[0])
         before = getattr(self, "atom_indices_", np.zeros(0, np.intp))
         first = max(self.n_samples_seen_, int(before.max(initial=-1)) + 1)
         seen = first + np.shape(y)[0]
-        if seen < self._due and np.array_equal(kept.classes, self.classes_):
+        several = _if_several(names)
+        if (
+            hasattr(self, "classes_")
+            and seen < self._due
+            and np.array_equal(kept.classes, self.classes_)
+            and (several is None or self.domains_ is not None)
+        ):
             self._change(kept)
         else:
             with holding_warnings():  # a stream may begin with one class
-                self.fit(kept.matrices, kept.classes[kept.labels])
+                self.fit(kept.matrices, kept.classes[kept.labels], domains=several)
             self._due = seen + len(self.atoms_)
+        self._atom_domains = names
         self.atom_indices_ = np.concatenate([before[kept.old], first + kept.new])
         self.n_samples_seen_ = seen
         return self
+
+    def _domains_kept(
+        self, kept: Remembered, domains: ArrayLike | None, count: int
+    ) -> Array | None:
+        """Return the domains of the matrices that are kept, given those of ``count`` new ones."""
+        fitted = hasattr(self, "atoms_")
+        old = self._domains_of_atoms() if fitted else None
+        if fitted and (old is None) != (domains is None):
+            raise ValueError(
+                "The matrices so far have domains: give those of the new ones, too."
+                if domains is None
+                else "The matrices so far have no domains: leave out those of the new ones, or fit to all of them."
+            )
+        if domains is None:
+            return None
+        new = domain_of_each(domains, count)[kept.new]
+        return new if old is None else np.concatenate([old[kept.old], new])
+
+    def _domains_of_atoms(self) -> Array | None:
+        """Return the domains of the atoms, if they are known."""
+        if self._atom_domains is None and self.domains_ is not None:  # of an earlier version
+            return self.domains_[self.atom_indices_]
+        return self._atom_domains
 
     def _change(self, kept: Remembered) -> None:
         """Take other atoms, without asking left-out ones again."""
@@ -292,15 +327,20 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
             own = logits[start : start + len(added)]
             start += len(added)
             found += taken_apart(
-                own, added, self.classes_, self._atom_classes, n_atoms, names, self.atom_indices_
+                own,
+                added,
+                self.classes_,
+                self._atom_classes,
+                n_atoms,
+                names,
+                self.atom_indices_,
+                self._domains_of_atoms(),
             )
-        return of_domains(found, self.domains_)
+        return Explanations(found)
 
     def _cut(self, known: Mask) -> Self:
-        domains = None if self.domains_ is None else self.domains_[self.atom_indices_]
-        model = self._cut_to(known, self.atom_labels_, domains)
-        model.domains_ = self.domains_
-        return model
+        domains = None if self.domains_ is None else _if_several(self._domains_of_atoms())
+        return self._cut_to(known, self.atom_labels_, domains)
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return prior_answers(self.classes_, self._atom_classes, self.atom_weights_)
@@ -309,3 +349,8 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         self.average_.prepare()  # before several threads ask for it
         found = self._references.of_blocks(self.average_.scores, X, self.n_jobs)
         return np.concatenate([np.zeros((0, len(self.classes_))), *found])
+
+
+def _if_several(domains: Array | None) -> Array | None:
+    """Return the names of domains; None for a single one, which nothing can be learned of others from."""
+    return domains if domains is not None and len(np.unique(domains)) > 1 else None

@@ -169,7 +169,7 @@ class SPDSparseClassifier(ExplainedClassifier):
     _stored = holds(
         "classes_ atoms_ atom_labels_ _atom_classes alpha_",
         kernel_=Part(Kernel),
-        detector_=Part(BrokenChannels),
+        detector_=Part(BrokenChannels, N="judged"),
         spare=lambda values: "detector_",  # only with ``robust``
     )
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")

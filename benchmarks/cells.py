@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,12 @@ from spdatoms._utils.folds import folds_of
 from spdatoms.classification._left_out import (
     Whitenings,
     leave_out,
-    soft_weights,
     standardised,
 )
 from spdatoms.classification.average import average
-from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_order, mean_cells
 from spdatoms.classification.ensemble import ALPHA, CELLS, FACTOR, TRUST
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import References
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.paper.experiments.experiment import COVARIANCES
 from spdatoms.paper.experiments.protocols._columns import Column, load_columns
@@ -96,7 +94,6 @@ class Division:
     """The scores of all cells in one division of a data set."""
 
     left_out: Any
-    left_labels: NDArray[np.intp]
     t: Floats
     scores: Floats
     truth: NDArray[np.intp]
@@ -106,15 +103,20 @@ class Division:
         """Return that of the cells in these rows, in per cent."""
         weights = np.ones(len(rows))
         if trust is not None:
-            counts = soft_weights(self._of(rows), self.left_labels, self.t[rows])[0]
+            counts = self._of(rows).soft_weights()
             weights = trust * counts / counts.sum() + (1.0 - trust) / len(rows)
         logits = np.tensordot(weights * self.t[rows], self.scores[rows], 1)
         return float(100.0 * np.mean(logits.argmax(axis=1) == self.truth))
 
     def _of(self, rows: Sequence[int]) -> Any:
         found = self.left_out
-        some = found.scores[rows], found.medians[rows], found.usual[rows]
-        return type(found)(*some, found.rows, found.weights)
+        return replace(
+            found,
+            cells=[found.cells[row] for row in rows],
+            scores=found.scores[rows],
+            medians=found.medians[rows],
+            usual=found.usual[rows],
+        )
 
 
 def divisions(column: Column, cells: Sequence[Cell], most: int | None) -> Iterator[Division]:
@@ -128,8 +130,7 @@ def divisions(column: Column, cells: Sequence[Cell], most: int | None) -> Iterat
         whitenings = [Whitenings(d, labels, None, size) for d in references.among()]
         folds = list(folds_of(5, labels, None, np.arange(len(labels))))
         left_out = leave_out(whitenings, cells, folds)
-        t = sharpness(left_out.scores, labels[left_out.rows])
-        every = average(tuple(whitenings), tuple(cells), left_out, np.ones(len(cells)))
+        every = average(left_out, np.ones(len(cells)))
         scores, counts = np.empty((len(cells), len(Z), len(classes))), []
         for c, atoms, values in every._cell_values(references.divergences(Z)):
             scores[c] = standardised(atoms.scores(values), left_out.usual[c])
@@ -139,7 +140,7 @@ def divisions(column: Column, cells: Sequence[Cell], most: int | None) -> Iterat
             ):
                 counts.append(np.count_nonzero(atoms.contributions(values), axis=1).mean())
         truth = np.searchsorted(classes, test.y)
-        yield Division(left_out, labels, t, scores, truth, float(np.mean(counts)))
+        yield Division(left_out, left_out.sharpness, scores, truth, float(np.mean(counts)))
 
 
 def mean_accuracy(found: Sequence[Division], rows: Sequence[int], trust: float | None) -> float:

@@ -336,6 +336,7 @@ _COMMON: dict[str, Held] = {
     "atom_indices_": Numbers("N", "iu", least=0),
     "_atom_classes": Classes("N"),
     "domains_": Maybe(Labels("domains")),
+    "_atom_domains": Maybe(Labels("N")),
     "_sides": Maybe(Numbers("folds matrices", "i")),
     "_labels": Classes("N"),
     "targets_": Targets("N"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
+from dataclasses import KW_ONLY
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, clone
 
 from _hostile import HOSTILE
 from _matrices import random_spd
@@ -133,3 +137,52 @@ def test_a_boolean_is_no_number_of_atoms() -> None:
         ValueError, match="between 1 and the number of matrices, got 21 for n_samples=20"
     ):
         SPDKNeighborsClassifier(21).fit(X, y)
+
+
+@allow.with_parameters
+class Declared(BaseEstimator):
+    """An estimator that declares its parameters."""
+
+    width: float = allow.parameter(allow.real(above=0), default=1.0)
+    _: KW_ONLY
+    kind: str = allow.parameter(allow.choice("a", "b"), default="a")
+    seen_ = 0
+
+
+def test_a_declared_constructor_is_one_of_scikit_learn() -> None:
+    assert str(inspect.signature(Declared)) == "(width: 'float' = 1.0, *, kind: 'str' = 'a')"
+    assert Declared().get_params() == {"width": 1.0, "kind": "a"}
+    wide = Declared(2.0, kind="b")
+    assert vars(wide) == {"width": 2.0, "kind": "b"}
+    assert vars(clone(wide)) == vars(pickle.loads(pickle.dumps(wide))) == vars(wide)
+    assert set(Declared._parameters) == {"width", "kind"}  # and not seen_
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((1.0, "b"), {}, "Declared: too many positional arguments"),
+        ((), {"wdth": 1.0}, "Declared: got an unexpected keyword argument 'wdth'"),
+        ((1.0,), {"width": 2.0}, "Declared: multiple values for argument 'width'"),
+    ],
+)
+def test_a_declared_constructor_takes_nothing_else(args, kwargs, message) -> None:
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        Declared(*args, **kwargs)
+
+
+def test_a_subclass_with_its_own_constructor_has_the_defaults() -> None:
+    class Narrow(Declared):
+        def __init__(self, kind: str = "b") -> None:
+            self.kind = kind
+
+    assert (Narrow().width, Narrow().kind) == (1.0, "b")
+    assert Narrow().get_params() == {"kind": "b"}
+
+
+def test_estimators_with_the_same_parameters_are_not_the_same_to_dask() -> None:
+    tokenize = pytest.importorskip("dask.base").tokenize
+    one, other = Declared(), Declared()
+    assert tokenize(one) == tokenize(other)
+    other.seen_ = 3
+    assert tokenize(one) != tokenize(other)

@@ -178,6 +178,16 @@ def test_a_robust_classifier_leaves_broken_channels_out(tmp_path) -> None:
     np.testing.assert_array_equal(load(tmp_path / "model.spdatoms").predict(bad), expected)
 
 
+def test_a_robust_classifier_of_few_atoms_is_saved(tmp_path) -> None:
+    X, y = covariances(40), np.arange(40) % 2
+    robust = SPDSparseClassifier(robust=True, n_atoms_per_class=3, random_state=0).fit(X, y)
+    save(robust, tmp_path / "model.spdatoms")
+    bad = with_gain(X[:3], 2, 30.0)
+    np.testing.assert_array_equal(
+        load(tmp_path / "model.spdatoms").predict_proba(bad), robust.predict_proba(bad)
+    )
+
+
 def test_a_robust_classifier_keeps_its_training_matrices() -> None:
     X, y = covariances(40), np.arange(40) % 2
     robust = SPDSparseClassifier(robust=True, landmarks=10)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, load, save
 from spdatoms.classification._memory import newest_of_classes
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import References
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.paper.baselines import LogEuclideanSparseClassifier
 
@@ -267,11 +267,58 @@ def test_an_ensemble_explains_after_partial_fit_and_is_saved(tmp_path) -> None:
     np.testing.assert_array_equal(again.atom_indices_, model.atom_indices_)
 
 
-def test_domains_are_for_fit_alone() -> None:
+def test_an_ensemble_keeps_the_domains_of_its_atoms(tmp_path) -> None:
+    X, y = stream(60)
+    domains = np.array(["a", "b", "c", "d"])[np.arange(60) % 4]
+    model = SPDEnsembleClassifier(cv=2, max_atoms=24).fit(X[:30], y[:30], domains=domains[:30])
+    for rows in (slice(30, 32), slice(32, 40), slice(40, 60)):  # the last one is due
+        model.partial_fit(X[rows], y[rows], domains=domains[rows])
+        for one in model.explain(X[:3]):
+            assert one.domains == tuple(domains[one.atoms])
+    again = SPDEnsembleClassifier(cv=2, max_atoms=24)
+    again.fit(model.atoms_, model.atom_labels_, domains=domains[model.atom_indices_])
+    assert_same_model(model, again, X)  # not whitened: by the cells of domains
+    assert all(one is None for one in model.cv_results_["param_whitening"])
+    save(model, tmp_path / "model")
+    stored = load(tmp_path / "model").partial_fit(X[:2], y[:2], ["e", "a"])
+    assert "e" in stored.explain(X[:1])[0].domains
+    query = X[:1].copy()
+    query[0, 1] = query[0, :, 1] = np.nan
+    assert set(stored.explain(query)[0].domains) <= set("abcde")
+
+
+def test_a_stream_may_begin_with_one_domain() -> None:
+    X, y = stream(40)
+    model = SPDEnsembleClassifier(cv=2).partial_fit(X[:20], y[:20], ["a"] * 20)
+    assert model.domains_ is None
+    assert set(model.explain(X[:1])[0].domains) == {"a"}
+    assert_same_model(model, SPDEnsembleClassifier(cv=2).fit(X[:20], y[:20]), X[20:])
+    model.partial_fit(X[20:25], y[20:25], "b")  # not due, but the second domain
+    names = ["a"] * 20 + ["b"] * 5
+    fitted = SPDEnsembleClassifier(cv=2).fit(X[:25], y[:25], domains=names)
+    assert_same_model(model, fitted, X[25:])
+
+
+def test_either_all_matrices_of_a_stream_have_domains_or_none() -> None:
     X, y = stream(40)
     model = SPDEnsembleClassifier(cv=2).fit(X, y, domains=np.arange(40) % 4)
-    with pytest.raises(ValueError, match="without domains"):
+    with pytest.raises(ValueError, match="have domains: give those of the new ones"):
         model.partial_fit(X[:1], y[:1])
+    with pytest.raises(ValueError, match="one name or a list of 2"):
+        model.partial_fit(X[:2], y[:2], ["a", "b", "c"])
+    with pytest.raises(ValueError, match="have no domains: leave out those"):
+        SPDEnsembleClassifier(cv=2).fit(X, y).partial_fit(X[:1], y[:1], ["a"])
+
+
+def test_an_ensemble_of_an_earlier_version_knows_the_domains_of_its_atoms() -> None:
+    X, y = stream(40)
+    domains = np.array(list("abcd"))[np.arange(40) % 4]
+    model = SPDEnsembleClassifier(cv=2, max_atoms=20).fit(X, y, domains=domains)
+    del model._atom_domains
+    one = model.explain(X[:1])[0]
+    assert one.domains == tuple(domains[one.atoms])
+    model.partial_fit(X[:1], y[:1], ["e"])
+    assert model._atom_domains[-1] == "e"
 
 
 def test_an_ensemble_stays_as_it_was_if_a_batch_is_bad() -> None:

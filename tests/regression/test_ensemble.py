@@ -15,7 +15,7 @@ from _hermitian import random_hpd
 from _matrices import random_spd
 from spdatoms import SPDEnsembleRegressor, pairwise_divergence
 from spdatoms._utils.folds import Fold
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import References
 from spdatoms.geometry import expm, logm, vech
 from spdatoms.regression._ridge import RIDGES, CentredKernel
 from spdatoms.regression._stacking import half_widths, stack, stacked_errors

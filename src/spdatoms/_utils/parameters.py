@@ -8,6 +8,18 @@ An estimator declares its parameters in its class, a function in a decorator; on
 ... ].check("beta", -1)
 Traceback (most recent call last):
 ValueError: beta must be 'auto' or a number > 0, got -1.
+
+The body of an estimator declares what its constructor takes in the same place, as the fields of a dataclass:
+
+>>> from dataclasses import KW_ONLY
+>>> from spdatoms._utils.parameters import parameter, with_parameters
+>>> @with_parameters
+... class Smoother:
+...     width: float = parameter(real(above=0), default=1.0)
+...     _: KW_ONLY
+...     n_jobs: int | None = parameter(N_JOBS, default=None)
+>>> Smoother(2.0, n_jobs=-1).width
+2.0
 """
 
 from __future__ import annotations
@@ -22,12 +34,13 @@ from functools import wraps
 from itertools import chain
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
 Inputs = ParamSpec("Inputs")
 Output = TypeVar("Output")
+Class = TypeVar("Class")
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,52 @@ Parameters: TypeAlias = Mapping[str, Allowed]
 def declare(**parameters: Allowed) -> Parameters:
     """Return what each of the parameters may be, as a class attribute holds it."""
     return MappingProxyType(parameters)
+
+
+@dataclass(frozen=True)
+class _Parameter:
+    allowed: Allowed
+    default: Any
+
+
+def parameter(allowed: Allowed, *, default: Any) -> Any:
+    """Return what declares a parameter in the body of a class: what it may be, and its default."""
+    return _Parameter(allowed, default)
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(parameter,))
+def with_parameters(cls: type[Class]) -> type[Class]:
+    """Decorate an estimator: its constructor keeps the parameters that its body declares; ``_: KW_ONLY`` is a ``*``.
+
+    They are checked in ``fit``, as scikit-learn asks for. The class is no dataclass: Dask would take two estimators
+    with the same parameters for the same, however they were fitted.
+    """
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    taken, allowed = [inspect.Parameter("self", kind)], {}
+    for name, annotation in inspect.get_annotations(cls).items():
+        declared = vars(cls).get(name)
+        if name == "_":  # its type is KW_ONLY
+            kind = inspect.Parameter.KEYWORD_ONLY
+        elif isinstance(declared, _Parameter):
+            default = declared.default
+            taken.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+            allowed[name] = declared.allowed
+            setattr(cls, name, default)  # also for subclasses without the parameter
+    signature = inspect.Signature(taken)
+
+    def construct(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            given = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}: {error}") from None
+        given.apply_defaults()
+        vars(self).update({name: given.arguments[name] for name in allowed})
+
+    construct.__name__, construct.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
+    vars(construct).update(__signature__=signature)
+    for name, value in {"__init__": construct, "_parameters": declare(**allowed)}.items():
+        setattr(cls, name, value)
+    return cls
 
 
 def checks(**parameters: Allowed) -> Callable[[Callable[Inputs, Output]], Callable[Inputs, Output]]:

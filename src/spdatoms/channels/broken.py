@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
@@ -61,6 +61,7 @@ class BrokenChannel:
     p_value: float
 
 
+@allow.with_parameters
 class BrokenChannels(TransformerMixin, SPDEstimator):
     """Find the channels of matrices that do not fit the others, and leave them out.
 
@@ -123,25 +124,11 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
 
     hermitian: ClassVar[bool] = True
     _stored = holds("_matrices", shift_=Numbers("two three"), threshold_=POSITIVE)
-    _parameters = allow.declare(
-        false_alarms=allow.real(above=0, below=1),
-        max_share=allow.real(above=0, most=1),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        false_alarms: float = 0.01,
-        *,
-        max_share: float = 1 / 3,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.false_alarms = false_alarms
-        self.max_share = max_share
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    false_alarms: float = allow.parameter(allow.real(above=0, below=1), default=0.01)
+    _: KW_ONLY
+    max_share: float = allow.parameter(allow.real(above=0, most=1), default=1 / 3)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> BrokenChannels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.layout import Matrices, Numbers, holds
 
 
+@allow.with_parameters
 class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """Fill in channels that matrices lack, by local regression.
 
@@ -98,28 +100,12 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         known_=Numbers("N n", "b"),
         mean_=Numbers("n n", "fc"),
     )
-    _parameters = allow.declare(
-        n_neighbors=allow.integer(1),
-        metric=SYMMETRIC_METRIC,
-        global_share=allow.real(above=0, most=1),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        metric: str | Divergence = "stein",
-        global_share: float = 0.1,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.global_share = global_share
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_neighbors: int = allow.parameter(allow.integer(1), default=10)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    global_share: float = allow.parameter(allow.real(above=0, most=1), default=0.1)
+    _: KW_ONLY
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDImputer:

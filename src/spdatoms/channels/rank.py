@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ _FALL = 1e6
 _BLOCK_BYTES = 8 << 20
 
 
+@allow.with_parameters
 class SPDRange(TransformerMixin, SPDEstimator):
     """Singular SPD matrices as definite ones on their common range.
 
@@ -96,11 +98,9 @@ class SPDRange(TransformerMixin, SPDEstimator):
         _null=Numbers("n v", "fc"),
         _outside=PENALTY,
     )
-    _parameters = allow.declare(rank=allow.AUTO | allow.integer(1), verbose=allow.VERBOSE)
-
-    def __init__(self, rank: int | str = "auto", *, verbose: int = 0) -> None:
-        self.rank = rank
-        self.verbose = verbose
+    rank: int | str = allow.parameter(allow.AUTO | allow.integer(1), default="auto")
+    _: KW_ONLY
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDRange:

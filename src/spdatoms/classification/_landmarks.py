@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import map_in_threads
-from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms._utils.weights import part_of
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.weights import Weighted, labelled_weights, part_of
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double, dimension
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
@@ -68,6 +69,22 @@ def spread_over_classes(labels: Indices, count: int) -> Indices:
     taken = order[steps.round().astype(np.intp)]
     classes, first = np.unique(labels, return_index=True)
     return np.unique(np.concatenate([taken, first[~np.isin(classes, labels[taken])]]))
+
+
+def chosen_rows(
+    labels: Indices,
+    classes: Array,
+    sample_weight: ArrayLike | None,
+    class_weight: str | Mapping[Any, float] | None,
+    most: int | None,
+) -> Weighted:
+    """Return rows with a positive weight, at most this number of them spread over the classes, and their weights."""
+    rows, weights = labelled_weights(labels, classes, sample_weight, class_weight)
+    if most is None:
+        return rows, weights
+    own = np.arange(len(labels))[rows]
+    some = spread_over_classes(labels[own], max(most, len(classes)))
+    return own[some], part_of(weights, some)
 
 
 def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:

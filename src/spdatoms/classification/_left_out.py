@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.extmath import softmax
 
-from spdatoms._utils.folds import Fold
+from spdatoms._utils.domains import domain_of_each
+from spdatoms._utils.folds import Fold, domain_folds, folds_of
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import map_in_threads
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification._fold_blocks import FoldBlock, fold_blocks
-from spdatoms.classification.calibration import log_losses
-from spdatoms.classification.cells import Cell
+from spdatoms.classification.calibration import log_losses, sharpness
+from spdatoms.classification.cells import Cell, in_order
+from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.kernel_ensemble import Metrics, References
+from spdatoms.divergences import Divergence
+from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import (
     ClassicalScaling,
@@ -102,12 +110,7 @@ class Whitenings:
 
     @cached_property
     def _scatter(self) -> Scatter:
-        return self.scatter_of(slice(None))
-
-    def scatter_of(self, rows: Indices | slice) -> Scatter:
-        """Return how these training matrices vary within their classes."""
-        Z = self.scaling.coordinates[rows]
-        return Scatter.within(Z, self.labels[rows], part_of(self.weights, rows))
+        return Scatter.within(self.scaling.coordinates, self.labels, self.weights)
 
     def of_folds(self, block: FoldBlock, shrinkage: float) -> Floats:
         """Return the divergences (1 or F, R, A) of a block of folds, whitened by their training matrices alone."""
@@ -130,21 +133,64 @@ class LeftOut:
 
     Attributes
     ----------
+    whitenings : sequence of Whitenings
+        Those of each divergence.
+    cells : sequence of Cell
+        The cells, those with the same divergence and shrinkage in a row.
     scores : ndarray of shape (n_cells, m, n_classes)
         Standardised; −inf for a class without other members.
     medians, usual : ndarray of shape (n_cells,)
         As in `KernelAverage`.
-    rows : ndarray of int of shape (m,)
-        Which matrices were left out: those whose class has other members.
+    rows, labels : ndarray of int of shape (m,)
+        Which matrices were left out, those whose class has other members, and the indices of their classes.
     weights : ndarray of shape (m,) or None
         Their weights.
     """
 
+    whitenings: Sequence[Whitenings]
+    cells: Sequence[Cell]
     scores: Floats
     medians: Floats
     usual: Floats
     rows: Indices
+    labels: Indices
     weights: Floats | None
+
+    @cached_property
+    def sharpness(self) -> Floats:
+        """The t of each cell for which softmax(t·scores) fits best, shape (n_cells,)."""
+        return sharpness(self.scores, self.labels, self.weights)
+
+    @cached_property
+    def _log_losses(self) -> tuple[Floats, Floats]:
+        """The log-losses (n_cells, m) of the cells, each as sharp as fits best, and the shares (m,) of the matrices."""
+        losses = log_losses(self.sharpness[:, None, None] * self.scores, self.labels)
+        shares = np.ones(len(self.rows)) if self.weights is None else self.weights
+        return losses, shares / shares.sum()
+
+    @property
+    def losses(self) -> Floats:
+        """The mean log-loss of each cell, shape (n_cells,); zero if nothing was left out."""
+        if not len(self.rows):
+            return np.zeros(len(self.cells))
+        losses, shares = self._log_losses
+        return np.asarray(losses @ shares)
+
+    def soft_weights(self) -> Floats:
+        """Return how much each cell counts, by its log-loss, shape (n_cells,).
+
+        A cell as good as the best counts 1. One that is worse by z standard errors of the paired difference
+        counts exp(−z²/2): where the folds cannot tell cells apart, they are averaged.
+        """
+        if not len(self.rows):
+            return np.ones(len(self.cells))
+        losses, shares = self._log_losses
+        worse = losses - losses[self.losses.argmin()]
+        excess = worse @ shares
+        # For equal shares it is the standard deviation divided by √m.
+        errors = np.sqrt((worse - excess[:, None]) ** 2 @ shares * (shares @ shares))
+        z = excess / np.where(errors > 0, errors, 1.0)
+        return np.asarray(np.exp(-0.5 * z**2))
 
     def probabilities(self, gains: Floats, count: int) -> Floats:
         """Return the probabilities of the classes for ``count`` matrices, by the cells with these gains.
@@ -156,6 +202,33 @@ class LeftOut:
         sums = np.stack([np.bincount(self.rows, column, count) for column in p.T], axis=1)
         times = np.bincount(self.rows, minlength=count)[:, None]
         return np.asarray(np.where(times > 0, sums / np.maximum(times, 1), 1.0 / n_classes))
+
+    def results(self, metrics: Sequence[str | Divergence]) -> dict[str, Array]:
+        """Return a table of the cells, as ``cv_results_`` has it: parameters, accuracy and log-loss."""
+        hits = self.scores.argmax(axis=2) == self.labels
+        columns: dict[str, list[Any]] = {
+            "metric": [metrics[cell.metric] for cell in self.cells],
+            "beta": [
+                cell.beta_for(float(m)) for cell, m in zip(self.cells, self.medians, strict=True)
+            ],
+            "alpha": [cell.alpha for cell in self.cells],
+            "ridge": [cell.ridge for cell in self.cells],
+            "whitening": [cell.shrinkage if cell.shrinkage < 1.0 else None for cell in self.cells],
+            "rule": [cell.rule for cell in self.cells],
+        }
+        table = {f"param_{name}": _column(values) for name, values in columns.items()}
+        params = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+        accuracies = np.zeros(len(self.cells))
+        if hits.size:
+            accuracies = np.average(hits, axis=1, weights=self.weights)
+        return table | {
+            "params": _column(params),
+            "mean_test_score": accuracies,
+            "mean_test_log_loss": self.losses,
+            "rank_test_log_loss": self.losses.argsort(kind="stable").argsort(kind="stable") + 1,
+        }
 
 
 def leave_out(
@@ -198,24 +271,55 @@ def leave_out(
     scores = standardised(scores, usual)
     known = np.isfinite(scores[0, np.arange(len(tests)), labels[tests]])
     rows = tests[known]
-    return LeftOut(scores[:, known], medians, usual.ravel(), rows, part_of(weights, rows))
+    own = rows, labels[rows], part_of(weights, rows)
+    return LeftOut(whitenings, cells, scores[:, known], medians, usual.ravel(), *own)
 
 
-def soft_weights(left_out: LeftOut, labels: Indices, t: Floats) -> tuple[Floats, Floats]:
-    """Return how much each cell counts, by its log-loss on left-out matrices, and these losses.
+def _column(values: list[Any]) -> Array:
+    """Return numbers as numbers, and everything else as objects."""
+    if all(isinstance(value, float) for value in values):
+        return np.array(values)
+    column = np.empty(len(values), dtype=object)
+    column[:] = values
+    return column
 
-    A cell as good as the best counts 1. One that is worse by z standard errors of the paired difference
-    counts exp(−z²/2): where the folds cannot tell cells apart, they are averaged.
-    """
-    if not len(left_out.rows):
-        return np.ones(len(t)), np.zeros(len(t))
-    losses = log_losses(t[:, None, None] * left_out.scores, labels[left_out.rows])
-    shares = np.ones(losses.shape[1]) if left_out.weights is None else left_out.weights
-    shares = shares / shares.sum()
-    means = losses @ shares
-    worse = losses - losses[means.argmin()]
-    excess = worse @ shares
-    # For equal shares it is the standard deviation divided by √m.
-    errors = np.sqrt((worse - excess[:, None]) ** 2 @ shares * (shares @ shares))
-    z = excess / np.where(errors > 0, errors, 1.0)
-    return np.exp(-0.5 * z**2), means
+
+class CellClassifier(ExplainedClassifier):
+    """A classifier whose subclass has cells, which are compared on left-out training matrices."""
+
+    __metadata_request__fit: ClassVar = {"domains": True}
+    metrics: Metrics
+    cv: Any
+    class_weight: str | Mapping[Any, float] | None
+    n_jobs: int | None
+    # Models of earlier versions have none of these.
+    domains_: Array | None = None
+    _atom_domains: Array | None = None
+    _sides: Array | None = None
+
+    @abstractmethod
+    def _cells(self) -> Iterator[Cell]:
+        """Yield the cells."""
+
+    def _folds(
+        self, labels: Indices, groups: ArrayLike | None, domains: ArrayLike | None, rows: Indices
+    ) -> list[Fold]:
+        """Keep the domains, and return folds of these rows, which leave out whole domains if there are such."""
+        self.domains_ = None if domains is None else domain_of_each(domains, len(labels))
+        cv = self.cv if self.domains_ is None else domain_folds(self.cv, self.domains_)
+        groups = self.domains_ if groups is None else groups
+        return list(folds_of(cv, labels, groups, rows))
+
+    def _compare(
+        self,
+        references: References,
+        labels: Indices,
+        weights: Floats | None,
+        folds: Sequence[Fold],
+    ) -> LeftOut:
+        """Return what the cells say about training matrices when folds of them are left out in turn."""
+        cells = in_order(self._cells())
+        size = dimension(references.matrices)
+        whitenings = [Whitenings(d, labels, weights, size) for d in references.among(self.n_jobs)]
+        with progress_bar(len(cells), "cross-validation") as advance:
+            return leave_out(whitenings, cells, folds, self.n_jobs, advance)

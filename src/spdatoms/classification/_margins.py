@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.classification.average import KernelAverage, in_blocks
-from spdatoms.classification.references import References
+from spdatoms.classification.average import KernelAverage
+from spdatoms.classification.kernel_ensemble import References
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import class_score_vjp, class_scores
 from spdatoms.coding.blocks import AtomLengths
@@ -58,7 +58,7 @@ class AverageMargins(Margins):
     @cached_property
     def _factors(self) -> Floats:
         """g/σ of every cell for every query, (n_cells, m)."""
-        blocks = in_blocks(lambda d: self.average.factors(d).T, self.references, self.X)
+        blocks = self.references.of_blocks(lambda d: self.average.factors(d).T, self.X)
         return np.concatenate(blocks).T
 
     def at(self, P: Array, rows: Indices) -> tuple[Floats, Array]:

@@ -8,7 +8,7 @@ a calibrated probability. For one query the logits are a sum over the training m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,18 +16,13 @@ from itertools import groupby
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.threads import block_slices, map_in_threads
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Floats, Indices
 from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
-from spdatoms.classification.references import References
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 from spdatoms.layout import TINY, Classes, Each, Maybe, Numbers, Part, Value, part
-
-#: Queries that are scored at a time.
-_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -70,15 +65,7 @@ class KernelAverage:
     )
 
     def __post_init__(self) -> None:
-        count, cells = len(self.labels), len(self.cells)
-        metrics = range(len(self.divergences))
-        if (
-            any(d.shape != (count, count) for d in self.divergences)
-            or any(len(each) != cells for each in (self.medians, self.usual, self.gains))
-            or any(cell.metric not in metrics for cell in self.cells)
-            or self.labels.min(initial=0) < 0
-            or (self.weights is not None and self.weights.shape != (count,))
-        ):
+        if any(cell.metric >= len(self.divergences) for cell in self.cells):
             raise ValueError("The parts of an average of kernels do not fit together.")
 
     @property
@@ -185,40 +172,22 @@ class KernelAverage:
                 yield c, atoms, self._values(to_atoms, c)
 
 
-def average(
-    whitenings: tuple[Whitenings, ...], cells: tuple[Cell, ...], left_out: LeftOut, gains: Floats
-) -> KernelAverage:
-    """Return the average with gains such that its softmax fits the left-out matrices best."""
-    truth = whitenings[0].labels[left_out.rows]
+def average(left_out: LeftOut, shares: Floats) -> KernelAverage:
+    """Return the average in which cells have these shares, as sharp as fits the left-out matrices best."""
+    whitenings, gains = tuple(left_out.whitenings), shares * left_out.sharpness
     logits = np.zeros(left_out.scores.shape[1:])
     for gain, scores in zip(gains, left_out.scores, strict=True):
         if gain > 0:
             logits += gain * scores
-    gains = gains * sharpness(logits, truth, left_out.weights)
     found = KernelAverage(
         tuple(one.divergences for one in whitenings),
         whitenings[0].labels,
         whitenings[0].dimension,
-        cells,
+        tuple(left_out.cells),
         left_out.medians,
         left_out.usual,
-        gains,
+        gains * sharpness(logits, left_out.labels, left_out.weights),
         whitenings[0].weights,
     )
     vars(found)["whitenings"] = whitenings  # which have their coordinates already
     return found
-
-
-def in_blocks(
-    of_block: Callable[[Sequence[Floats]], Floats],
-    references: References,
-    X: FloatArray,
-    n_jobs: int | None = None,
-) -> list[Floats]:
-    """Return what a function makes of the divergences of matrices X to the references, block by block."""
-    blocks = list(block_slices(len(X), _BLOCK))
-    if len(blocks) == 1:  # often a single query, which a pool of threads would take longer than
-        return [of_block(references.divergences(X))]
-    return map_in_threads(
-        lambda i: of_block(references.divergences(X[blocks[i]])), len(blocks), n_jobs
-    )

@@ -117,6 +117,10 @@ class ScoredClassifier(SPDClassifier):
 class ExplainedClassifier(ScoredClassifier):
     """A classifier whose scores are sums over atoms."""
 
+    # Models of earlier versions have none of these.
+    atom_weights_: Floats | None = None
+    domains_: Array | None = None
+
     @abstractmethod
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None

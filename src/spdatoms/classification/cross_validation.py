@@ -7,6 +7,7 @@ the exponential and the codes are computed anew, in every fold.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, replace
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -16,32 +17,25 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, domain_folds, folds_of, given_folds, sides_of
-from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import Whitenings, leave_out, soft_weights, standardised
-from spdatoms.classification.calibration import sharpness
+from spdatoms.classification._left_out import CellClassifier, standardised
 from spdatoms.classification.cells import Cell, in_order, ridge_of
-from spdatoms.classification.classifier import ExplainedClassifier
-from spdatoms.classification.ensemble import cell_results
-from spdatoms.classification.explanation import Explanations, of_domains
-from spdatoms.classification.kernel_ensemble import listed
-from spdatoms.classification.references import References
+from spdatoms.classification.explanation import Explanations
+from spdatoms.classification.kernel_ensemble import Metrics, References, listed
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
-from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask, cut
-from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import Part, holds
 
 #: The grid: multiples of the automatic β, penalties, shares of the ridge, and shrinkages (1 does not whiten).
-FACTORS, ALPHAS = (1.0, 3.0), (0.01, 0.1)
+FACTORS: tuple[float, ...] = (1.0, 3.0)
+ALPHAS = (0.01, 0.1)
 RIDGE_SHARES, SHRINKAGES = (0.1, 0.3), (0.1, 0.3, 1.0)
 #: The shares of the ridge where there are several domains.
 DOMAIN_RIDGE_SHARES = (0.1, 1.0, 10.0)
@@ -52,7 +46,8 @@ _LANDMARKS = 1000
 _RULE = allow.choice(*RULES)
 
 
-class SPDSparseClassifierCV(ExplainedClassifier):
+@allow.with_parameters
+class SPDSparseClassifierCV(CellClassifier):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
     For every cell of a grid the class scores of left-out training matrices are calibrated. The cell with the least
@@ -128,52 +123,31 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     """
 
     hermitian: ClassVar[bool] = True
-    __metadata_request__fit: ClassVar = {"domains": True}
     _stored = holds("classes_ _usual _sharpness", best_estimator_=Part(SPDSparseClassifier))
-    _parameters = allow.declare(
-        metrics=SYMMETRIC_METRICS,
-        betas=allow.NONE | allow.real(above=0) | allow.reals(above=0),
-        alphas=allow.NONE | allow.real(0) | allow.reals(0),
-        ridges=allow.NONE | allow.real(0) | allow.reals(0),
-        whitenings=allow.NONE | allow.real(above=0) | allow.reals(above=0),
-        correction=CORRECTION,
-        rules=_RULE | allow.several(_RULE, "rules"),
-        cv=allow.choice(LEAVE_ONE_OUT) | CV,
-        class_weight=CLASS_WEIGHT,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
+    betas: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(above=0) | allow.reals(above=0), default=None
     )
+    alphas: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(0) | allow.reals(0), default=None
+    )
+    _: KW_ONLY
+    ridges: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(0) | allow.reals(0), default=None
+    )
+    whitenings: ArrayLike | None = allow.parameter(
+        allow.NONE | allow.real(above=0) | allow.reals(above=0), default=None
+    )
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    rules: str | Sequence[str] = allow.parameter(
+        _RULE | allow.several(_RULE, "rules"), default="residual"
+    )
+    cv: Any = allow.parameter(allow.choice(LEAVE_ONE_OUT) | CV, default=5)
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    _sides: Array | None = None  # for models of earlier versions
-    domains_: Array | None = None
-    _factors: Sequence[float] = FACTORS
-
-    def __init__(
-        self,
-        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
-        betas: ArrayLike | None = None,
-        alphas: ArrayLike | None = None,
-        *,
-        ridges: ArrayLike | None = None,
-        whitenings: ArrayLike | None = None,
-        correction: str = "clip",
-        rules: str | Sequence[str] = "residual",
-        cv: Any = 5,
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metrics = metrics
-        self.betas = betas
-        self.alphas = alphas
-        self.ridges = ridges
-        self.whitenings = whitenings
-        self.correction = correction
-        self.rules = rules
-        self.cv = cv
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _factors = FACTORS
 
     @checked_fit
     def fit(
@@ -214,31 +188,21 @@ class SPDSparseClassifierCV(ExplainedClassifier):
         rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
         own = np.arange(len(labels))[rows]
         some = spread_over_classes(labels[own], max(MOST_COMPARED, len(self.classes_)))
-        cv = self._folds()
-        if domains is not None:
-            each = domain_of_each(domains, len(labels))
-            cv, groups = domain_folds(cv, each), each if groups is None else groups
-            self.domains_ = each[rows]
-        folds = list(folds_of(cv, labels, groups, own[some]))
+        if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
+            raise ValueError(
+                "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
+            )
+        folds = self._folds(labels, groups, domains, own[some])
         self._sides = sides_of(folds, len(own), some)
-        cells = in_order(self._cells())
-        compared = X[own[some]]
-        references = References.as_they_are(compared, listed(self.metrics))
-        truth = labels[own[some]]
-        whitenings = [
-            Whitenings(d, truth, part_of(weights, some), dimension(compared))
-            for d in references.among(self.n_jobs)
-        ]
-        with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
-        t = sharpness(left_out.scores, truth[left_out.rows], left_out.weights)
-        _, losses = soft_weights(left_out, truth, t)
-        self.cv_results_ = cell_results(cells, listed(self.metrics), left_out, truth, losses)
-        self.best_index_ = int(losses.argmin())
-        self.best_params_: dict[str, Any] = self.cv_results_["params"][self.best_index_]
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self._usual: float | None = float(left_out.usual[self.best_index_])
-        self._sharpness: float | None = float(t[self.best_index_])
+        self.domains_ = None if self.domains_ is None else self.domains_[rows]
+        references = References.as_they_are(X[own[some]], listed(self.metrics))
+        left_out = self._compare(references, labels[own[some]], part_of(weights, some), folds)
+        self.cv_results_ = left_out.results(listed(self.metrics))
+        best = self.best_index_ = int(self.cv_results_["mean_test_log_loss"].argmin())
+        self.best_params_: dict[str, Any] = self.cv_results_["params"][best]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][best])
+        self._usual: float | None = float(left_out.usual[best])
+        self._sharpness: float | None = float(left_out.sharpness[best])
         whitened = self.best_params_["whitening"] is not None and len(own) > MOST_WHITENED
         self.best_estimator_ = SPDSparseClassifier(
             **self.best_params_,
@@ -270,14 +234,6 @@ class SPDSparseClassifierCV(ExplainedClassifier):
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return self.best_estimator_._answers_to_nothing()
-
-    def _folds(self) -> Any:
-        """Return ``cv``; ValueError if it is "loo" with whitening, which left-out matrices must have no part in."""
-        if isinstance(self.cv, str) and min(self._shrinkages()) < 1.0:
-            raise ValueError(
-                "cv='loo' does not go with whitening: give a number of folds, such as cv=5."
-            )
-        return self.cv
 
     def _cells(self) -> Iterator[Cell]:
         """Yield the cells of the grid."""
@@ -324,4 +280,10 @@ class SPDSparseClassifierCV(ExplainedClassifier):
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
-        return of_domains(self.best_estimator_.explain(X, n_atoms, names=names), self.domains_)
+        found = self.best_estimator_.explain(X, n_atoms, names=names)
+        if self.domains_ is None:
+            return found
+        domains = [tuple(self.domains_[one.atoms].tolist()) for one in found]
+        return Explanations(
+            [replace(one, domains=own) for one, own in zip(found, domains, strict=True)]
+        )

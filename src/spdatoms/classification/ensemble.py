@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,35 +11,28 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import CV, domain_folds, folds_of
-from spdatoms._utils.progress import progress_bar
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.folds import CV
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import holding_warnings
-from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
+from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
-from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import LeftOut, Whitenings, leave_out, soft_weights
+from spdatoms.classification._landmarks import chosen_rows
+from spdatoms.classification._left_out import CellClassifier
 from spdatoms.classification._margins import AverageMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import KernelAverage, average
-from spdatoms.classification.calibration import sharpness
-from spdatoms.classification.cells import Cell, code_cells, in_order, mean_cells
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.cells import Cell, code_cells, mean_cells
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
     check_explained,
-    of_domains,
     taken_apart,
 )
-from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
-from spdatoms.classification.references import References
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
-from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
-from spdatoms.geometry.hermitian import dimension
 from spdatoms.layout import Part, holds
 
 #: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means.
@@ -61,7 +54,8 @@ ALPHA, FACTOR = 0.1, 2.0
 TRUST = 0.5
 
 
-class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
+@allow.with_parameters
+class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -141,45 +135,24 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
     1.0
     """
 
-    __metadata_request__fit: ClassVar = {"domains": True}
+    __metadata_request__partial_fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_ atoms_ atom_labels_ atom_indices_ _atom_classes",
         average_=Part(KernelAverage),
         _references=Part(References),
     )
-    _parameters = allow.declare(
-        weights=allow.choice("uniform", "cv"),
-        metrics=SYMMETRIC_METRICS,
-        cv=CV,
-        max_atoms=allow.integer(1),
-        class_weight=CLASS_WEIGHT,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    weights: str = allow.parameter(allow.choice("uniform", "cv"), default="uniform")
+    metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
+    _: KW_ONLY
+    cv: Any = allow.parameter(CV, default=5)
+    max_atoms: int = allow.parameter(allow.integer(1), default=1500)
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     # For models of earlier versions:
-    domains_: Array | None = None
-    n_samples_seen_: int = 0
-    _due: int = 0
-
-    def __init__(
-        self,
-        weights: str = "uniform",
-        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
-        *,
-        cv: Any = 5,
-        max_atoms: int = 1500,
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.weights = weights
-        self.metrics = metrics
-        self.cv = cv
-        self.max_atoms = max_atoms
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_samples_seen_ = 0
+    _due = 0
 
     @checked_fit
     def fit(
@@ -215,47 +188,40 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         matrices = check_streamable(X, self.n_jobs)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
-        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
-        own = np.arange(len(labels))[rows]
-        some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
-        self.domains_ = None if domains is None else domain_of_each(domains, len(labels))
-        cv = self.cv if self.domains_ is None else domain_folds(self.cv, self.domains_)
-        groups = self.domains_ if groups is None else groups
-        folds = list(folds_of(cv, labels, groups, own[some]))
-        self._take_atoms(matrices, own[some], part_of(weights, some), folds)
+        own, weights = chosen_rows(
+            labels, self.classes_, sample_weight, self.class_weight, self.max_atoms
+        )
+        rows = np.arange(len(labels))[own]
+        folds = self._folds(labels, groups, domains, rows)
+        self._take_atoms(matrices, rows, weights, folds)
+        self._atom_domains = None if self.domains_ is None else self.domains_[rows]
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
-        cells = in_order(self._cells())
-        references = self._compare_atoms()
-        size = dimension(references.matrices)
-        whitenings = tuple(
-            Whitenings(d, self._atom_classes, self.atom_weights_, size)
-            for d in references.among(self.n_jobs)
+        left_out = self._compare(
+            self._compare_atoms(), self._atom_classes, self.atom_weights_, folds
         )
-        with progress_bar(len(cells), "cross-validation") as advance:
-            left_out = leave_out(whitenings, cells, folds, self.n_jobs, advance)
-        t = sharpness(left_out.scores, self._atom_classes[left_out.rows], left_out.weights)
-        counts, losses = soft_weights(left_out, self._atom_classes, t)
-        shares = np.full(len(cells), 1.0 / len(cells))
+        shares = np.full(len(left_out.cells), 1.0 / len(left_out.cells))
         if self.weights == "cv":
+            counts = left_out.soft_weights()
             shares = TRUST * counts / counts.sum() + (1.0 - TRUST) * shares
-        self.average_: KernelAverage = average(whitenings, cells, left_out, shares * t)
-        self.cv_results_ = cell_results(
-            cells, listed(self.metrics), left_out, self._atom_classes, losses
-        ) | {"weight": shares}
+        self.average_: KernelAverage = average(left_out, shares)
+        self.cv_results_ = left_out.results(listed(self.metrics)) | {"weight": shares}
         self.left_out_probabilities_ = left_out.probabilities(self.average_.gains, len(self.atoms_))
         self.n_samples_seen_ = len(labels)
         self._due = self.n_samples_seen_ + len(self.atoms_)
         return self
 
     @checked_fit
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> SPDEnsembleClassifier:
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, domains: ArrayLike | None = None
+    ) -> SPDEnsembleClassifier:
         """Add labelled matrices to the atoms, and forget the oldest if there are more than ``max_atoms``.
 
         The oldest of the class that has most are forgotten first. What left-out matrices tell, that is β, weights
         and sharpness of the cells, and the common centre, stays what it was. It is found anew, by `fit` to the
         matrices that are kept, as soon as the stream has brought as many matrices since the last time as there were
-        atoms, or a new class. If anything is wrong with the matrices or their labels, the classifier stays as it was.
+        atoms, or a new class, or the second of all domains. If anything is wrong with the matrices or their labels, the
+        classifier stays as it was.
 
         Parameters
         ----------
@@ -263,29 +229,59 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
             SPD matrices.
         y : array-like of shape (m,)
             Their labels.
+        domains : array-like of shape (m,), default=None
+            The names of their domains, as in `fit`: either all matrices have one, or none. As long as there is one
+            domain, the classifier is that of matrices without domains.
 
         Returns
         -------
         SPDEnsembleClassifier
             The estimator itself.
         """
-        if self.domains_ is not None:
-            raise ValueError(
-                "partial_fit does not know the domains of matrices: fit without domains, or fit again to all of them."
-            )
         kept = Remembered.of(self, X, y, self.max_atoms)
+        names = self._domains_kept(kept, domains, np.shape(y)[0])
         before = getattr(self, "atom_indices_", np.zeros(0, np.intp))
         first = max(self.n_samples_seen_, int(before.max(initial=-1)) + 1)
         seen = first + np.shape(y)[0]
-        if seen < self._due and np.array_equal(kept.classes, self.classes_):
+        several = _if_several(names)
+        if (
+            hasattr(self, "classes_")
+            and seen < self._due
+            and np.array_equal(kept.classes, self.classes_)
+            and (several is None or self.domains_ is not None)
+        ):
             self._change(kept)
         else:
             with holding_warnings():  # a stream may begin with one class
-                self.fit(kept.matrices, kept.classes[kept.labels])
+                self.fit(kept.matrices, kept.classes[kept.labels], domains=several)
             self._due = seen + len(self.atoms_)
+        self._atom_domains = names
         self.atom_indices_ = np.concatenate([before[kept.old], first + kept.new])
         self.n_samples_seen_ = seen
         return self
+
+    def _domains_kept(
+        self, kept: Remembered, domains: ArrayLike | None, count: int
+    ) -> Array | None:
+        """Return the domains of the matrices that are kept, given those of ``count`` new ones."""
+        fitted = hasattr(self, "atoms_")
+        old = self._domains_of_atoms() if fitted else None
+        if fitted and (old is None) != (domains is None):
+            raise ValueError(
+                "The matrices so far have domains: give those of the new ones, too."
+                if domains is None
+                else "The matrices so far have no domains: leave out those of the new ones, or fit to all of them."
+            )
+        if domains is None:
+            return None
+        new = domain_of_each(domains, count)[kept.new]
+        return new if old is None else np.concatenate([old[kept.old], new])
+
+    def _domains_of_atoms(self) -> Array | None:
+        """Return the domains of the atoms, if they are known."""
+        if self._atom_domains is None and self.domains_ is not None:  # of an earlier version
+            return self.domains_[self.atom_indices_]
+        return self._atom_domains
 
     def _change(self, kept: Remembered) -> None:
         """Take other atoms, without asking left-out ones again."""
@@ -327,63 +323,34 @@ class SPDEnsembleClassifier(ExplainedClassifier, KernelEnsemble):
         logits = self._scores(X)
         found: list[Explanation] = []
         start = 0
-        for added in self._of_blocks(self.average_.contributions, X):
+        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
             own = logits[start : start + len(added)]
             start += len(added)
             found += taken_apart(
-                own, added, self.classes_, self._atom_classes, n_atoms, names, self.atom_indices_
+                own,
+                added,
+                self.classes_,
+                self._atom_classes,
+                n_atoms,
+                names,
+                self.atom_indices_,
+                self._domains_of_atoms(),
             )
-        return of_domains(found, self.domains_)
+        return Explanations(found)
 
     def _cut(self, known: Mask) -> Self:
-        domains = None if self.domains_ is None else self.domains_[self.atom_indices_]
-        model = self._cut_to(known, self.atom_labels_, domains)
-        model.domains_ = self.domains_
-        return model
+        domains = None if self.domains_ is None else _if_several(self._domains_of_atoms())
+        return self._cut_to(known, self.atom_labels_, domains)
 
     def _answers_to_nothing(self) -> dict[str, Array]:
         return prior_answers(self.classes_, self._atom_classes, self.atom_weights_)
 
     def _scores(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = self._of_blocks(self.average_.scores, X)
+        found = self._references.of_blocks(self.average_.scores, X, self.n_jobs)
         return np.concatenate([np.zeros((0, len(self.classes_))), *found])
 
 
-def cell_results(
-    cells: Sequence[Cell],
-    metrics: Sequence[str | Divergence],
-    left_out: LeftOut,
-    labels: Indices,
-    losses: Floats,
-) -> dict[str, Array]:
-    """Return a table of cells, as ``cv_results_`` has it: parameters, accuracy and log-loss on left-out matrices."""
-    hits = left_out.scores.argmax(axis=2) == labels[left_out.rows]
-    columns: dict[str, list[Any]] = {
-        "metric": [metrics[cell.metric] for cell in cells],
-        "beta": [cell.beta_for(float(m)) for cell, m in zip(cells, left_out.medians, strict=True)],
-        "alpha": [cell.alpha for cell in cells],
-        "ridge": [cell.ridge for cell in cells],
-        "whitening": [cell.shrinkage if cell.shrinkage < 1.0 else None for cell in cells],
-        "rule": [cell.rule for cell in cells],
-    }
-    table = {f"param_{name}": _column(values) for name, values in columns.items()}
-    params = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    accuracies = np.zeros(len(cells))
-    if hits.size:
-        accuracies = np.average(hits, axis=1, weights=left_out.weights)
-    return table | {
-        "params": _column(params),
-        "mean_test_score": accuracies,
-        "mean_test_log_loss": losses,
-        "rank_test_log_loss": losses.argsort(kind="stable").argsort(kind="stable") + 1,
-    }
-
-
-def _column(values: list[Any]) -> Array:
-    """Return numbers as numbers, and everything else as objects."""
-    if all(isinstance(value, float) for value in values):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+def _if_several(domains: Array | None) -> Array | None:
+    """Return the names of domains; None for a single one, which nothing can be learned of others from."""
+    return domains if domains is not None and len(np.unique(domains)) > 1 else None

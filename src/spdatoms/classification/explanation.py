@@ -344,10 +344,11 @@ def taken_apart(
     n_atoms: int | None = None,
     names: Sequence[str] | None = None,
     indices: Indices | None = None,
+    domains: Array | None = None,
 ) -> Iterator[Explanation]:
     """Yield the explanations of queries with class totals (m, C) and contributions of atoms (m, N).
 
-    ``indices`` are those of the atoms among the training matrices, if they are some of them.
+    ``indices`` are those of the atoms among the training matrices, if they are some of them, ``domains`` their domains.
     """
     for own_totals, own in zip(totals, contributions, strict=True):
         best, second = _two_best(own_totals)
@@ -366,20 +367,8 @@ def taken_apart(
             classes[atom_classes[atoms]],
             len(used),
             None if names is None else tuple(str(names[atom]) for atom in atoms),
+            None if domains is None else tuple(domains[atoms].tolist()),
         )
-
-
-def of_domains(found: Sequence[Explanation], domains: Array | None) -> Explanations:
-    """Return explanations that know the domains of training matrices; later ones (`partial_fit`) have none."""
-    if domains is None:
-        return Explanations(found)
-    names = domains.tolist()
-    return Explanations(
-        [
-            replace(one, domains=tuple(names[i] if i < len(names) else "later" for i in one.atoms))
-            for one in found
-        ]
-    )
 
 
 def check_explained(n_atoms: Any, names: Any, count: int) -> None:

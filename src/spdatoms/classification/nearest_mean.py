@@ -21,6 +21,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.layout import Matrices, holds
 
 
+@allow.with_parameters
 class MinimumDistanceToMean(ScoredClassifier):
     """Classification by the nearest class mean (MDM).
 
@@ -55,17 +56,9 @@ class MinimumDistanceToMean(ScoredClassifier):
 
     hermitian: ClassVar[bool] = True
     _stored = holds("classes_", means_=Matrices("C"))
-    _parameters = allow.declare(metric=METRIC, n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
-
-    def __init__(
-        self,
-        metric: str | Divergence = "riemann",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

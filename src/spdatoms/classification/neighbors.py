@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from spdatoms.layout import holds
 _ROUNDING = 1e-12
 
 
+@allow.with_parameters
 class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
     """Classification of SPD matrices by their nearest neighbours.
 
@@ -68,31 +70,13 @@ class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
     """
 
     _stored = holds("classes_ _labels")
-    _parameters = allow.declare(
-        n_neighbors=allow.integer(1),
-        metric=METRIC,
-        weights=VOTES,
-        class_weight=CLASS_WEIGHT,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_neighbors: int = 1,
-        metric: str | Divergence = "riemann",
-        *,
-        weights: str = "uniform",
-        class_weight: str | Mapping[Any, float] | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_neighbors: int = allow.parameter(allow.integer(1), default=1)
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    weights: str = allow.parameter(VOTES, default="uniform")
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

@@ -7,6 +7,7 @@ them at once, and each class is judged by the part of the code that falls on its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -16,14 +17,10 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, labelled_weights, part_of
+from spdatoms._utils.weights import CLASS_WEIGHT, Weighted
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
-from spdatoms.classification._landmarks import (
-    features_of,
-    landmark_space,
-    spread_over_classes,
-)
+from spdatoms.classification._landmarks import chosen_rows, features_of, landmark_space
 from spdatoms.classification._margins import CodedMargins, two_best
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.classifier import ExplainedClassifier
@@ -66,6 +63,7 @@ Contributions: TypeAlias = Callable[[], Floats]
 UseScores: TypeAlias = Callable[[slice, Floats, NDArray[np.bool_], Contributions], None]
 
 
+@allow.with_parameters
 class SPDSparseClassifier(ExplainedClassifier):
     """Classification of SPD matrices by how labelled matrices represent them.
 
@@ -171,66 +169,27 @@ class SPDSparseClassifier(ExplainedClassifier):
     _stored = holds(
         "classes_ atoms_ atom_labels_ _atom_classes alpha_",
         kernel_=Part(Kernel),
-        detector_=Part(BrokenChannels),
+        detector_=Part(BrokenChannels, N="judged"),
         spare=lambda values: "detector_",  # only with ``robust``
     )
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        ridge=allow.real(0),
-        whitening=allow.NONE | allow.real(most=1, above=0),
-        landmarks=allow.NONE | allow.integer(1) | allow.MATRICES,
-        correction=CORRECTION,
-        rule=allow.choice(*RULES),
-        n_atoms_per_class=allow.NONE | allow.integer(1),
-        max_atoms=allow.NONE | allow.integer(1),
-        class_weight=CLASS_WEIGHT,
-        robust=allow.BOOLEAN,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    ridge: float = allow.parameter(allow.real(0), default=0.0)
+    whitening: float | None = allow.parameter(
+        allow.NONE | allow.real(most=1, above=0), default=None
     )
-    # For subclasses without these parameters:
-    max_atoms: int | None = None
-    class_weight: Any = None
-    robust: bool = False
-    atom_weights_: Floats | None = None  # for models of earlier versions
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        alpha: float | str = "auto",
-        *,
-        ridge: float = 0.0,
-        whitening: float | None = None,
-        landmarks: int | ArrayLike | None = None,
-        correction: str = "clip",
-        rule: str = "residual",
-        n_atoms_per_class: int | None = None,
-        max_atoms: int | None = None,
-        class_weight: str | Mapping[Any, float] | None = None,
-        robust: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.alpha = alpha
-        self.ridge = ridge
-        self.whitening = whitening
-        self.landmarks = landmarks
-        self.correction = correction
-        self.rule = rule
-        self.n_atoms_per_class = n_atoms_per_class
-        self.max_atoms = max_atoms
-        self.class_weight = class_weight
-        self.robust = robust
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    landmarks: Any = allow.parameter(allow.NONE | allow.integer(1) | allow.MATRICES, default=None)
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    rule: str = allow.parameter(allow.choice(*RULES), default="residual")
+    n_atoms_per_class: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    max_atoms: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
+    robust: bool = allow.parameter(allow.BOOLEAN, default=False)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -258,12 +217,11 @@ class SPDSparseClassifier(ExplainedClassifier):
         SPDSparseClassifier
             The estimator itself.
         """
-        landmarks = self._landmarks()
-        if landmarks is not None:
-            return self._fit_landmarks(X, y, sample_weight, landmarks)
+        if self.landmarks is not None:
+            return self._fit_landmarks(X, y, sample_weight)
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))
-        rows, weights = self._weights(labels, sample_weight)
+        rows, weights = self._rows(labels, sample_weight)
         return self._fit_labelled(X[rows], labels[rows], weights)
 
     @checked_fit
@@ -289,14 +247,12 @@ class SPDSparseClassifier(ExplainedClassifier):
             The estimator itself.
         """
         kept = Remembered.of(self, X, y, self.max_atoms)
-        landmarks = self._landmarks()
-        if landmarks is not None:
-            names = kept.classes[kept.labels]
-            return self._fit_landmarks(kept.matrices, names, None, landmarks)
+        if self.landmarks is not None:
+            return self._fit_landmarks(kept.matrices, kept.classes[kept.labels], None)
         last = (self.kernel_, kept.old) if hasattr(self, "kernel_") else None
         self.n_features_in_ = kept.matrices.shape[-1]
         self.classes_ = kept.classes
-        _, weights = self._weights(kept.labels, None)
+        _, weights = self._rows(kept.labels)
         return self._fit_labelled(kept.matrices, kept.labels, weights, last)
 
     def _fit_labelled(
@@ -331,14 +287,9 @@ class SPDSparseClassifier(ExplainedClassifier):
     def _heeded(self, X: Any) -> Any:
         return self.detector_.transform(X) if self.robust and hasattr(self, "detector_") else X
 
-    def _weights(self, labels: Indices, sample_weight: ArrayLike | None) -> Weighted:
+    def _rows(self, labels: Indices, sample_weight: ArrayLike | None = None) -> Weighted:
         """Return the rows that are used, and their weights."""
-        rows, weights = labelled_weights(labels, self.classes_, sample_weight, self.class_weight)
-        if self.max_atoms is None:
-            return rows, weights
-        own = np.arange(len(labels))[rows]
-        some = spread_over_classes(labels[own], max(self.max_atoms, len(self.classes_)))
-        return own[some], part_of(weights, some)
+        return chosen_rows(labels, self.classes_, sample_weight, self.class_weight, self.max_atoms)
 
     def _label_atoms(self, labels: Indices, weights: Floats | None) -> None:
         """Set the labels and weights of the atoms, given those of the training matrices."""
@@ -357,8 +308,7 @@ class SPDSparseClassifier(ExplainedClassifier):
     ) -> Kernel:
         """Return the kernel over the atoms, whitened by the labelled matrices X if that is asked for."""
         assert self.atoms_ is not None
-        whitening = self._whitening()
-        if whitening is None:
+        if self.whitening is None:
             kernel = self._kernel()
             if last is not None and isinstance(kernel, DivergenceKernel):
                 return kernel.fit_changed(*last, self.atoms_)
@@ -368,11 +318,11 @@ class SPDSparseClassifier(ExplainedClassifier):
                 f"Whitening over {len(self.atoms_)} matrices takes too long, its operations grow with the "
                 f"third power: from {MOST_WHITENED} on give landmarks, such as landmarks=500, too."
             )
-        kernel = WhitenedKernel(self.metric, self.beta, whitening, self.n_jobs)
+        kernel = WhitenedKernel(self.metric, self.beta, self.whitening, self.n_jobs)
         return kernel.fit_labelled(self.atoms_, X, labels, weights)
 
     def _fit_landmarks(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, landmarks: Any
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> SPDSparseClassifier:
         """Make labelled vectors of labelled matrices."""
         divergence = symmetric_divergence(self.metric)
@@ -381,11 +331,11 @@ class SPDSparseClassifier(ExplainedClassifier):
         divergence = over(divergence, matrices)
         self.n_features_in_ = matrices.shape[-1]
         self.classes_, labels = check_labels(y, len(matrices))
-        rows, weights = self._weights(labels, sample_weight)
+        rows, weights = self._rows(labels, sample_weight)
         if isinstance(matrices, np.ndarray):  # a stream is read as a whole, and thinned out then
             matrices, labels, rows = matrices[rows], labels[rows], slice(None)
         space = landmark_space(
-            matrices, labels, rows, weights, landmarks, divergence, self.beta, self._whitening()
+            matrices, labels, rows, weights, self.landmarks, divergence, self.beta, self.whitening
         )
         self.alpha_ = choose_alpha(self.alpha, space.indefinite)
         atoms, self._atom_classes = self._labelled_atoms(
@@ -406,15 +356,6 @@ class SPDSparseClassifier(ExplainedClassifier):
         self._fit_detector(matrices)
         return self
 
-    def _landmarks(self) -> Any:
-        return self.landmarks
-
-    def _whitening(self) -> float | None:
-        return self.whitening
-
-    def _ridge(self) -> float:
-        return float(self.ridge)
-
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
@@ -422,11 +363,7 @@ class SPDSparseClassifier(ExplainedClassifier):
         """Return what divergences are multiplied by before their softmax: that of the kernel."""
         if isinstance(self.kernel_, LandmarkKernel):
             return 0.5  # ‖φ(X) − φ(Y)‖² ≈ 2 − 2 exp(−β·d) ≈ 2β·d
-        return float(self.kernel_.beta_)
-
-    def _divergence(self) -> Divergence:
-        """Return what finds the nearest atom where a code is zero."""
-        return get_divergence(self.metric)
+        return float(getattr(self.kernel_, "beta_", 1.0))
 
     def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
         """Return the atoms and their classes; ``learning`` is what to learn them with."""
@@ -455,9 +392,9 @@ class SPDSparseClassifier(ExplainedClassifier):
             self._atom_classes,
             self.atom_weights_,
             self.alpha_,
-            self._ridge(),
+            self.ridge,
             self.rule,
-            self._divergence(),
+            get_divergence(self.metric),
             self._distance_scale() / _SHARPNESS,
             X,
             two_best(totals),
@@ -482,7 +419,7 @@ class SPDSparseClassifier(ExplainedClassifier):
                 "Queries that lack channels need the training matrices, which are not kept when they are read from a "
                 "Dask array or a long memory map: fit to an array in memory."
             )
-        landmarks = self._landmarks()
+        landmarks = self.landmarks
         if np.ndim(landmarks):
             landmarks = cut(np.asarray(landmarks), known)
         data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
@@ -500,7 +437,7 @@ class SPDSparseClassifier(ExplainedClassifier):
 
     def _coding(self) -> dict[str, Any]:
         """Return what `for_coded_blocks` wants to know besides the kernel and α."""
-        return {"ridge": self._ridge(), "weights": self.atom_weights_, "n_jobs": self.n_jobs}
+        return {"ridge": self.ridge, "weights": self.atom_weights_, "n_jobs": self.n_jobs}
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return the scores of the classes."""
@@ -572,7 +509,7 @@ class SPDSparseClassifier(ExplainedClassifier):
         """Return the divergences of some of the matrices X to the atoms."""
         assert self.atoms_ is not None  # it is None with landmarks only
         dtype = np.result_type(X, self.atoms_, np.float64)
-        divergence = over(self._divergence(), dtype)
+        divergence = over(get_divergence(self.metric), dtype)
         queries, atoms = (
             divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X[some], self.atoms_)
         )

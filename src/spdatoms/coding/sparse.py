@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from copy import copy
-from typing import ClassVar
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +34,80 @@ from spdatoms.layout import Part, holds
 _SUBSAMPLE, _CODED = 500, 200
 
 
-class SPDSparseCoder(Coder):
+class KernelCoder(Coder):
+    """A coder over given atoms, or over the matrices given to ``fit``, with a kernel of its subclass."""
+
+    alpha: float | str
+    _stored = holds("atoms_ alpha_", kernel_=Part(Kernel))
+
+    @abstractmethod
+    def _kernel(self) -> Kernel:
+        """Return the kernel for the atoms."""
+
+    @checked_fit
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Compute the Gram matrix of the dictionary.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices: the atoms, if no dictionary was given.
+        y : object, default=None
+            Ignored.
+
+        Returns
+        -------
+        Coder
+            The estimator itself.
+        """
+        X = self.check_training_matrices(X)
+        if self.dictionary is None:
+            self.atoms_ = X
+        else:
+            atoms = check_spd(self.dictionary, name="dictionary")
+            self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
+        self._use_atoms(X)
+        return self
+
+    def _use_atoms(self, X: FloatArray) -> None:
+        """Set the kernel of the atoms, and α, for matrices X like those to be coded."""
+        self.kernel_ = self._kernel().fit_checked(self.atoms_)
+        self.alpha_ = self._coding_alpha(X) if isinstance(self.alpha, str) else float(self.alpha)
+
+    def _coding_alpha(self, X: FloatArray) -> float:
+        """Return the automatic α, of atoms as codes over the other atoms if X are the atoms."""
+        gram = self.kernel_.gram_
+        atoms, some = evenly_spaced(len(gram), _SUBSAMPLE), evenly_spaced(len(X), _CODED)
+        own = X is self.atoms_
+        return coding_alpha(
+            kernel_spread(gram[atoms, atoms]),
+            gram,
+            gram[some] if own else self.kernel_.cross_checked(X[some]),
+            ridge=self.ridge,
+            positive=self.positive,
+            exclude=np.arange(len(gram))[some] if own else None,
+        )
+
+    def _cut(self, known: Mask) -> Self:
+        if not hasattr(self, "atoms_"):
+            return self._over_its_dictionary()._cut(known)
+        model = copy(self)
+        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
+        model._use_atoms(model.atoms_)
+        if self.dictionary is not None:  # the matrices that its α is for are not kept
+            model.alpha_ = self.alpha_
+        return model
+
+    @property
+    def _n_channels(self) -> int:
+        return self.n_features_in_ if hasattr(self, "atoms_") else np.shape(self.dictionary)[-1]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.dictionary is not None or hasattr(self, "atoms_")
+
+
+@allow.with_parameters
+class SPDSparseCoder(KernelCoder):
     """Sparse codes of SPD matrices over a dictionary.
 
     min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
@@ -101,91 +176,19 @@ class SPDSparseCoder(Coder):
 
     hermitian: ClassVar[bool] = True
 
-    _stored = holds("atoms_ alpha_", kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        ridge=allow.real(0),
-        positive=allow.BOOLEAN,
-        correction=CORRECTION,
-        normalise=allow.BOOLEAN,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        alpha: float | str = "auto",
-        *,
-        ridge: float = 0.0,
-        positive: bool = False,
-        correction: str = "clip",
-        normalise: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.metric = metric
-        self.beta = beta
-        self.alpha = alpha
-        self.ridge = ridge
-        self.positive = positive
-        self.correction = correction
-        self.normalise = normalise
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: ArrayLike, y: object = None) -> SPDSparseCoder:
-        """Compute the Gram matrix of the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices: the atoms, if no dictionary was given.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        SPDSparseCoder
-            The estimator itself.
-        """
-        X = self.check_training_matrices(X)
-        if self.dictionary is None:
-            self.atoms_ = X
-        else:
-            atoms = check_spd(self.dictionary, name="dictionary")
-            self.atoms_ = check_size(atoms, self.n_features_in_, name="dictionary")
-        self._use_atoms(X)
-        return self
-
-    def _use_atoms(self, X: FloatArray) -> None:
-        """Set the kernel of the atoms, and α, for matrices X like those to be coded."""
-        self.kernel_ = self._kernel().fit_checked(self.atoms_)
-        self.alpha_ = self._coding_alpha(X) if isinstance(self.alpha, str) else float(self.alpha)
-
-    def _coding_alpha(self, X: FloatArray) -> float:
-        """Return the automatic α, of atoms as codes over the other atoms if X are the atoms."""
-        gram = self.kernel_.gram_
-        atoms, some = evenly_spaced(len(gram), _SUBSAMPLE), evenly_spaced(len(X), _CODED)
-        own = X is self.atoms_
-        return coding_alpha(
-            kernel_spread(gram[atoms, atoms]),
-            gram,
-            gram[some] if own else self.kernel_.cross_checked(X[some]),
-            ridge=self.ridge,
-            positive=self.positive,
-            exclude=np.arange(len(gram))[some] if own else None,
-        )
+    dictionary: Any = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    ridge: float = allow.parameter(allow.real(0), default=0.0)
+    positive: bool = allow.parameter(allow.BOOLEAN, default=False)
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    normalise: bool = allow.parameter(allow.BOOLEAN, default=False)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _kernel(self) -> Kernel:
-        """Return the kernel for the atoms."""
         beta = self.beta
         if isinstance(beta, str):
             divergence = over(symmetric_divergence(self.metric), self.atoms_)
@@ -193,25 +196,9 @@ class SPDSparseCoder(Coder):
             beta = coding_beta(automatic_beta(among), among, divergence, self.n_features_in_)
         return DivergenceKernel(self.metric, beta, self.correction, self.n_jobs)
 
-    def _cut(self, known: Mask) -> SPDSparseCoder:
-        if not hasattr(self, "atoms_"):
-            return self._over_its_dictionary()._cut(known)
-        model = copy(self)
-        model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
-        model._use_atoms(model.atoms_)
-        if self.dictionary is not None:  # the matrices that its α is for are not kept
-            model.alpha_ = self.alpha_
-        return model
 
-    @property
-    def _n_channels(self) -> int:
-        return self.n_features_in_ if hasattr(self, "atoms_") else np.shape(self.dictionary)[-1]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.dictionary is not None or hasattr(self, "atoms_")
-
-
-class LogEuclideanSparseCoder(WithLogCosineKernel, SPDSparseCoder):
+@allow.with_parameters
+class LogEuclideanSparseCoder(WithLogCosineKernel, KernelCoder):
     """Sparse codes of the logarithms of SPD matrices.
 
     min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
@@ -262,28 +249,10 @@ class LogEuclideanSparseCoder(WithLogCosineKernel, SPDSparseCoder):
            [0.  , 0.95]])
     """
 
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        alpha=allow.ALPHA,
-        rescale=allow.BOOLEAN,
-        positive=allow.BOOLEAN,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        alpha: float | str = "auto",
-        rescale: bool = True,
-        *,
-        positive: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.alpha = alpha
-        self.rescale = rescale
-        self.positive = positive
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    dictionary: Any = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
+    _: KW_ONLY
+    positive: bool = allow.parameter(allow.BOOLEAN, default=False)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)

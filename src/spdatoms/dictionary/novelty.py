@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from spdatoms.layout import ANY, Matrices, Maybe, Numbers, Part, holds
 _LEAST, _LEAST_CHANNELS, _LEAST_JUDGED = 2, 2, 4
 
 
+@allow.with_parameters
 class SPDNovelty(OutlierMixin, SPDEstimator):
     """Find matrices that are not like those of training, and the channels that are to blame.
 
@@ -100,40 +102,16 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         _matrices=Maybe(Matrices("left")),
         offset_=ANY,
     )
-    _parameters = allow.declare(
-        n_atoms=allow.NONE | allow.integer(1),
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        false_alarms=allow.real(above=0, below=1),
-        cv=allow.integer(2),
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_atoms: int | None = None,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        alpha: float | str = "auto",
-        *,
-        false_alarms: float = 0.01,
-        cv: int = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.metric = metric
-        self.beta = beta
-        self.alpha = alpha
-        self.false_alarms = false_alarms
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_atoms: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    false_alarms: float = allow.parameter(allow.real(above=0, below=1), default=0.01)
+    cv: int = allow.parameter(allow.integer(2), default=5)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDNovelty:

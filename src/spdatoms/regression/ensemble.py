@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -20,9 +21,7 @@ from spdatoms.base import (
     checked_fit,
     per_matrix,
 )
-from spdatoms.classification.kernel_ensemble import KernelEnsemble, listed
-from spdatoms.classification.references import References
-from spdatoms.divergences import Divergence
+from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
 from spdatoms.geometry.channels import Mask
@@ -51,6 +50,7 @@ SMALL_FACTORS: tuple[float, ...] = (0.03, 0.1)
 _COVERAGE = allow.real(above=0, below=1)
 
 
+@allow.with_parameters
 class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     """Regression on SPD matrices by ridge regression and sparse codes under several kernels, weighted.
 
@@ -129,28 +129,12 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         average_=Part(TargetAverage, q="targets"),
         _references=Part(References),
     )
-    _parameters = allow.declare(
-        metrics=SYMMETRIC_METRICS,
-        cv=allow.choice(LEAVE_ONE_OUT) | CV,
-        max_atoms=allow.integer(2),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        metrics: str | Divergence | Sequence[str | Divergence] = ("stein", "logeuclid"),
-        *,
-        cv: Any = "loo",
-        max_atoms: int = 1500,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metrics = metrics
-        self.cv = cv
-        self.max_atoms = max_atoms
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metrics: Metrics = allow.parameter(SYMMETRIC_METRICS, default=("stein", "logeuclid"))
+    _: KW_ONLY
+    cv: Any = allow.parameter(allow.choice(LEAVE_ONE_OUT) | CV, default="loo")
+    max_atoms: int = allow.parameter(allow.integer(2), default=1500)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -262,7 +246,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     ) -> TargetExplanations:
         found: list[TargetExplanation] = []
         self.average_.prepare(explaining=True)
-        for added in self._of_blocks(self.average_.contributions, X):
+        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
             found += targets_taken_apart(
                 added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
             )
@@ -276,6 +260,6 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
 
     def _predicted(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = self._of_blocks(self.average_.predict, X)
+        found = self._references.of_blocks(self.average_.predict, X, self.n_jobs)
         q = self.average_.targets.shape[1]
         return np.concatenate([np.zeros((0, q)), *found]).reshape(-1, *self.targets_.shape[1:])

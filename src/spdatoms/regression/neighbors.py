@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from spdatoms.regression.explanation import (
 from spdatoms.regression.regressor import SPDRegressor
 
 
+@allow.with_parameters
 class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
     """Regression on SPD matrices by their nearest neighbours.
 
@@ -61,28 +63,12 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
     """
 
     _stored = holds("targets_")
-    _parameters = allow.declare(
-        n_neighbors=allow.integer(1),
-        metric=METRIC,
-        weights=VOTES,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        metric: str | Divergence = "riemann",
-        *,
-        weights: str = "uniform",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_neighbors: int = allow.parameter(allow.integer(1), default=5)
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    weights: str = allow.parameter(VOTES, default="uniform")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

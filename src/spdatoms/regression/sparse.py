@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY
 from typing import ClassVar, Self
 
 import numpy as np
@@ -34,6 +35,7 @@ from spdatoms.regression.regressor import SPDRegressor
 _SUBSAMPLE = 500
 
 
+@allow.with_parameters
 class SPDSparseRegressor(SPDRegressor):
     """Regression on SPD matrices by how training matrices represent them.
 
@@ -90,34 +92,14 @@ class SPDSparseRegressor(SPDRegressor):
 
     hermitian: ClassVar[bool] = True
     _stored = holds("atoms_ alpha_ targets_ atom_weights_", kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        ridge=allow.real(0),
-        correction=CORRECTION,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        alpha: float | str = "auto",
-        *,
-        ridge: float = 0.0,
-        correction: str = "clip",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.alpha = alpha
-        self.ridge = ridge
-        self.correction = correction
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    ridge: float = allow.parameter(allow.real(0), default=0.0)
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

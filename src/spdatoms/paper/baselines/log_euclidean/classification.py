@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Indices
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
-from spdatoms.divergences import Divergence, LogEuclidean
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
 
 
@@ -68,6 +66,7 @@ class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     0.95
     """
 
+    metric = "logeuclid"  # finds the nearest atom where a code is zero
     _parameters = allow.declare(
         alpha=allow.ALPHA,
         rescale=allow.BOOLEAN,
@@ -90,24 +89,6 @@ class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
         self.rule = rule
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _divergence(self) -> Divergence:
-        return LogEuclidean()
-
-    def _distance_scale(self) -> float:
-        return 1.0
-
-    def _landmarks(self) -> None:
-        return None
-
-    def _whitening(self) -> None:
-        return None
-
-    def _ridge(self) -> float:
-        return 0.0
-
-    def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
-        return X, labels
 
 
 def kernel_log_euclidean_classifier(**parameters: Any) -> SPDSparseClassifier:

@@ -1,6 +1,11 @@
 """What parameters may be: declared once, checked in one place, refused with one clear error.
 
-An estimator declares its parameters in its class, a function in a decorator; one line for each:
+An estimator declares its parameters in its class, a function in a decorator; one line for each. The constructor of an
+estimator with `keeps_parameters` has them in the order of the declaration:
+
+    @allow.keeps_parameters
+    class SPDKMeans(SPDEstimator):
+        n_clusters: int = allow.parameter(8, allow.integer(1))
 
 >>> from spdatoms._utils.parameters import AUTO, N_JOBS, choice, declare, integer, real
 >>> declare(n_clusters=integer(1), beta=AUTO | real(above=0), init=choice("random"), n_jobs=N_JOBS)[
@@ -17,17 +22,18 @@ import math
 import os
 import reprlib
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from itertools import chain
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
 Inputs = ParamSpec("Inputs")
 Output = TypeVar("Output")
+Class = TypeVar("Class")
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,19 @@ Parameters: TypeAlias = Mapping[str, Allowed]
 def declare(**parameters: Allowed) -> Parameters:
     """Return what each of the parameters may be, as a class attribute holds it."""
     return MappingProxyType(parameters)
+
+
+def parameter(default: Any, allowed: Allowed) -> Any:
+    """Return the declaration of a parameter in a class with `keeps_parameters`: its default, and what it may be."""
+    return field(default=default, metadata={"allowed": allowed})
+
+
+@dataclass_transform()
+def keeps_parameters(cls: type[Class]) -> type[Class]:
+    """Decorate an estimator: its constructor has the parameters that the class declares, and keeps them as they are."""
+    made: Any = dataclass(eq=False, repr=False)(cls)
+    made._parameters = declare(**{part.name: part.metadata["allowed"] for part in fields(made)})
+    return made  # type: ignore[no-any-return]
 
 
 def checks(**parameters: Allowed) -> Callable[[Callable[Inputs, Output]], Callable[Inputs, Output]]:

@@ -24,6 +24,7 @@ from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, checked_fit, estimator_call, per_matrix
 from spdatoms.clustering._assignment import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
+from spdatoms.clustering._streamed import ClusteredStream
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
@@ -277,8 +278,6 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
         """Return the matrices with positive weight, in memory or as a stream."""
         if isinstance(X, np.ndarray):
             return ClusteredSample(self._sample(divergence, X, weights, used))
-        from spdatoms.clustering._streamed import ClusteredStream
-
         return ClusteredStream(X, divergence, weights, self.n_clusters)
 
     def _sample(

@@ -268,36 +268,19 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
                 "most as many clusters as there are matrices."
             )
 
-    def _data(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        used: Indices,
-    ) -> Any:
+    def _data(self, divergence: Divergence, X: Any, weights: Floats, used: Indices) -> Any:
         """Return the matrices with positive weight, in memory or as a stream."""
         if isinstance(X, np.ndarray):
             return ClusteredSample(self._sample(divergence, X, weights, used))
         return ClusteredStream(X, divergence, weights, self.n_clusters)
 
-    def _sample(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        chosen: Indices,
-    ) -> Sample:
+    def _sample(self, divergence: Divergence, X: Any, weights: Floats, chosen: Indices) -> Sample:
         """Prepare some of the matrices, in double precision."""
         matrices = X[:] if len(chosen) == len(X) else X[chosen]
         return Sample(divergence, as_double(matrices), weights[chosen], self.n_jobs)
 
     def _starts(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        used: Indices,
-        data: Any,
+        self, divergence: Divergence, X: Any, weights: Floats, used: Indices, data: Any
     ) -> Iterator[Floats]:
         """Yield the first centres of every start."""
         if not isinstance(self.init, str):

@@ -75,11 +75,7 @@ class CollaborativeCoder:
         report[:, NONZEROS] = np.count_nonzero(codes, axis=1)
 
     def _panel(
-        self,
-        cross: Floats,
-        inverse_scale: Floats,
-        tolerance: Floats,
-        excluded: NDArray[np.int64],
+        self, cross: Floats, inverse_scale: Floats, tolerance: Floats, excluded: NDArray[np.int64]
     ) -> tuple[Floats, Floats, Floats]:
         """Return the codes y of some queries, h = k − (K + ρI)y, and the numbers of solutions."""
         count, n_atoms = cross.shape

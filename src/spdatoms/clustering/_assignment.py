@@ -1,7 +1,8 @@
-"""Matrices in memory, with the labels of their clusters."""
+"""Matrices in memory, with the labels of their clusters; which cluster a matrix belongs to."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,52 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.clustering._lloyd import Tally, relabelled
 from spdatoms.divergences.seeds import Sample
 from spdatoms.scale.largest import Largest
 
+#: A matrix is exchanged if its cost falls below this fraction of what it was: not by rounding alone.
+_NOTICEABLE = 1.0 - 1e-9
 #: Floating point operations per task of a thread: far more than starting the task takes.
 _TASK_FLOPS = 5e6
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Sizes, weights and costs of clusters; tallies of parts of the data add up.
+
+    Attributes
+    ----------
+    sizes, weights : ndarray of shape (k,)
+        The number of their matrices, and the sum of their weights.
+    moved : ndarray of shape (k,)
+        Whether a matrix has entered or left.
+    inertia : float
+        Σ_i w_i d(X_i, C_{l_i}).
+    """
+
+    sizes: Indices
+    weights: Floats
+    moved: NDArray[np.bool_]
+    inertia: float
+
+    @classmethod
+    def of(cls, labels: Indices, own: Floats, weights: Floats, moved: NDArray[np.bool_]) -> Tally:
+        """Return the tally of matrices with these labels and divergences to their own centres."""
+        count = len(moved)
+        return cls(
+            np.bincount(labels, minlength=count),
+            np.asarray(np.bincount(labels, weights, minlength=count), np.float64),
+            moved,
+            float(weights @ own),
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.sizes + other.sizes,
+            self.weights + other.weights,
+            self.moved | other.moved,
+            self.inertia + other.inertia,
+        )
 
 
 class ClusteredSample:
@@ -90,13 +131,9 @@ class ClusteredSample:
             self.centres[clusters[a]], self.divergences[clusters[a]] = centres[a], rows[a]
 
     def assign(self, totals: Floats | None = None) -> Tally:
-        """Give every matrix to its nearest centre; at a tie it stays where it is."""
+        """Give every matrix to its nearest centre, or by Hartigan's rule, given the weights of the clusters."""
         self.labels, moved = relabelled(self.divergences, self.labels, self.sample.weights, totals)
         return self._tally(moved)
-
-    def exchange(self, weights: Floats) -> Tally:
-        """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
-        return self.assign(weights)
 
     def worst_represented(self, count: int) -> Largest:
         """Return the matrices with the largest w_i d(X_i, C_{l_i}), and their labels."""
@@ -116,3 +153,30 @@ class ClusteredSample:
     def restore(self, state: Any) -> None:
         """Return to a state that was saved."""
         self.centres, self.divergences, self.labels = state
+
+
+def relabelled(
+    divergences: Floats, labels: Indices, weights: Floats, totals: Floats | None
+) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return new labels, and which clusters a matrix has entered or left.
+
+    Matrices go to their nearest centre, at a tie they stay. With the weights W of the clusters, ``totals``, they go by
+    Hartigan's rule: matrix i moves from a to b if W_b/(W_b + w_i)·d_ib < W_a/(W_a − w_i)·d_ia. ``divergences`` has
+    d(X_i, C_j) at [j, i].
+    """
+    every = np.arange(len(labels))
+    costs, stay = divergences, divergences[labels, every]
+    if totals is not None:
+        own_total = totals[labels]
+        others = own_total - weights
+        company = others > 1e-9 * own_total
+        # A matrix alone in its cluster is its own centre, and stays.
+        factors = np.divide(own_total, others, out=np.zeros(len(weights)), where=company)
+        stay = factors * stay
+        costs = divergences * (totals[:, None] / (totals[:, None] + weights))
+        costs[labels, every] = stay
+    goals = costs.argmin(axis=0)
+    leaves = costs[goals, every] < (stay if totals is None else _NOTICEABLE * stay)
+    moved = np.zeros(len(divergences), dtype=bool)
+    moved[labels[leaves]] = moved[goals[leaves]] = True
+    return np.where(leaves, goals, labels), moved

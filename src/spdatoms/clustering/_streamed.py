@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.clustering._lloyd import Tally, relabelled
+from spdatoms.clustering._assignment import Tally, relabelled
 from spdatoms.divergences import Divergence
 from spdatoms.scale.faults import with_smaller_spans
 from spdatoms.scale.largest import Largest
@@ -99,16 +99,12 @@ class ClusteredStream:
         self._occupied = _NONE
         return self._label(first=True)
 
-    def assign(self) -> Tally:
-        """Give every matrix to its nearest centre; at a tie it stays where it is."""
-        if self._ready is None:
-            return self._label()
+    def assign(self, totals: Floats | None = None) -> Tally:
+        """Give every matrix to its nearest centre, or by Hartigan's rule, given the weights of the clusters."""
+        if self._ready is None or totals is not None:
+            return self._label(totals)
         (self.states, self.found), self._ready = self._ready, None
         return self.found[0]
-
-    def exchange(self, weights: Floats) -> Tally:
-        """Give matrices to other clusters by Hartigan's rule, given the weights of the clusters."""
-        return self._label(weights)
 
     def _label(self, totals: Floats | None = None, first: bool = False) -> Tally:
         self.states, self.found = self._pass(self.centres, totals, first)

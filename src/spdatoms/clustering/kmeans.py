@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from spdatoms._utils.weights import check_weights, given_weights
 from spdatoms.base import SPDEstimator, check_streamable, checked_fit, estimator_call, per_matrix
 from spdatoms.clustering._assignment import ClusteredSample
 from spdatoms.clustering._lloyd import Lloyd
+from spdatoms.clustering._streamed import ClusteredStream
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
@@ -42,6 +44,7 @@ _SEED_SAMPLES, _SEED_LEAST = 100, 20_000
 _RANDOM_STARTS = 10
 
 
+@allow.with_parameters
 class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
     """Clusters of SPD matrices under any divergence.
 
@@ -119,42 +122,19 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     array([ True])
     """
 
+    n_clusters: int = allow.parameter(allow.integer(1), default=8)
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    init: str | ArrayLike = allow.parameter(allow.choice(*_SEEDS) | allow.MATRICES, default="k-means++")
+    n_init: int | str = allow.parameter(allow.AUTO | allow.integer(1), default="auto")
+    max_iter: int = allow.parameter(allow.integer(1), default=300)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: int | np.random.RandomState | np.random.Generator | None = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
+
     hermitian: ClassVar[bool] = True
     _stored = holds(cluster_centers_=Matrices("N"))
-    _parameters = allow.declare(
-        n_clusters=allow.integer(1),
-        metric=METRIC,
-        init=allow.choice(*_SEEDS) | allow.MATRICES,
-        n_init=allow.AUTO | allow.integer(1),
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        metric: str | Divergence = "riemann",
-        *,
-        init: str | ArrayLike = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     fit_predict = same_kind(ClusterMixin.fit_predict)
 
@@ -286,38 +266,19 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
                 "most as many clusters as there are matrices."
             )
 
-    def _data(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        used: Indices,
-    ) -> Any:
+    def _data(self, divergence: Divergence, X: Any, weights: Floats, used: Indices) -> Any:
         """Return the matrices with positive weight, in memory or as a stream."""
         if isinstance(X, np.ndarray):
             return ClusteredSample(self._sample(divergence, X, weights, used))
-        from spdatoms.clustering._streamed import ClusteredStream
-
         return ClusteredStream(X, divergence, weights, self.n_clusters)
 
-    def _sample(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        chosen: Indices,
-    ) -> Sample:
+    def _sample(self, divergence: Divergence, X: Any, weights: Floats, chosen: Indices) -> Sample:
         """Prepare some of the matrices, in double precision."""
         matrices = X[:] if len(chosen) == len(X) else X[chosen]
         return Sample(divergence, as_double(matrices), weights[chosen], self.n_jobs)
 
     def _starts(
-        self,
-        divergence: Divergence,
-        X: Any,
-        weights: Floats,
-        used: Indices,
-        data: Any,
+        self, divergence: Divergence, X: Any, weights: Floats, used: Indices, data: Any
     ) -> Iterator[Floats]:
         """Yield the first centres of every start."""
         if not isinstance(self.init, str):

@@ -15,8 +15,6 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from spdatoms._utils import parameters as allow
-from spdatoms._utils.checks import check_size
 from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.locks import locked
 from spdatoms._utils.threads import block_slices
@@ -29,20 +27,23 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.parameters import divergence_parameters
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import is_semidefinite
-from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.landmarks import LandmarkSpace
+from spdatoms.layout import Held, Matrices, Numbers, Sizes, held_by
 from spdatoms.scale.parts import block_digest
 
 _FORMAT = "spdatoms dictionary checkpoint 1"
 _HASH_BYTES = 1 << 22
 #: The arrays that a map φ consists of.
 _SPACE = ("landmarks", "roots", "eigenvalues", "discarded")
-#: The numbers that a problem consists of.
-_NUMBERS = {
-    "beta": allow.real(above=0),
-    "alpha": allow.real(0),
-    "ridge": allow.real(0),
-    "margin": allow.NONE | allow.real(),
+#: What the entries of a file hold, as far as they are there.
+_HELD: dict[str, Held] = {
+    **held_by(LandmarkSpace),
+    **held_by(Problem),
+    "atoms": Matrices("N", double=True),
+    "gram": Numbers("N N"),
+    "features": Numbers("N r"),
+    "code_values": Numbers("nonzeros"),
+    "objective": Numbers("half-steps"),
 }
 
 
@@ -67,8 +68,8 @@ def fingerprint(X: Any, parameters: dict[str, Any]) -> str:
     digest.update(repr((tuple(X.shape), X.dtype.str)).encode())
     rows = max(1, _HASH_BYTES // (X.dtype.itemsize * X.shape[-1] ** 2))
     parts = list(block_slices(len(X), rows))
-    in_memory = isinstance(X, np.ndarray)
-    for part in (block_digest(X[p]) for p in parts) if in_memory else X.digests(parts):
+    digests = map(block_digest, (X[part] for part in parts))
+    for part in digests if isinstance(X, np.ndarray) else X.digests(parts):
         digest.update(part)
     return digest.hexdigest()
 
@@ -109,17 +110,13 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], mark: str, X: Any) -> None:
         self.path, self.mark = Path(path), mark
-        self.shape, self.kind = tuple(X.shape), X.dtype.kind
+        self.shape, self.complex = tuple(X.shape), X.dtype.kind == "c"
 
     def write(self, problem: AnyProblem, state: State) -> None:
         """Replace the file by one with this state, atomically."""
-        header = {
-            "format": _FORMAT,
-            "fingerprint": self.mark,
-            "beta": problem.beta,
-            "alpha": problem.alpha,
-        }
         codes = state.codes.here if isinstance(state.codes, Codes) else state.codes
+        header = {"format": _FORMAT, "fingerprint": self.mark, "positive": problem.positive}
+        header |= {"beta": problem.beta, "alpha": problem.alpha}
         arrays = {
             "atoms": state.atoms,
             "code_values": codes.data,
@@ -127,8 +124,6 @@ class Checkpoint:
             "code_starts": codes.indptr,
             "objective": np.array(state.objective),
         }
-        if problem.positive:  # not named otherwise: files from before know nothing of it
-            header["positive"] = True
         if isinstance(problem, LandmarkProblem):
             arrays["features"] = state.images
             arrays |= {name: getattr(problem.space, name) for name in _SPACE}
@@ -152,16 +147,24 @@ class Checkpoint:
         except (StorageError, OSError) as error:
             raise self._refused("is not a checkpoint, or was cut short") from error
         try:
-            for name in arrays.keys() & {"atoms", "landmarks"}:
-                kind, char = arrays[name].dtype.kind, arrays[name].dtype.char
-                _require(kind == self.kind and char in "dD")
-            return _state(arrays, self.shape), _problem(header, arrays, divergence)
+            self._check_entries({**header, **arrays})
+            return _state(arrays, self.shape[0]), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
             raise self._refused("is damaged: its parts do not belong together") from error
 
     def _check(self, header: dict[str, Any]) -> None:
         if header.get("format") != _FORMAT or header.get("fingerprint") != self.mark:
             raise self._refused("belongs to other data or other parameters")
+
+    def _check_entries(self, entries: dict[str, Any]) -> None:
+        """Look at all that compiled code will trust."""
+        sizes = Sizes()
+        sizes.agree("n", self.shape[-1], "X")
+        for name in _HELD.keys() & entries.keys():
+            value = entries[name]
+            _HELD[name].check(name, value, sizes, True)
+            if isinstance(value, np.ndarray):
+                _require(value.dtype.char == ("D" if value.ndim == 3 and self.complex else "d"))
 
     def _refused(self, reason: str) -> ValueError:
         return ValueError(
@@ -170,47 +173,31 @@ class Checkpoint:
         )
 
 
-def _state(arrays: dict[str, Any], shape: tuple[int, ...]) -> State:
-    """Return the state, after a look at all that compiled code will trust."""
-    m, n, _ = shape
-    atoms = check_size(check_spd(arrays["atoms"]), n)
-    images = arrays["gram"] if "gram" in arrays else arrays["features"]
-    columns = len(atoms) if "gram" in arrays else len(arrays["eigenvalues"])
+def _state(arrays: dict[str, Any], n_samples: int) -> State:
+    atoms = arrays["atoms"]
     codes = scipy.sparse.csr_array(
-        (arrays["code_values"], arrays["code_atoms"], arrays["code_starts"]), shape=(m, len(atoms))
+        (arrays["code_values"], arrays["code_atoms"], arrays["code_starts"]),
+        shape=(n_samples, len(atoms)),
     )
     codes.check_format(full_check=True)
     _require((np.diff(codes.indptr) >= 0).all())  # SciPy does not look if the last one is negative
-    for numbers in (images, codes.data, arrays["objective"]):
-        _require(numbers.dtype == np.float64 and np.isfinite(numbers).all())
-    _require(images.shape == (len(atoms), columns) and arrays["objective"].ndim == 1)
+    images = arrays["gram"] if "gram" in arrays else arrays["features"]
     return State(atoms, images, codes, tuple(arrays["objective"].tolist()))
 
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Divergence) -> AnyProblem:
-    positive = bool(header.get("positive", False))
-    beta, alpha = _number(header, "beta"), _number(header, "alpha")
-    if "gram" in arrays:
-        problem = Problem(
-            divergence, beta, alpha, _number(header, "ridge"), _number(header, "margin"), positive
-        )
-        gram = problem.ridged(arrays["gram"])
-        _require(is_semidefinite(gram) and (gram.diagonal() > 0).all())
-        if problem.margin is not None:
-            np.linalg.cholesky(gram - problem.margin * np.eye(len(gram)))
-        return problem
-    landmarks, roots, eigenvalues, discarded = (arrays[name] for name in _SPACE)
-    check_size(check_spd(landmarks), arrays["atoms"].shape[-1])
-    _require(roots.shape == (len(landmarks), len(eigenvalues)))
-    _require(all(np.isfinite(part).all() for part in (roots, eigenvalues, discarded)))
-    space = LandmarkSpace(divergence, beta, landmarks, roots, eigenvalues, discarded)
-    return LandmarkProblem(space, alpha, positive)
-
-
-def _number(header: dict[str, Any], name: str) -> Any:
-    value = header[name]
-    _NUMBERS[name].check(name, value)
-    return None if value is None else float(value)
+    positive = header.get("positive", False)  # files from before know nothing of it
+    beta, alpha = float(header["beta"]), float(header["alpha"])
+    if "gram" not in arrays:
+        space = LandmarkSpace(divergence, beta, *(arrays[name] for name in _SPACE))
+        return LandmarkProblem(space, alpha, positive)
+    margin = None if header["margin"] is None else float(header["margin"])
+    problem = Problem(divergence, beta, alpha, float(header["ridge"]), margin, positive)
+    gram = problem.ridged(arrays["gram"])
+    _require(is_semidefinite(gram) and (gram.diagonal() > 0).all())
+    if margin is not None:
+        np.linalg.cholesky(gram - margin * np.eye(len(gram)))
+    return problem
 
 
 def _require(condition: Any) -> None:

@@ -119,6 +119,6 @@ def iterate(
     except KeyboardInterrupt:
         warn_user(
             f"Learning was interrupted: the atoms are those after {state.n_iter} iterations of "
-            f"at most {max_iter}.",
+            f"at most {max_iter}."
         )
     return state

@@ -224,13 +224,7 @@ class Divergence(ABC):
         return difference_gradient(pairwise, X, Y)
 
     def vjp(
-        self,
-        X: Any,
-        Y: Any,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
+        self, X: Any, Y: Any, weights: Floats, *, both: bool = True, n_jobs: int | None = None
     ) -> tuple[Floats, Floats | None]:
         """Return Σ_j w_ij ∂d(X_i, Y_j)/∂X_i and Σ_i w_ij ∂d(X_i, Y_j)/∂Y_j: the vector–Jacobian product of `pairwise`.
 

@@ -60,9 +60,9 @@ class QueryCoding:
         problem: CodingProblem,
         alpha: ArrayLike,
         init: Any,
-        exclude: ArrayLike | None,
+        exclude: ArrayLike | None = None,
         *,
-        sparse: bool,
+        sparse: bool = False,
     ) -> None:
         n_queries, n_atoms = problem.cross.shape
         self._problem, self._init, self._sparse = problem, init, sparse
@@ -75,35 +75,26 @@ class QueryCoding:
         self._dense = np.empty((0 if sparse else n_queries, n_atoms), problem.dtype)
         self._blocks: dict[int, scipy.sparse.csr_array] = {}
 
-    def run(self, progress: bool, n_jobs: int | None) -> None:
-        """Code all queries, in threads that share the blocks."""
-        n_queries, n_atoms = self._problem.cross.shape
-        block = _block_length(n_queries, n_atoms, n_jobs)
-        run_blocks(
-            self._code_queries, n_queries, block, n_jobs, progress, "sparse coding",
-            uses_blas=self._direct is not None,
-        )  # fmt: skip
-
-    def codes(self) -> Codes:
-        """Return the codes of all queries."""
-        if not self._sparse:
-            return self._dense
-        blocks = [self._blocks[start] for start in sorted(self._blocks)]
-        return (
-            scipy.sparse.vstack(blocks, format="csr")
-            if blocks
-            else scipy.sparse.csr_array(self._dense)
-        )
-
-    def certificate(self) -> Certificate:
-        """Return how far each code is from the optimum."""
+    def run(self, progress: bool = False, n_jobs: int | None = None) -> tuple[Codes, Certificate]:
+        """Return the codes of all queries, and how far each is from the optimum; threads share blocks of queries."""
         problem = self._problem
-        return certify(
-            self._report, self._penalties, problem.query_norm, self._allowed, ridge=problem.ridge,
-            n_atoms=len(problem.gram), units=(common_exponents(self._units), problem.unit),
+        n_queries, n_atoms = problem.cross.shape
+        run_blocks(
+            self._code_queries, n_queries, _block_length(n_queries, n_atoms, n_jobs), n_jobs, progress,
+            "sparse coding", uses_blas=self._direct is not None,
         )  # fmt: skip
+        certificate = certify(
+            self._report, self._penalties, problem.query_norm, self._allowed, ridge=problem.ridge,
+            n_atoms=n_atoms, units=(common_exponents(self._units), problem.unit),
+        )  # fmt: skip
+        if not self._sparse:
+            return self._dense, certificate
+        blocks = [self._blocks[start] for start in sorted(self._blocks)]
+        none = scipy.sparse.csr_array(self._dense)
+        return scipy.sparse.vstack([none, *blocks], format="csr"), certificate
 
     def _code_queries(self, part: slice) -> None:
+        """Code a block of queries in units in which nothing overflows."""
         problem = self._problem
         first = problem.first + part.start
         cross = as_double(problem.cross[part])

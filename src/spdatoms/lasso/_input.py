@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,9 +29,15 @@ _LARGEST_START = 1e100
 _row_sizes = kernel("row_sizes", "DqqD")
 
 
-@dataclass(frozen=True)
 class CodingProblem:
-    """Checked input that all values of α share.
+    """Checked input that all values of α share; ValueError if something is wrong with it.
+
+    Parameters
+    ----------
+    gram, cross, ridge, query_norm, positive, tol, max_rounds, check_gram
+        As in `sparse_code`.
+    first : int, default=0
+        The index of the first query, where they are a block of more queries. Messages count from it.
 
     Attributes
     ----------
@@ -59,59 +64,34 @@ class CodingProblem:
         Rounds after which a query is given up.
     rounding : float
         The relative error of the entries of K and k.
-    first : int
-        The index of the first query, where they are a block of more queries. Messages count from it.
     """
 
-    gram: Floats
-    unit: int
-    scales: AtomScales
-    ridge: float
-    cross: Array
-    query_norm: Floats
-    dtype: type[np.floating[Any]]
-    positive: bool
-    tol: float
-    max_rounds: int
-    rounding: float
-    first: int = 0
-
-    @classmethod
-    def checked(
-        cls,
+    def __init__(
+        self,
         gram: ArrayLike,
         cross: ArrayLike,
         *,
-        ridge: float,
-        query_norm: ArrayLike,
-        positive: bool,
-        tol: float,
-        max_rounds: int,
-        check_gram: bool,
+        ridge: float = 0.0,
+        query_norm: ArrayLike = 1.0,
+        positive: bool = False,
+        tol: float = 1e-8,
+        max_rounds: int = 500,
+        check_gram: bool = False,
         first: int = 0,
-    ) -> CodingProblem:
-        """Return the problem of these arguments of `sparse_code`; ValueError if one is wrong."""
+    ) -> None:
         gram = real_array("gram", gram, ndim=2)
-        matrix, unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
-        queries = checked_cross(cross, n_atoms=len(matrix))
-        ridge = float(np.ldexp(ridge, -unit))
-        matrix = with_ridge(matrix, ridge)
-        rounding = precision(gram, queries)
+        matrix, self.unit = checked_gram(gram, thoroughly=check_gram, ridge=ridge)
+        self.cross = checked_cross(cross, n_atoms=len(matrix))
+        self.query_norm = per_query("query_norm", query_norm, len(self.cross))
+        self.ridge = float(np.ldexp(ridge, -self.unit))
+        self.gram = with_ridge(matrix, self.ridge)
+        self.rounding = precision(gram, self.cross)
         surely_definite = check_gram and len(matrix) <= LARGEST_DEFINITENESS_CHECK
-        return cls(
-            gram=matrix,
-            unit=unit,
-            scales=atom_scales(matrix.diagonal().copy(), rounding, surely_definite),
-            ridge=ridge,
-            cross=queries,
-            query_norm=per_query("query_norm", query_norm, len(queries)),
-            dtype=code_dtype(gram, queries),
-            positive=bool(positive),
-            tol=max(float(tol), 10 * rounding),
-            max_rounds=int(max_rounds),
-            rounding=rounding,
-            first=first,
-        )
+        self.scales = atom_scales(self.gram.diagonal().copy(), self.rounding, surely_definite)
+        single = gram.dtype == self.cross.dtype == np.float32
+        self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
+        self.tol = max(float(tol), 10 * self.rounding)
+        self.positive, self.max_rounds, self.first = bool(positive), int(max_rounds), first
 
     def trusted(self, query: int) -> AtomScales:
         """Return scales with which no block of K is taken for indefinite; ValueError unless K is semidefinite.
@@ -119,7 +99,7 @@ class CodingProblem:
         Where the rank of K is exhausted, pivots are rounding errors, and those of later atoms may be negative far
         beyond their own. So a block that looks indefinite at a query is no proof; a factorisation of K + εI is.
         """
-        finite_block("gram", self.gram, slice(0, len(self.gram)))
+        largest_entries("gram", self.gram)
         _check_symmetric(self.gram, _ASYMMETRY * self.rounding)
         if not self._is_semidefinite:
             raise ValueError(indefinite_message(f", met at query {query}"))
@@ -142,11 +122,6 @@ def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimensions, but its shape is {array.shape}.")
     return array
-
-
-def code_dtype(*arrays: Array) -> type[np.floating[Any]]:
-    """Return float32 when all the arrays are of that type, float64 otherwise."""
-    return np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
 
 
 def precision(*arrays: Array) -> float:
@@ -176,7 +151,7 @@ def checked_gram(gram: Array, thoroughly: bool, ridge: float) -> tuple[Floats, i
     largest = float(diagonal.max())
     size = max(largest, -float(diagonal.min()))
     if thoroughly or not math.isfinite(size):
-        finite_block("gram", matrix, slice(0, n_rows))
+        largest_entries("gram", matrix)
     unit = unit_exponent(max(size, float(ridge)))
     if unit:
         matrix = as_double(in_units(matrix, unit))
@@ -256,20 +231,7 @@ def checked_cross(cross: ArrayLike, n_atoms: int) -> Array:
     return array
 
 
-def finite_block(name: str, array: Array, part: slice, first: int = 0) -> Floats:
-    """Return the rows ``part`` as float64; ValueError with the first row, counted from ``first``, not finite."""
-    block = as_double(array[part])
-    with np.errstate(over="ignore"):
-        total = block.sum()  # cheaper than N tests, and as good when it is finite
-    if not np.isfinite(total):
-        bad = ~np.isfinite(block).all(axis=1)
-        if bad.any():
-            row = first + part.start + int(bad.argmax())
-            raise ValueError(f"{name} contains NaN or infinity, first in row {row}.")
-    return block
-
-
-def largest_entries(name: str, block: Floats, first: int) -> Floats:
+def largest_entries(name: str, block: Floats, first: int = 0) -> Floats:
     """Return max |k_j| of every row; ValueError with the first row, of those from ``first`` on, not finite."""
     sizes = np.empty(len(block))
     if _row_sizes(block, *block.shape, sizes):

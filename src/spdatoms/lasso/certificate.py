@@ -145,8 +145,11 @@ class ShortCodes:
         )
 
 
-def warn_if_short(certificate: Certificate, max_rounds: int) -> None:
-    """Warn how many codes are not optimal to the tolerance, and how far the worst is."""
-    short = ShortCodes()
-    short.add(certificate, max_rounds)
-    short.warn()
+def note_short(
+    certificate: Certificate, max_rounds: int, first: int = 0, short: ShortCodes | None = None
+) -> None:
+    """Warn of codes that are not optimal to the tolerance, or add them to those of other blocks, if that is given."""
+    counted = ShortCodes() if short is None else short
+    counted.add(certificate, max_rounds, first)
+    if short is None:
+        counted.warn()

@@ -61,21 +61,23 @@ class CollaborativeCoder:
         The rounds of the report are solutions: codes of which the error in h is above the tolerance
         after the last are left to the caller.
         """
+        h, rounds = np.empty_like(cross), np.empty(len(cross))
         for part in block_slices(len(cross), _PANEL):
-            self._code_panel(
-                cross[part], inverse_scale, tolerance[part], excluded[part], codes[part],
-                report[part],
-            )  # fmt: skip
+            codes[part], h[part], rounds[part] = self._panel(
+                cross[part], inverse_scale, tolerance[part], excluded[part]
+            )
+        error = np.abs(h).max(axis=1)
+        report[:, VIOLATION], report[:, PEAK] = error, error  # α is zero
+        report[:, EXCESS], report[:, ROUNDS] = (np.abs(h) * inverse_scale).max(axis=1), rounds
+        report[:, LINEAR] = (codes * cross).sum(axis=1)
+        report[:, QUADRATIC] = (codes * (cross - h)).sum(axis=1)
+        report[:, NORM] = np.abs(codes).sum(axis=1)
+        report[:, NONZEROS] = np.count_nonzero(codes, axis=1)
 
-    def _code_panel(
-        self,
-        cross: Floats,
-        inverse_scale: Floats,
-        tolerance: Floats,
-        excluded: NDArray[np.int64],
-        codes: Floats,
-        report: Floats,
-    ) -> None:
+    def _panel(
+        self, cross: Floats, inverse_scale: Floats, tolerance: Floats, excluded: NDArray[np.int64]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the codes y of some queries, h = k − (K + ρI)y, and the numbers of solutions."""
         count, n_atoms = cross.shape
         k = np.zeros((_PANEL, n_atoms))
         k[:count] = cross
@@ -101,14 +103,7 @@ class CollaborativeCoder:
             h = k - y @ self._gram
             rounds[short] += 1
         h[without, atom] = 0.0
-        h, y = h[:count], y[:count]
-        codes[:] = y
-        error, excess = np.abs(h).max(axis=1), (np.abs(h) * inverse_scale).max(axis=1)
-        linear, quadratic = (y * cross).sum(axis=1), (y * (cross - h)).sum(axis=1)
-        report[:, LINEAR], report[:, QUADRATIC] = linear, quadratic
-        report[:, NORM], report[:, NONZEROS] = np.abs(y).sum(axis=1), np.count_nonzero(y, axis=1)
-        report[:, VIOLATION], report[:, PEAK] = error, error  # α is zero
-        report[:, EXCESS], report[:, ROUNDS] = excess, rounds
+        return y[:count], h[:count], rounds
 
     def _solve(self, right: Floats) -> Floats:
         """Return (K + ρI)⁻¹b for each row b."""

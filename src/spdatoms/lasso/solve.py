@@ -18,7 +18,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms.lasso._coding import Codes, QueryCoding
 from spdatoms.lasso._input import CodingProblem, checked_init, real_array
-from spdatoms.lasso.certificate import Certificate, ShortCodes, warn_if_short
+from spdatoms.lasso.certificate import Certificate, ShortCodes, note_short
 
 #: What the options of both functions may be; arrays are checked in `CodingProblem`.
 _OPTIONS = allow.declare(
@@ -193,7 +193,7 @@ def sparse_code_path(
         raise ValueError("alphas must be finite and not negative.")
     if (np.diff(values) > 0).any():
         raise ValueError("alphas must decrease: each solution is the start of the next.")
-    problem = CodingProblem.checked(
+    problem = CodingProblem(
         gram,
         cross,
         ridge=ridge,
@@ -206,15 +206,9 @@ def sparse_code_path(
     path: list[Codes] = []
     certificates: list[Certificate] = []
     for alpha in values:
-        codes, certificate = _solve(
-            problem,
-            alpha,
-            path[-1] if path else None,
-            sparse=sparse,
-            progress=progress,
-            n_jobs=n_jobs,
-        )
-        warn_if_short(certificate, problem.max_rounds)
+        start = path[-1] if path else None
+        codes, certificate = QueryCoding(problem, alpha, start, sparse=sparse).run(progress, n_jobs)
+        note_short(certificate, max_rounds)
         path.append(codes)
         certificates.append(certificate)
     return (path, certificates) if return_certificate else path
@@ -225,59 +219,25 @@ def solve_queries(
     cross: ArrayLike,
     alpha: ArrayLike,
     *,
-    ridge: float = 0.0,
-    query_norm: ArrayLike = 1.0,
-    positive: bool = False,
     init: Any = None,
     exclude: ArrayLike | None = None,
-    tol: float = 1e-8,
-    max_rounds: int = 500,
     sparse: bool = False,
-    check_gram: bool = False,
     progress: bool = False,
     n_jobs: int | None = None,
-    first: int = 0,
     short: ShortCodes | None = None,
+    **options: Any,
 ) -> tuple[Any, Certificate]:
     """Return codes and certificate as `sparse_code` does, for options that have been checked.
+
+    The other options are those of `CodingProblem`.
 
     The queries may be a block of more: errors count them from ``first``, and instead of a warning for each block,
     codes that are not optimal to the tolerance are added to ``short``, which the caller lets warn after the last one.
     """
-    problem = CodingProblem.checked(
-        gram,
-        cross,
-        ridge=ridge,
-        query_norm=query_norm,
-        positive=positive,
-        tol=tol,
-        max_rounds=max_rounds,
-        check_gram=check_gram,
-        first=first,
-    )
+    problem = CodingProblem(gram, cross, **options)
     if init is not None:
         init = checked_init(init, problem.cross.shape)
-    codes, certificate = _solve(
-        problem, alpha, init, exclude, sparse=sparse, progress=progress, n_jobs=n_jobs
-    )
-    if short is None:
-        warn_if_short(certificate, problem.max_rounds)
-    else:
-        short.add(certificate, problem.max_rounds, first)
-    return codes, certificate
-
-
-def _solve(
-    problem: CodingProblem,
-    alpha: ArrayLike,
-    init: Any,
-    exclude: ArrayLike | None = None,
-    *,
-    sparse: bool,
-    progress: bool,
-    n_jobs: int | None,
-) -> tuple[Codes, Certificate]:
-    """Code all queries with one α, or one α per query."""
     coding = QueryCoding(problem, alpha, init, exclude, sparse=sparse)
-    coding.run(progress, n_jobs)
-    return coding.codes(), coding.certificate()
+    codes, certificate = coding.run(progress, n_jobs)
+    note_short(certificate, problem.max_rounds, problem.first, short)
+    return codes, certificate

@@ -17,6 +17,8 @@ many equations as the vectors have coordinates.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -27,19 +29,20 @@ from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.lasso._input import (
     as_double,
-    finite_block,
     indefinite_message,
+    largest_entries,
     per_query,
     real_array,
     with_ridge,
 )
-from spdatoms.lasso.certificate import Certificate, ShortCodes, certify, warn_if_short
+from spdatoms.lasso.certificate import Certificate, ShortCodes, certify, note_short
 from spdatoms.lasso.units import (
     Exponents,
     atom_scales,
     in_units,
     largest_correlations,
     penalty_in_units,
+    unit_exponent,
     unit_exponents,
 )
 from spdatoms.native.feature_sign import (
@@ -53,7 +56,6 @@ from spdatoms.native.feature_sign import (
     ROUNDS,
     SOLVED,
     VIOLATION,
-    AtomScales,
     code_block,
 )
 
@@ -120,18 +122,32 @@ class _Search:
             self.support[query], self.codes[query] = everything, codes[row]
             self.explained[query], self.allowed[query] = explained[row], allowed[row]
 
-    def round(self, chosen: Indices, number: int, last: bool) -> NDArray[np.bool_]:
-        """Test the codes of some queries, and improve them; return which are to be tested again."""
+    def run(self, max_rounds: int, n_jobs: int | None) -> None:
+        """Improve the codes until all are optimal, by this many rounds at most."""
+        if self.dense:
+            run_blocks(self.start_dense, len(self.queries), self.block, n_jobs)
+        unsolved = np.arange(len(self.queries))
+        for number in range(max_rounds + 1):
+            again = np.zeros(len(unsolved), bool)
+            one_round = partial(self._round, unsolved, again, number, number == max_rounds)
+            run_blocks(one_round, len(unsolved), self.block, n_jobs)
+            unsolved = unsolved[again]
+            if not len(unsolved):
+                return
+
+    def _round(
+        self, unsolved: Indices, again: NDArray[np.bool_], number: int, last: bool, part: slice
+    ) -> None:
+        """Test the codes of some queries, and improve them; write which are to be tested again."""
+        chosen = unsolved[part]
         h = row_products(self.queries[chosen] - self.explained[chosen], self.atoms.T)
-        again = np.zeros(len(chosen), bool)
         for row, query in enumerate(chosen):
             if number == 0 and not self.dense:
                 self.allowed[query] = self.tol * np.abs(h[row] * self.scales.inverse).max()
             violators = self._violators(query, h[row], number)
             if len(violators) and not last:
                 self._solve(query, violators)
-                again[row] = True
-        return again
+                again[part.start + row] = True
 
     def _violators(self, query: int, h: Floats, number: int) -> Indices:
         """Report how far the code is from the optimum; return the atoms that should join it."""
@@ -164,12 +180,13 @@ class _Search:
         P = self.atoms[working]
         start = np.zeros((1, len(working)))
         start[0, : len(self.support[query])] = self.codes[query]
+        scales = self.scales._replace(inverse=self.scales.inverse[working])
         # Half of the tolerance: what is left of it is for rounding between this and the test.
         tolerance = self.allowed[query : query + 1] / 4
         failed = code_block(
             with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
-            self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, self._scales(working),
-            _NOTHING_EXCLUDED, True, start, np.zeros((1, REPORT)),
+            self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, scales, _NOTHING_EXCLUDED, True,
+            start, np.zeros((1, REPORT)),
         )  # fmt: skip
         if failed != SOLVED:
             raise ValueError(indefinite_message(f", met at query {self.first + query}"))
@@ -177,23 +194,13 @@ class _Search:
         self.support[query], self.codes[query] = working[used], start[0, used]
         self.explained[query] = self.codes[query] @ P[used]
 
-    def _scales(self, working: Indices) -> AtomScales:
-        """Return the scales of the atoms of a working set."""
-        inverse, uniform, limits = self.scales
-        return AtomScales(inverse[working], uniform, limits)
-
     def all_codes(self, units: Exponents) -> scipy.sparse.csr_array:
         """Return the codes of all queries, (m, N), sorted by atoms, of which the units are given."""
-        lengths = np.array([0, *(len(support) for support in self.support)])
+        lengths = np.array([len(support) for support in self.support], np.intp)
+        values = np.concatenate([np.zeros(0), *self.codes])
+        columns = np.concatenate([np.zeros(0, np.intp), *self.support])
         codes = scipy.sparse.csr_array(
-            (
-                np.concatenate(
-                    [in_units(y, -unit) for y, unit in zip(self.codes, units, strict=True)]
-                    + [np.zeros(0)]
-                ),
-                np.concatenate([*self.support, np.zeros(0, np.intp)]),
-                lengths.cumsum(),
-            ),
+            (in_units(values, -np.repeat(units, lengths)), columns, np.append(0, lengths.cumsum())),
             shape=(len(self.queries), len(self.atoms)),
         )
         codes.sort_indices()
@@ -255,49 +262,25 @@ def code_features(
         raise ValueError(
             f"atoms and queries must be vectors of the same length, got {P.shape} and {X.shape}."
         )
-    P, X = (
-        finite_block("atoms", P, slice(0, len(P))),
-        finite_block("queries", X, slice(0, len(X)), first),
-    )
+    P, X = as_double(P), as_double(X)
+    longest = float(largest_entries("atoms", P).max())
+    sizes = largest_entries("queries", X, first)
     alphas = per_query("alpha", alpha, len(X))
-    if not P.any() and ridge == 0:
+    if longest == 0 and ridge == 0:
         raise ValueError("atoms must hold a vector that is not zero, or ridge must be positive.")
-    unit = int(unit_exponents(np.array(np.abs(P).max(initial=0.0))))
-    query_units = unit_exponents(np.abs(X).max(axis=1, initial=0.0))
+    unit, query_units = unit_exponent(longest), unit_exponents(sizes)
     P, X = in_units(P, unit), in_units(X, query_units)
     alphas = penalty_in_units(alphas, query_units + unit)
-    squared_norms = np.einsum("ij,ij->i", X, X)
     search = _Search(P, X, alphas, float(np.ldexp(ridge, -2 * unit)), tol, first)
-    if search.dense:
-        run_blocks(search.start_dense, len(X), search.block, n_jobs)
-    unsolved = np.arange(len(X))
-    for number in range(max_rounds + 1):
-        again = np.zeros(len(unsolved), bool)
-
-        def improve(
-            part: slice,
-            unsolved: Indices = unsolved,
-            again: NDArray[np.bool_] = again,
-            number: int = number,
-        ) -> None:
-            again[part] = search.round(unsolved[part], number, last=number == max_rounds)
-
-        run_blocks(improve, len(unsolved), search.block, n_jobs)
-        unsolved = unsolved[again]
-        if not len(unsolved):
-            break
-    codes = search.all_codes(query_units - unit)
+    search.run(max_rounds, n_jobs)
     certificate = certify(
         search.report,
         alphas,
-        in_units(squared_norms, -2 * query_units),
+        in_units(np.einsum("ij,ij->i", X, X), -2 * query_units),
         search.allowed,
         ridge=search.ridge,
         n_atoms=len(P),
         units=(query_units + unit, 2 * unit),
     )
-    if short is None:
-        warn_if_short(certificate, max_rounds)
-    else:
-        short.add(certificate, max_rounds, first)
-    return codes, certificate
+    note_short(certificate, max_rounds, first, short)
+    return search.all_codes(query_units - unit), certificate

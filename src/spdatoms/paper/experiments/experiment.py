@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -186,9 +188,9 @@ class UnknownNameError(ValueError):
 class Experiment(ABC):
     """One table or figure: where its data are, how they are divided, what is measured.
 
-    A subclass sets the class attributes and defines `load`, `task` and `methods`. The `evaluate` given
-    here suits most protocols: it fits a method to the training samples and returns its accuracy on the
-    test samples.
+    A subclass sets the class attributes, some of them by `described`, and defines `read`, `task` and `methods`. The
+    `evaluate` given here suits most protocols: it fits a method to the training samples and returns its accuracy on
+    the test samples.
     """
 
     name: ClassVar[str]
@@ -231,7 +233,6 @@ class Experiment(ABC):
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
     in_figure: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
         """Return the data of every part.
 
@@ -248,6 +249,17 @@ class Experiment(ABC):
         dict
             The data by the name of the part.
         """
+        return self.embedded_data() if folder is None else self.read(folder, on_error)
+
+    @abstractmethod
+    def read(self, folder: Path, on_error: str) -> dict[str, Any]:
+        """Return the data of every part out of a folder, see `load`."""
+
+    def embedded_data(self) -> dict[str, Any]:
+        """Return the data of every part that need no folder."""
+        raise NoDataError(
+            f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
+        )
 
     @abstractmethod
     def task(self, data: Any, repeat: int, rng: np.random.Generator) -> Task:
@@ -384,16 +396,24 @@ class Experiment(ABC):
         inside = folder / self.subfolder
         return inside if inside.is_dir() else folder
 
-    def no_embedded_data(self) -> NoDataError:
-        """Return the error that says which folder is needed.
 
-        Returns
-        -------
-        NoDataError
-        """
-        return NoDataError(
-            f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
-        )
+Described = TypeVar("Described", bound=type[Experiment])
+
+
+def described(experiment: Described) -> Described:
+    """Decorate an experiment: a file beside its module, with the ending .toml, has its texts and published figures."""
+    module = sys.modules[experiment.__module__]
+    found = tomllib.loads(Path(str(module.__file__)).with_suffix(".toml").read_text("utf-8"))
+    for name, text in found.items():
+        if isinstance(text, str):
+            setattr(experiment, name, " ".join(text.split()))
+    experiment.missing = tuple((m["what"], m["takes"]) for m in found.get("missing", ()))
+    experiment.published = tuple(Published(**row) for row in found.get("published", ()))
+    experiment.published_confusions = {
+        method: (matrix["classes"], matrix["rows"])
+        for method, matrix in found.get("confusions", {}).items()
+    }
+    return experiment
 
 
 def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

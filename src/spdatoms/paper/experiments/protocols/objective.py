@@ -17,6 +17,7 @@ from spdatoms.paper.experiments.experiment import (
     Outcome,
     Setting,
     Task,
+    described,
     timed,
 )
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
@@ -40,35 +41,25 @@ class Plates:
     learning: dict[str, Any]
 
 
+@described
 class Objective(Experiment):
     """The mean loss of a texture block after every half-step of learning."""
 
     name = "objective"
-    title = "Objective of dictionary learning"
-    protocol = (
-        "Of each texture 20 blocks of 32×32 pixels are cut at random places and described by 5×5 covariances, and 24 "
-        "atoms are learned from all of them in 15 iterations with α = 0.05 and the automatic β. The objective is the "
-        "mean of ‖φ(X) − Σ_j y_j φ(D_j)‖² + α‖y‖₁ over the blocks, in % of ‖φ(X)‖² = 1. It is recorded after every "
-        "half-step, coding and update of the atoms in turn."
-    )
     wants = TextureDictionaries.wants
     subfolder = TextureDictionaries.subfolder
-    embedded = "The blocks are of six photographs that come with scikit-image, not of the 111 plates of the paper."
-    caveat = (
-        "The paper shows no such curve. It learns from random first atoms or from intrinsic k-means, and proposes "
-        "closed-form updates in place of gradient descent. By default Jeffrey's kernel is learned in the span of "
-        "landmarks. There atoms may move towards the closed form or downhill, whichever is better, so that the rows "
-        "'closed form' and 'gradient' are nearly the same; the paper's comparison is the one without landmarks."
-    )
     repeats = 3
     repeats_embedded = 2
     figure = "descent"
     table = "descent"
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Plates]:
+    def embedded_data(self) -> dict[str, Plates]:
+        """Return the photographs, for both divergences."""
+        return _for_all_parts(TextureDictionaries().embedded_data())
+
+    def read(self, folder: Path, on_error: str) -> dict[str, Plates]:
         """Return the plates, for both divergences."""
-        plates = next(iter(TextureDictionaries().load(folder, on_error).values()))
-        return {name: Plates(plates.images, learning) for name, learning in _PARTS.items()}
+        return _for_all_parts(TextureDictionaries().read(folder, on_error))
 
     def task(self, data: Plates, repeat: int, rng: np.random.Generator) -> Task:
         """Cut the blocks to learn from."""
@@ -106,6 +97,11 @@ class Objective(Experiment):
         return Outcome(
             {"objective": float(objective[-1])}, seconds, 0.0, {"objective": objective.tolist()}
         )
+
+
+def _for_all_parts(found: dict[str, Any]) -> dict[str, Plates]:
+    images = next(iter(found.values())).images
+    return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
 
 def _learner(**options: Any) -> Any:

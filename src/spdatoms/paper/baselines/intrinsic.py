@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
@@ -16,8 +16,10 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import BOOLEAN, PENALTY, Value, holds
+from spdatoms.paper.baselines.parameters import estimator, parameter
 
 
+@estimator
 class KMeansSparseCoder(SPDSparseCoder):
     """Sparse codes as in `SPDSparseCoder`, over the centres of k-means as atoms.
 
@@ -72,43 +74,23 @@ class KMeansSparseCoder(SPDSparseCoder):
     """
 
     _stored = holds(ridge=PENALTY, dictionary=Value(allow.NONE), normalise=BOOLEAN)
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        cluster_metric=METRIC,
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        positive=allow.BOOLEAN,
-        correction=CORRECTION,
-        max_iter=allow.integer(1),
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    n_atoms: int = parameter(allow.integer(1), default=64)
+    cluster_metric: str | Divergence = parameter(METRIC, default="riemann")
+    metric: str | Divergence = parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = parameter(allow.BETA, default="auto")
+    _: KW_ONLY
+    alpha: float | str = parameter(allow.ALPHA, default="auto")
+    positive: bool = parameter(allow.BOOLEAN, default=False)
+    correction: str = parameter(CORRECTION, default="clip")
+    max_iter: int = parameter(allow.integer(1), default=300)
+    random_state: Any = parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = parameter(allow.N_JOBS, default=None)
+    verbose: int = parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        n_atoms: int = 64,
-        cluster_metric: str | Divergence = "riemann",
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        *,
-        alpha: float | str = "auto",
-        positive: bool = False,
-        correction: str = "clip",
-        max_iter: int = 300,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            None, metric, beta, alpha, positive=positive, correction=correction, n_jobs=n_jobs
-        )
-        self.n_atoms = n_atoms
-        self.cluster_metric = cluster_metric
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    def __post_init__(self) -> None:
+        shared = ("positive", "correction", "n_jobs", "verbose")
+        given = {name: getattr(self, name) for name in shared}
+        super().__init__(None, self.metric, self.beta, self.alpha, **given)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +19,13 @@ from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.layout import Numbers, Part, holds
+from spdatoms.paper.baselines.parameters import estimator, parameter
 
 #: Eigenvalues of the Gram matrix below this fraction of the greatest are taken for zero.
 _NEGLIGIBLE = 1e-10
 
 
+@estimator
 class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """Riemannian locality preserving projections.
 
@@ -94,40 +98,16 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     """
 
     _stored = holds("eigenvalues_", coefficients_=Numbers("N r"), kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        n_components=allow.NONE | allow.integer(1),
-        graph=allow.choice("supervised", "neighbours"),
-        n_neighbors=allow.integer(1),
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        ridge=allow.real(0),
-        correction=CORRECTION,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        graph: str = "supervised",
-        n_neighbors: int = 5,
-        metric: str | Divergence = "stein",
-        *,
-        beta: float | str = "auto",
-        ridge: float = 0.1,
-        correction: str = "clip",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.beta = beta
-        self.ridge = ridge
-        self.correction = correction
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_components: int | None = parameter(allow.NONE | allow.integer(1), default=None)
+    graph: str = parameter(allow.choice("supervised", "neighbours"), default="supervised")
+    n_neighbors: int = parameter(allow.integer(1), default=5)
+    metric: str | Divergence = parameter(SYMMETRIC_METRIC, default="stein")
+    _: KW_ONLY
+    beta: float | str = parameter(allow.BETA, default="auto")
+    ridge: float = parameter(allow.real(0), default=0.1)
+    correction: str = parameter(CORRECTION, default="clip")
+    n_jobs: int | None = parameter(allow.N_JOBS, default=None)
+    verbose: int = parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RiemannianLPP:

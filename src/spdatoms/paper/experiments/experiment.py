@@ -253,10 +253,29 @@ class Experiment(ABC):
 
     @abstractmethod
     def read(self, folder: Path, on_error: str) -> dict[str, Any]:
-        """Return the data of every part out of a folder, see `load`."""
+        """Return the data of every part that a folder holds.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the data are.
+        on_error : {"raise", "warn"}
+            As in `load`.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
+        """
 
     def embedded_data(self) -> dict[str, Any]:
-        """Return the data of every part that need no folder."""
+        """Return the data of every part that need no folder.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
+        """
         raise NoDataError(
             f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
         )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 from spdatoms._utils import parameters as allow
@@ -14,8 +15,10 @@ from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.divergences import Divergence, LogEuclidean
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
+from spdatoms.paper.baselines.parameters import estimator, parameter
 
 
+@estimator
 class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     """Classification by sparse codes of logarithms.
 
@@ -68,28 +71,12 @@ class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     0.95
     """
 
-    _parameters = allow.declare(
-        alpha=allow.ALPHA,
-        rescale=allow.BOOLEAN,
-        rule=allow.choice(*RULES),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        alpha: float | str = "auto",
-        rescale: bool = True,
-        *,
-        rule: str = "residual",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.rescale = rescale
-        self.rule = rule
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float | str = parameter(allow.ALPHA, default="auto")
+    rescale: bool = parameter(allow.BOOLEAN, default=True)
+    _: KW_ONLY
+    rule: str = parameter(allow.choice(*RULES), default="residual")
+    n_jobs: int | None = parameter(allow.N_JOBS, default=None)
+    verbose: int = parameter(allow.VERBOSE, default=0)
 
     def _divergence(self) -> Divergence:
         return LogEuclidean()

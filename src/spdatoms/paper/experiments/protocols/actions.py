@@ -8,16 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Task,
-    described,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method
 from spdatoms.paper.experiments.methods.classifiers import classifiers, cov3dj
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
 
 _SUBJECTS = "subjects"
 _CAPTURED, ALIGNED = "as captured", "heading aligned"

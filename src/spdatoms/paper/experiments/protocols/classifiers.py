@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    fitted,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, fitted, percentage, timed
 from spdatoms.paper.experiments.methods.peers import (
     CHOSEN,
     ENSEMBLE,
@@ -28,6 +17,7 @@ from spdatoms.paper.experiments.methods.peers import (
     compared_classifiers,
 )
 from spdatoms.paper.experiments.protocols._columns import UNITS, Column, load_columns
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 
 #: Columns with this many matrices or more show how well probabilities are calibrated.
 _CALIBRATED_FROM = 500

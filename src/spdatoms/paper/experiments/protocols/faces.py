@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Task,
-    described,
-)
+from spdatoms.paper import baselines
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method
 from spdatoms.paper.experiments.methods.classifiers import (
     alpha_chosen,
     classifiers,
@@ -23,6 +18,7 @@ from spdatoms.paper.experiments.methods.classifiers import (
     other_views,
     src,
 )
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 TRAINING, TESTS = ("ba", "bj", "bk"), ("bd", "be", "bf", "bg")
 _SIDE = 64
@@ -84,30 +80,20 @@ class Faces(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers, and those on images."""
-        known = classifiers()
-        settled = [
-            Method(
-                f"{name} chosen α",
-                alpha_chosen(known[name].make, _ALPHAS, queries=600),
-                note=f"{name}, α from 0.0003 to 0.1 chosen on the training images, one of three left out",
-                kind="variant",
+        settled = []
+        for name in ("RSR-S", "RSR-J"):
+            make = alpha_chosen(classifiers()[name].make, _ALPHAS, queries=600)
+            note = (
+                f"{name}, α from 0.0003 to 0.1 chosen on the training images, one of three left out"
             )
-            for name in ("RSR-S", "RSR-J")
-        ]
+            settled.append(Method(f"{name} chosen α", make, note, "variant"))
         usual = {
-            "logEuc-SC linear": ("LogEuclideanSparseClassifier", COVARIANCES),
-            "SRC": ("PixelSparseClassifier", "images"),
+            "logEuc-SC linear": (baselines.LogEuclideanSparseClassifier, COVARIANCES),
+            "SRC": (baselines.PixelSparseClassifier, "images"),
         }
-        settled += [
-            Method(
-                f"{name} default α",
-                made("paper.baselines", kind),
-                view,
-                f"{name}, α = 0.01",
-                "variant",
-            )
-            for name, (kind, view) in usual.items()
-        ]
+        for name, (kind, view) in usual.items():
+            note = f"{name}, α = 0.01"
+            settled.append(Method(f"{name} default α", made(kind), note, "variant", view))
         return classifiers(*settled, *src(), gabor_src(), *other_views(_ALL, _INNER, _SHORT))
 
 

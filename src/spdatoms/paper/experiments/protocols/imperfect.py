@@ -9,21 +9,13 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.peers import ENSEMBLE, compared_classifiers
 from spdatoms.paper.experiments.protocols._columns import load_columns
 from spdatoms.paper.experiments.protocols._imperfections import IMPERFECTIONS
 from spdatoms.paper.experiments.protocols.curves import Curve
+from spdatoms.paper.experiments.task import COVARIANCES, Task
 
 #: The greatest number of queries in a division, drawn at random.
 _QUERIES = 200

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    timed,
-)
+from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, timed
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
 from spdatoms.paper.experiments.protocols.texture_dictionaries import TextureDictionaries
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 _BLOCKS = 20
 #: The same for all, so that objectives can be compared.
@@ -69,25 +63,23 @@ class Objective(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return two updates of atoms, and three choices of the first atoms."""
-        found = (
-            Method("closed form", _learner(), note="weighted centres, first atoms drawn at random"),
-            Method(
+        centres = "weighted centres, first atoms"
+        return by_name(
+            _learner("closed form", f"{centres} drawn at random"),
+            _learner(
                 "gradient",
-                _learner(update="gradient"),
-                note="Riemannian gradient descent, the same first atoms",
+                "Riemannian gradient descent, the same first atoms",
+                update="gradient",
             ),
-            Method(
-                "from k-means",
-                _learner(init="kmeans"),
-                note="weighted centres, first atoms by k-means with the same divergence",
+            _learner(
+                "from k-means", f"{centres} by k-means with the same divergence", init="kmeans"
             ),
-            Method(
+            _learner(
                 "from intrinsic k-means",
-                _learner(init="kmeans-riemann"),
-                note="weighted centres, first atoms by affine-invariant k-means",
+                f"{centres} by affine-invariant k-means",
+                init="kmeans-riemann",
             ),
         )
-        return {method.name: method for method in found}
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return the last objective, and the objective after every half-step."""
@@ -104,11 +96,7 @@ def _for_all_parts(found: dict[str, Any]) -> dict[str, Plates]:
     return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
 
-def _learner(**options: Any) -> Any:
-    def make(setting: Setting) -> Any:
-        from spdatoms.dictionary.learning import SPDDictionaryLearning
-
-        parameters = {**_SETTINGS, "init": "random", **options}
-        return SPDDictionaryLearning(**parameters, random_state=setting.seed, n_jobs=setting.n_jobs)
-
-    return make
+def _learner(name: str, note: str, **options: Any) -> Method:
+    parameters = {**_SETTINGS, "init": "random", **options}
+    make = partial(SPDDictionaryLearning, **parameters)
+    return Method(name, lambda s: make(random_state=s.seed, n_jobs=s.n_jobs), note)

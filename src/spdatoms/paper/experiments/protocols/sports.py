@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,12 @@ import numpy as np
 
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    percentage,
-    timed,
-)
+from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.paper.baselines import LogEuclideanKSVD, MaxPoolingClassifier
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, percentage, timed
 from spdatoms.paper.experiments.protocols._look_alikes import films as drawn_films
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 
 VOLUMES = "volumes"
 _BLOCK, _STEP = (15, 32, 32), 8
@@ -71,12 +65,12 @@ class Sports(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return the dictionaries whose codes are pooled."""
-        found = (
-            Method("RSR-S", _pooled("stein"), VOLUMES, note="dictionary learning, Stein"),
-            Method("RSR-J", _pooled("jeffrey"), VOLUMES, note="dictionary learning, Jeffrey"),
-            Method("logEuc-SC", _pooled_ksvd, VOLUMES, note="K-SVD on logarithms"),
+        stein, jeffrey = (partial(SPDDictionaryLearning, metric=m) for m in ("stein", "jeffrey"))
+        return by_name(
+            Method("RSR-S", _pooled(stein), "dictionary learning, Stein", view=VOLUMES),
+            Method("RSR-J", _pooled(jeffrey), "dictionary learning, Jeffrey", view=VOLUMES),
+            Method("logEuc-SC", _pooled(LogEuclideanKSVD), "K-SVD on logarithms", view=VOLUMES),
         )
-        return {method.name: method for method in found}
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return whether the prediction for the film is right, and the prediction."""
@@ -107,22 +101,7 @@ def volume_covariances(film: Array) -> Array:
     return np.asarray(descriptor.fit_transform([film]))
 
 
-def _pooled(metric: str) -> Any:
-    def make(setting: Setting) -> Any:
-        from spdatoms.dictionary.learning import SPDDictionaryLearning
-        from spdatoms.paper.baselines import MaxPoolingClassifier
-
-        learner = SPDDictionaryLearning(
-            _ATOMS, metric, random_state=setting.seed, n_jobs=setting.n_jobs
-        )
-        return MaxPoolingClassifier(learner)
-
-    return make
-
-
-def _pooled_ksvd(setting: Setting) -> Any:
-    from spdatoms.paper.baselines import LogEuclideanKSVD, MaxPoolingClassifier
-
-    return MaxPoolingClassifier(
-        LogEuclideanKSVD(_ATOMS, random_state=setting.seed, n_jobs=setting.n_jobs)
+def _pooled(learner: Callable[..., Any]) -> Callable[[Setting], Any]:
+    return lambda setting: MaxPoolingClassifier(
+        learner(_ATOMS, random_state=setting.seed, n_jobs=setting.n_jobs)
     )

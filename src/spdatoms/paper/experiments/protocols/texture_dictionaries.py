@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, percentage, timed
 from spdatoms.paper.experiments.methods.classifiers import classifiers
+from spdatoms.paper.experiments.methods.dictionary_codes import (
+    KernelDictionaryCodes,
+    PeerCodes,
+    SparseCodes,
+)
+from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
 
 SIZES: tuple[int, ...] = (8, 24, 56, 104)
 _SIZES_EMBEDDED: tuple[int, ...] = (8, 24)
@@ -97,26 +95,20 @@ class TextureDictionaries(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return the ways to make a dictionary and to code over it."""
-        found = [
+        return by_name(
             *_dictionaries("RSR-S", "Stein"),
             *_dictionaries("RSR-J", "Jeffrey"),
             Method(
                 "logEuc K-SVD",
-                _codes("PeerCodes", "ksvd"),
-                note="K-SVD on logarithms, codes by the pursuit or by the Lasso, whichever is chosen",
+                _codes(PeerCodes, "ksvd"),
+                "K-SVD on logarithms, codes by the pursuit or by the Lasso, whichever is chosen",
             ),
             *(_peer(name) for name in _PEERS),
             *_without_dictionary(),
-        ]
-        return {method.name: method for method in found}
+        )
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return how often the nearest code of the gallery, or a classifier of the gallery, is right."""
-        from sklearn.neighbors import KNeighborsClassifier
-
-        from spdatoms.paper.experiments.methods.dictionary_codes import SparseCodes
-        from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros
-
         coder = method.make(setting)
         if not isinstance(coder, SparseCodes):
             return super().evaluate(method, task, setting)
@@ -147,28 +139,21 @@ def _dictionaries(name: str, divergence: str) -> list[Method]:
     return [
         Method(
             f"{name} {atoms}",
-            _codes("KernelDictionaryCodes", atoms, divergence.lower()),
-            note=f"{note}, {divergence}",
+            _codes(KernelDictionaryCodes, atoms, divergence.lower()),
+            f"{note}, {divergence}",
         )
         for atoms, note in kinds.items()
     ]
 
 
-def _codes(kind: str, *parameters: str) -> Any:
-    def make(setting: Setting) -> Any:
-        from spdatoms.paper.experiments.methods import dictionary_codes
-
-        coder = getattr(dictionary_codes, kind)
-        return coder(*parameters, random_state=setting.seed, n_jobs=setting.n_jobs)
-
-    return make
+def _codes(kind: Callable[..., Any], *parameters: str) -> Callable[[Setting], Any]:
+    return lambda setting: kind(*parameters, random_state=setting.seed, n_jobs=setting.n_jobs)
 
 
 def _peer(name: str) -> Method:
     bound = ", codes without TSC's bound" if name == "tensor" else ""
     note = f"`{name.capitalize()}DictionaryLearning`{bound}"
-    make = _codes("PeerCodes", name)
-    return Method(f"{name.capitalize()} dictionary", make, note=note, kind="slow")
+    return Method(f"{name.capitalize()} dictionary", _codes(PeerCodes, name), note, "slow")
 
 
 def _without_dictionary() -> list[Method]:
@@ -183,6 +168,5 @@ def _without_dictionary() -> list[Method]:
         "RSR-J gallery": ("RSR-J", f"{sparse}, Jeffrey"),
     }
     return [
-        Method(name, known[row].make, note=f"{note}; {_ANY_SIZE}")
-        for name, (row, note) in rows.items()
+        Method(name, known[row].make, f"{note}; {_ANY_SIZE}") for name, (row, note) in rows.items()
     ]

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    described,
-    percentage,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.classifiers import classifiers
 from spdatoms.paper.experiments.protocols.actions import ALIGNED, Actions
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 
 _TRAINING, _QUERIES = 140, 109
 
@@ -50,15 +41,10 @@ class Time(Experiment):
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return the accuracy, and seconds of processor time: other work on the machine changes them less."""
-        test = task.tests[ACCURACY]
-        model = method.make(setting)
-        start = time.process_time()
-        model.fit(task.train.views[method.view], task.train.y)
-        fitted = time.process_time()
-        predicted = model.predict(test.views[method.view])
-        predict_seconds = time.process_time() - fitted
-        scores = {ACCURACY: percentage(predicted == test.y)}
-        return Outcome(scores, fitted - start, predict_seconds)
+        test, model = task.tests[ACCURACY], method.make(setting)
+        _, fit_seconds = timed(model.fit, task.train.views[method.view], task.train.y)
+        predicted, predict_seconds = timed(model.predict, test.views[method.view])
+        return Outcome({ACCURACY: percentage(predicted == test.y)}, fit_seconds, predict_seconds)
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers that the paper timed, and nearest neighbours under Stein."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment
+from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.curves import curve_pictures
 from spdatoms.paper.experiments.reporting.descent import descent_pictures
 from spdatoms.paper.experiments.reporting.imperfect import imperfect_pictures
@@ -15,6 +15,7 @@ from spdatoms.paper.experiments.reporting.picture import Picture, new_figure, pa
 from spdatoms.paper.experiments.reporting.seconds import second_pictures
 from spdatoms.paper.experiments.reporting.sparsity import sparsity_pictures
 from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.plotting import CMCDisplay, ComparisonDisplay
 
 _MAX_RANK = 20

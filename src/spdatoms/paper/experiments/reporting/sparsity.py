@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment
+from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.comparison import Units, difference, paired
 from spdatoms.paper.experiments.reporting.picture import (
     Picture,
@@ -18,6 +18,7 @@ from spdatoms.paper.experiments.reporting.picture import (
 )
 from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid
 from spdatoms.paper.experiments.results import Results, Row
+from spdatoms.paper.experiments.task import ACCURACY
 
 #: The level of methods whose penalty does not rule the number of non-zeros.
 _OWN = "0"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment, Published
+from spdatoms.paper.experiments.experiment import Experiment, Published
 from spdatoms.paper.experiments.reporting.comparison import comparison_tables, difference_tables
 from spdatoms.paper.experiments.reporting.curves import curve_tables
 from spdatoms.paper.experiments.reporting.descent import descent_tables
@@ -24,6 +24,7 @@ from spdatoms.paper.experiments.reporting.table import (
     grid,
 )
 from spdatoms.paper.experiments.results import Results, Summary
+from spdatoms.paper.experiments.task import ACCURACY
 
 
 @dataclass(frozen=True)

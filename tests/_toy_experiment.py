@@ -37,8 +37,11 @@ class Toy(Experiment):
     )
     evaluations = 0
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
-        return {"": two_kinds(seed=0 if folder is None else 1)}
+    def embedded_data(self) -> dict[str, LabelledViews]:
+        return {"": two_kinds(seed=0)}
+
+    def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
+        return {"": two_kinds(seed=1)}
 
     def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
         train, test = halves(data.y, rng)

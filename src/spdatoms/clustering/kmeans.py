@@ -125,11 +125,15 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
     n_clusters: int = allow.parameter(allow.integer(1), default=8)
     metric: str | Divergence = allow.parameter(METRIC, default="riemann")
     _: KW_ONLY
-    init: str | ArrayLike = allow.parameter(allow.choice(*_SEEDS) | allow.MATRICES, default="k-means++")
+    init: str | ArrayLike = allow.parameter(
+        allow.choice(*_SEEDS) | allow.MATRICES, default="k-means++"
+    )
     n_init: int | str = allow.parameter(allow.AUTO | allow.integer(1), default="auto")
     max_iter: int = allow.parameter(allow.integer(1), default=300)
     tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: int | np.random.RandomState | np.random.Generator | None = allow.parameter(allow.RANDOM_STATE, default=None)
+    random_state: int | np.random.RandomState | np.random.Generator | None = allow.parameter(
+        allow.RANDOM_STATE, default=None
+    )
     n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
     verbose: int = allow.parameter(allow.VERBOSE, default=0)
 

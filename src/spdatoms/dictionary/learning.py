@@ -188,7 +188,9 @@ class SPDDictionaryLearning(Coder):
     forgetting: float = allow.parameter(allow.real(above=0, most=1), default=1.0)
     batch_iter: int = allow.parameter(allow.integer(1), default=3)
     normalise: bool = allow.parameter(allow.BOOLEAN, default=False)
-    checkpoint: str | os.PathLike[str] | None = allow.parameter(allow.NONE | allow.PATH, default=None)
+    checkpoint: str | os.PathLike[str] | None = allow.parameter(
+        allow.NONE | allow.PATH, default=None
+    )
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
     n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
     verbose: int = allow.parameter(allow.VERBOSE, default=0)

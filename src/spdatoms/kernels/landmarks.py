@@ -353,7 +353,9 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     beta: float | str = allow.parameter(allow.BETA, default="auto")
     n_landmarks: int = allow.parameter(allow.integer(1), default=300)
     _: KW_ONLY
-    landmarks: str | ArrayLike = allow.parameter(allow.choice(*_CHOICES) | allow.MATRICES, default="k-means++")
+    landmarks: str | ArrayLike = allow.parameter(
+        allow.choice(*_CHOICES) | allow.MATRICES, default="k-means++"
+    )
     tol: float = allow.parameter(allow.real(0, below=1), default=1e-3)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
     n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)

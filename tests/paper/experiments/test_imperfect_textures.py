@@ -7,8 +7,8 @@ import pytest
 
 from spdatoms.geometry.channels import known_channels
 from spdatoms.paper.experiments import get_experiment, run
-from spdatoms.paper.experiments.experiment import ACCURACY, COVARIANCES
 from spdatoms.paper.experiments.protocols import _imperfect_textures as imperfect
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES
 
 pytest.importorskip("skimage")
 

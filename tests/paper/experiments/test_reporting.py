@@ -26,8 +26,8 @@ from spdatoms.paper.experiments.reporting import (
     write_folder,
     write_record,
 )
+from spdatoms.paper.experiments.reporting.comparison import difference, mcnemar
 from spdatoms.paper.experiments.reporting.descent import descent_tables
-from spdatoms.paper.experiments.reporting.differences import difference, mcnemar
 from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.origin import PASSED, PROCESSOR, origin
 from spdatoms.paper.experiments.reporting.table import HIGH, LOW, PUBLISHED, Line

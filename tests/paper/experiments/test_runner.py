@@ -28,7 +28,7 @@ from spdatoms.paper.experiments import (
     read_results,
     run,
 )
-from spdatoms.paper.experiments.experiment import predict_in_time
+from spdatoms.paper.experiments.method import predict_in_time
 from spdatoms.paper.experiments.reporting import remarks, report_page, tables, to_markdown
 from spdatoms.paper.experiments.reporting.origin import origin
 from spdatoms.paper.experiments.results import ResultsFile

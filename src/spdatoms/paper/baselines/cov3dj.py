@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
-from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels, checked_fit, estimator_call
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import sample_moments
 from spdatoms.geometry.half_vectors import vech
+from spdatoms.paper.baselines.items import ItemClassifier
 
 #: Windows halve from level to level: more of them than any sequence has frames for.
 _LEVELS = allow.integer(1, 20)
 
 
-class Cov3DJClassifier(LabelPredictor, StackEstimator):
+@allow.with_parameters
+class Cov3DJClassifier(ItemClassifier):
     """Classification of skeletons by covariances over windows of time (Cov3DJ).
 
     A linear SVM on v = (triu C_1, triu C_2, …) / ‖·‖, C_i being covariances over windows of a sequence.
@@ -68,21 +68,10 @@ class Cov3DJClassifier(LabelPredictor, StackEstimator):
     array(['jump', 'wave'], dtype='<U4')
     """
 
-    _parameters = allow.declare(
-        levels=_LEVELS, overlap=allow.BOOLEAN, C=allow.real(above=0), verbose=allow.VERBOSE
-    )
-
-    def __init__(
-        self,
-        levels: int = 2,
-        overlap: bool = True,
-        C: float = 10.0,
-        verbose: int = 0,
-    ) -> None:
-        self.levels = levels
-        self.overlap = overlap
-        self.C = C
-        self.verbose = verbose
+    levels: int = allow.parameter(_LEVELS, default=2)
+    overlap: bool = allow.parameter(allow.BOOLEAN, default=True)
+    C: float = allow.parameter(allow.real(above=0), default=10.0)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: Any, y: ArrayLike) -> Any:
@@ -106,41 +95,13 @@ class Cov3DJClassifier(LabelPredictor, StackEstimator):
         self.svm_ = SVC(kernel="linear", C=self.C).fit(self._descriptors(sequences), labels)
         return self
 
-    @estimator_call
-    def decision_function(self, X: Any) -> Floats:
-        """Return the SVM's scores of the classes.
+    def _decisions(self, X: Any) -> Floats:
+        return np.asarray(self.svm_.decision_function(self._queries(X)))
 
-        Parameters
-        ----------
-        X : sequence of array-like of shape (frames, joints, 3)
-            The positions of joints.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-        """
-        descriptors = self._queries(X)
-        return np.asarray(self.svm_.decision_function(descriptors))
-
-    @estimator_call
-    def predict(self, X: Any) -> Array:
-        """Return the labels of sequences.
-
-        Parameters
-        ----------
-        X : sequence of array-like of shape (frames, joints, 3)
-            The positions of joints.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        descriptors = self._queries(X)
-        labels: Array = self.classes_[self.svm_.predict(descriptors)]
-        return labels
+    def _best(self, X: Any) -> Indices:
+        return np.asarray(self.svm_.predict(self._queries(X)))
 
     def _queries(self, X: Any) -> Floats:
-        check_is_fitted(self)
         sequences = _sequences(X)
         if sequences[0].shape[1] != self.n_joints_:
             raise ValueError(

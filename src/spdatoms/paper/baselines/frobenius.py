@@ -11,24 +11,22 @@ the original method [1]_ takes gradient steps.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
-from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
-from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import checked_fit
 from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
 from spdatoms.layout import Numbers, holds
-from spdatoms.paper.baselines.coders import Coder
-from spdatoms.paper.baselines.inputs import given_dictionary
+from spdatoms.paper.baselines.atoms import AlternatingLearner, DictionaryCoder, OverAtoms
 
 #: The α of "auto", in units of the mean square of the norms.
 _ALPHA = 0.01
@@ -45,16 +43,14 @@ def vectors(X: FloatArray, scale: float) -> Floats:
     return np.asarray(vech(X.astype(np.float64) / scale, weighted=True))
 
 
-class _FrobeniusCoder(Coder):
+class _FrobeniusCoding(OverAtoms):
     """Coding over half-vectors ``_atoms`` (N, p) in units of ``scale_``."""
 
     alpha: float | str
     n_jobs: int | None
-    atoms_: FloatArray
-    alpha_: float
     scale_: float
     _atoms: Floats
-    _stored = holds("atoms_ alpha_ scale_", _atoms=Numbers("N h"))
+    _stored = holds("alpha_ scale_", _atoms=Numbers("N h"))
 
     def _codes(self, X: FloatArray) -> Floats:
         return code(vectors(X, self.scale_), self._atoms, self.alpha_, self.n_jobs)
@@ -77,7 +73,8 @@ def code(V: Floats, D: Floats, alpha: float, n_jobs: int | None) -> Floats:
     return codes
 
 
-class FrobeniusSparseCoder(_FrobeniusCoder):
+@allow.with_parameters
+class FrobeniusSparseCoder(_FrobeniusCoding, DictionaryCoder):
     """Non-negative sparse codes under the Frobenius norm.
 
     min_{y≥0} ‖X − Σ_j y_j D_j‖²_F + α s² Σ_j y_j: the code of X over atoms D_1 … D_N.
@@ -121,50 +118,19 @@ class FrobeniusSparseCoder(_FrobeniusCoder):
     array([[3., 1.]])
     """
 
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        alpha=allow.ALPHA,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        alpha: float | str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: ArrayLike, y: object = None) -> FrobeniusSparseCoder:
-        """Take the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices, which are the atoms if there is no `dictionary`.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
+    def _prepare(self) -> None:
         self._choose_alpha()
-        X = self.check_training_matrices(X)
-        self.atoms_ = given_dictionary(self.dictionary, X)
         self.scale_ = typical_norm(self.atoms_)
         self._atoms = vectors(self.atoms_, self.scale_)
-        return self
 
 
-class FrobeniusDictionaryLearning(_FrobeniusCoder):
+@allow.with_parameters
+class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
     """Learn a dictionary under the Frobenius norm.
 
     min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
@@ -226,76 +192,38 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
     """
 
     _stored = holds(atoms_=Numbers("N n n"))
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        rank=allow.NONE | allow.integer(1),
-        alpha=allow.ALPHA,
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    n_atoms: int = allow.parameter(allow.integer(1), default=64)
+    rank: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    max_iter: int = allow.parameter(allow.integer(1), default=50)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        n_atoms: int = 64,
-        rank: int | None = None,
-        alpha: float | str = "auto",
-        *,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.rank = rank
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: ArrayLike, y: object = None) -> FrobeniusDictionaryLearning:
-        """Learn the atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
+    def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         self._choose_alpha()
-        X = self.check_training_matrices(X)
         self.scale_ = typical_norm(X)
         V = vectors(X, self.scale_)
-        with one_blas_thread():
-            self._learn(V, self._first_atoms(X, V))
-        self.atoms_ = (unvech(self._atoms, weighted=True) * self.scale_).astype(X.dtype)
-        self.n_iter_ = len(self.objective_) // 2
-        return self
+        D = self._first_atoms(X, V)
+        while True:
+            Y = code(V, D, self.alpha_, self.n_jobs)
+            coded = objective(V, Y, D, self.alpha_)
+            D, Y = self._update(V, Y, D)
+            yield D, coded, objective(V, Y, D, self.alpha_)
 
-    def _learn(self, V: Floats, D: Floats) -> None:
-        history: list[float] = []
-        with progress_bar(self.max_iter, "Frobenius dictionary") as advance:
-            for _ in range(self.max_iter):
-                Y = code(V, D, self.alpha_, self.n_jobs)
-                history.append(objective(V, Y, D, self.alpha_))
-                D, Y = self._update(V, Y, D)
-                history.append(objective(V, Y, D, self.alpha_))
-                advance(objective=f"{history[-1]:.6g}")
-                if len(history) > 2 and history[-3] - history[-1] <= self.tol * history[-3]:
-                    break
-        self._atoms, self.objective_ = D, np.array(history)
+    def _is_small(self, decrease: float, before: float, after: float) -> bool:
+        return decrease <= self.tol * before
+
+    def _take(self, D: Floats, dtype: DTypeLike) -> None:
+        self._atoms = D
+        self.atoms_ = (unvech(D, weighted=True) * self.scale_).astype(dtype)
+
+    def _objectives(self, X: FloatArray) -> Floats:
+        V = vectors(X, self.scale_)
+        Y = code(V, self._atoms, self.alpha_, self.n_jobs)
+        return np.asarray(_losses(V, Y, self._atoms) + self.alpha_ * Y.sum(axis=1))
 
     def _update(self, V: Floats, Y: Floats, D: Floats) -> tuple[Floats, Floats]:
         """Return the atoms, each the best for the codes and the others, and the codes.
@@ -309,7 +237,7 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
             D[r] = admissible(D[r] + (B[r] - A[r] @ D) / A[r, r], self.rank)
         Y[:, ~D.any(axis=1)] = 0.0
         unused = np.flatnonzero(~Y.any(axis=0))
-        worst = np.argsort(-row_norms(V - Y @ D, squared=True), kind="stable")
+        worst = np.argsort(-_losses(V, Y, D), kind="stable")
         for r, i in zip(unused, worst, strict=False):
             D[r] = self._atom_of(V[i])
         return D, Y
@@ -326,7 +254,12 @@ class FrobeniusDictionaryLearning(_FrobeniusCoder):
 
 def objective(V: Floats, Y: Floats, D: Floats, alpha: float) -> float:
     """Σ_i ‖v_i − Σ_j y_ij d_j‖² + α Σ_ij y_ij."""
-    return float(row_norms(V - Y @ D, squared=True).sum() + alpha * Y.sum())
+    return float(_losses(V, Y, D).sum() + alpha * Y.sum())
+
+
+def _losses(V: Floats, Y: Floats, D: Floats) -> Floats:
+    """‖v_i − Σ_j y_ij d_j‖² of every row."""
+    return np.asarray(row_norms(V - Y @ D, squared=True))
 
 
 def admissible(v: Floats, rank: int | None = None) -> Floats:

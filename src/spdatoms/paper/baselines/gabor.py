@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.descriptors.gabor import SIGMA, WIDTHS, Wavelets, magnitudes
-from spdatoms.paper.baselines.pixels import PixelSparseClassifier
+from spdatoms.paper.baselines.pixels import COMPONENTS, ImageSparseClassifier
 
 
-class GaborSparseClassifier(PixelSparseClassifier):
+@allow.with_parameters
+class GaborSparseClassifier(ImageSparseClassifier):
     """Sparse-representation classification of images by Gabor features (GSRC).
 
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
@@ -69,32 +72,14 @@ class GaborSparseClassifier(PixelSparseClassifier):
     array(['barn', 'attic'], dtype='<U5')
     """
 
-    _parameters = allow.declare(
-        spacing=allow.integer(1),
-        pooling=allow.BOOLEAN,
-        n_components=PixelSparseClassifier._parameters["n_components"],
-        alpha=allow.ALPHA,
-        sigma=WIDTHS,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        spacing: int = 8,
-        pooling: bool = True,
-        n_components: int | float | None = None,
-        alpha: float | str = "auto",
-        *,
-        sigma: float = SIGMA,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(n_components=n_components, alpha=alpha, n_jobs=n_jobs)
-        self.spacing = spacing
-        self.pooling = pooling
-        self.sigma = sigma
-        self.verbose = verbose
+    spacing: int = allow.parameter(allow.integer(1), default=8)
+    pooling: bool = allow.parameter(allow.BOOLEAN, default=True)
+    n_components: int | float | None = allow.parameter(COMPONENTS, default=None)
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    sigma: float = allow.parameter(WIDTHS, default=SIGMA)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _vectors(self, images: FloatArray) -> Floats:
         features = self._pooled if self.pooling else self._sampled

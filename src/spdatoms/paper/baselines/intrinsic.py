@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
@@ -18,6 +18,7 @@ from spdatoms.kernels.correction import CORRECTION
 from spdatoms.layout import BOOLEAN, PENALTY, Value, holds
 
 
+@allow.with_parameters
 class KMeansSparseCoder(SPDSparseCoder):
     """Sparse codes as in `SPDSparseCoder`, over the centres of k-means as atoms.
 
@@ -72,43 +73,18 @@ class KMeansSparseCoder(SPDSparseCoder):
     """
 
     _stored = holds(ridge=PENALTY, dictionary=Value(allow.NONE), normalise=BOOLEAN)
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        cluster_metric=METRIC,
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        positive=allow.BOOLEAN,
-        correction=CORRECTION,
-        max_iter=allow.integer(1),
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_atoms: int = 64,
-        cluster_metric: str | Divergence = "riemann",
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        *,
-        alpha: float | str = "auto",
-        positive: bool = False,
-        correction: str = "clip",
-        max_iter: int = 300,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            None, metric, beta, alpha, positive=positive, correction=correction, n_jobs=n_jobs
-        )
-        self.n_atoms = n_atoms
-        self.cluster_metric = cluster_metric
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
+    n_atoms: int = allow.parameter(allow.integer(1), default=64)
+    cluster_metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    _: KW_ONLY
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    positive: bool = allow.parameter(allow.BOOLEAN, default=False)
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    max_iter: int = allow.parameter(allow.integer(1), default=300)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:

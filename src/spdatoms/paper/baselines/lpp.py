@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +24,7 @@ from spdatoms.layout import Numbers, Part, holds
 _NEGLIGIBLE = 1e-10
 
 
+@allow.with_parameters
 class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """Riemannian locality preserving projections.
 
@@ -94,40 +97,16 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     """
 
     _stored = holds("eigenvalues_", coefficients_=Numbers("N r"), kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        n_components=allow.NONE | allow.integer(1),
-        graph=allow.choice("supervised", "neighbours"),
-        n_neighbors=allow.integer(1),
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        ridge=allow.real(0),
-        correction=CORRECTION,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        graph: str = "supervised",
-        n_neighbors: int = 5,
-        metric: str | Divergence = "stein",
-        *,
-        beta: float | str = "auto",
-        ridge: float = 0.1,
-        correction: str = "clip",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.graph = graph
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.beta = beta
-        self.ridge = ridge
-        self.correction = correction
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_components: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    graph: str = allow.parameter(allow.choice("supervised", "neighbours"), default="supervised")
+    n_neighbors: int = allow.parameter(allow.integer(1), default=5)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    _: KW_ONLY
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    ridge: float = allow.parameter(allow.real(0), default=0.1)
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RiemannianLPP:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,117 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.products import row_products
-from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels, checked_fit, estimator_call
-from spdatoms.classification.classifier import decision_values
+from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
-from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import COUNT, Each, Numbers, Part, holds
+from spdatoms.paper.baselines.items import ItemClassifier, grey_images
+
+#: The number of principal components, the share of the variance that they explain, or all.
+COMPONENTS = allow.NONE | allow.integer(1) | allow.real(above=0, below=1)
 
 
-class PixelSparseClassifier(LabelPredictor, StackEstimator):
+class ImageSparseClassifier(ItemClassifier):
+    """Sparse representation of images by the training images, on the features of a subclass."""
+
+    n_components: int | float | None
+    alpha: float | str
+    n_jobs: int | None
+    _stored = holds(
+        "classes_ _atom_classes alpha_ _gram",
+        image_shape_=Each(COUNT, "dimensions"),
+        pca_=Part(PCA),
+        atoms_=Numbers("N k"),
+    )
+
+    @checked_fit
+    def fit(self, X: Any, y: ArrayLike) -> Any:
+        """Take the training images as labelled atoms.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+        y : array-like of shape (m,)
+            Their labels.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        images = _images(X)
+        self.classes_, self._atom_classes = check_labels(y, len(images))
+        self.image_shape_ = images.shape[1:]
+        self.alpha_ = automatic_alpha(False) if isinstance(self.alpha, str) else float(self.alpha)
+        vectors = self._vectors(images)
+        if (vectors == vectors[0]).all():
+            raise ValueError("The training images cannot be distinguished: they are all alike.")
+        self.pca_ = PCA(self.n_components, svd_solver="full").fit(vectors)
+        self.atoms_ = self._project(vectors)
+        self._gram = self.atoms_ @ self.atoms_.T
+        return self
+
+    def codes(self, X: Any) -> Floats:
+        """Return the sparse codes of images over the training images.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, height, width)
+            Grey images.
+
+        Returns
+        -------
+        ndarray of shape (m, n_images)
+            The codes, one per row.
+        """
+        return self._coded(X)[0]
+
+    def _coded(self, X: Any) -> tuple[Floats, Floats]:
+        """Return codes, and the products of images with the training images, as they are projected and scaled."""
+        check_is_fitted(self)
+        images = _images(X)
+        if images.shape[1:] != self.image_shape_:
+            height, width = self.image_shape_
+            raise ValueError(
+                f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
+                f"{height}×{width}."
+            )
+        cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
+        codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
+        return codes, cross
+
+    def _scores(self, X: Any) -> Floats:
+        codes, cross = self._coded(X)
+        scores, zero = scores_of_codes(
+            codes,
+            self._gram,
+            cross,
+            self._atom_classes,
+            len(self.classes_),
+            "residual",
+            # For vectors of length one, −vᵀa and the distance give the same order.
+            to_atoms=lambda zero: -cross[zero],
+        )
+        warn_of_zero_codes(int(zero.sum()), len(cross))
+        return scores
+
+    @abstractmethod
+    def _vectors(self, images: FloatArray) -> Floats:
+        """Return the features of images, one row each."""
+
+    def _project(self, vectors: Floats) -> Floats:
+        """Return the projections onto the principal components, scaled to length one."""
+        projected = row_products(vectors, self.pca_.components_.T)
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        return np.asarray(projected / np.where(lengths > 0.0, lengths, 1.0))
+
+
+@allow.with_parameters
+class PixelSparseClassifier(ImageSparseClassifier):
     """Sparse-representation classification of images by their pixels (SRC).
 
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (SRC).
@@ -71,149 +170,19 @@ class PixelSparseClassifier(LabelPredictor, StackEstimator):
     array(['barn', 'attic'], dtype='<U5')
     """
 
-    _stored = holds(
-        "classes_ _atom_classes alpha_ _gram",
-        image_shape_=Each(COUNT, "dimensions"),
-        pca_=Part(PCA),
-        atoms_=Numbers("N k"),
-    )
-    _parameters = allow.declare(
-        n_components=allow.NONE | allow.integer(1) | allow.real(above=0, below=1),
-        alpha=allow.ALPHA,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        n_components: int | float | None = None,
-        alpha: float | str = "auto",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: Any, y: ArrayLike) -> Any:
-        """Take the training images as labelled atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, height, width)
-            Grey images.
-        y : array-like of shape (m,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
-        images = _images(X)
-        self.classes_, self._atom_classes = check_labels(y, len(images))
-        self.image_shape_ = images.shape[1:]
-        self.alpha_ = automatic_alpha(False) if isinstance(self.alpha, str) else float(self.alpha)
-        vectors = self._vectors(images)
-        if (vectors == vectors[0]).all():
-            raise ValueError("The training images cannot be distinguished: they are all alike.")
-        self.pca_ = PCA(self.n_components, svd_solver="full").fit(vectors)
-        self.atoms_ = self._project(vectors)
-        self._gram = self.atoms_ @ self.atoms_.T
-        return self
-
-    @estimator_call
-    def decision_function(self, X: Any) -> Floats:
-        """Return the scores ‖v‖² − ‖v − Σ_{j∈c} y_j a_j‖² of the classes c.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, height, width)
-            Grey images.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-        """
-        return decision_values(self._scores(X))
-
-    @estimator_call
-    def predict(self, X: Any) -> Array:
-        """Return the labels of images.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, height, width)
-            Grey images.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        best = self._scores(X).argmax(axis=1)
-        labels: Array = self.classes_[best]
-        return labels
-
-    def codes(self, X: Any) -> Floats:
-        """Return the sparse codes of images over the training images.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, height, width)
-            Grey images.
-
-        Returns
-        -------
-        ndarray of shape (m, n_images)
-            The codes, one per row.
-        """
-        return self._coded(X)[0]
-
-    def _coded(self, X: Any) -> tuple[Floats, Floats]:
-        """Return codes, and the products of images with the training images, as they are projected and scaled."""
-        check_is_fitted(self)
-        images = _images(X)
-        if images.shape[1:] != self.image_shape_:
-            height, width = self.image_shape_
-            raise ValueError(
-                f"X holds images of {images.shape[1]}×{images.shape[2]} pixels, but those of fit had "
-                f"{height}×{width}."
-            )
-        cross = row_products(self._project(self._vectors(images)), self.atoms_.T)
-        codes = sparse_code(self._gram, cross, self.alpha_, check_gram=False, n_jobs=self.n_jobs)
-        return codes, cross
-
-    def _scores(self, X: Any) -> Floats:
-        codes, cross = self._coded(X)
-        scores, zero = scores_of_codes(
-            codes,
-            self._gram,
-            cross,
-            self._atom_classes,
-            len(self.classes_),
-            "residual",
-            # For vectors of length one, −vᵀa and the distance give the same order.
-            to_atoms=lambda zero: -cross[zero],
-        )
-        warn_of_zero_codes(int(zero.sum()), len(cross))
-        return scores
+    n_components: int | float | None = allow.parameter(COMPONENTS, default=None)
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _vectors(self, images: FloatArray) -> Floats:
         """Return a vector for each image, (m, p)."""
         return images.reshape(len(images), -1).astype(np.float64)
 
-    def _project(self, vectors: Floats) -> Floats:
-        """Return the projections onto the principal components, scaled to length one."""
-        projected = row_products(vectors, self.pca_.components_.T)
-        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
-        return np.asarray(projected / np.where(lengths > 0.0, lengths, 1.0))
-
 
 def _images(X: Any) -> FloatArray:
     """Return checked grey images of one size as an array (m, height, width)."""
-    images = [grey_image(image, f"X[{i}]") for i, image in enumerate(as_items(X, "images", 2))]
+    images = grey_images(X)
     for i, image in enumerate(images):
         if image.shape != images[0].shape:
             raise ValueError(

@@ -10,16 +10,15 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
-from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import check_labels, checked_fit, estimator_call
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Part, holds
+from spdatoms.paper.baselines.items import ItemClassifier
 
 _LEARNER = allow.Allowed(
     ("an estimator with n_atoms, fit and transform",),
@@ -27,7 +26,8 @@ _LEARNER = allow.Allowed(
 )
 
 
-class MaxPoolingClassifier(LabelPredictor, StackEstimator):
+@allow.with_parameters
+class MaxPoolingClassifier(ItemClassifier):
     """Classification of bags of matrices by the largest entries of their codes.
 
     v_j = max_i y_ij over the matrices X_i of a bag, y_i their codes, and a linear SVM on v.
@@ -73,21 +73,9 @@ class MaxPoolingClassifier(LabelPredictor, StackEstimator):
     _stored = holds(
         "classes_", learner_=Part(SPDDictionaryLearning), classifier_=Part(BaseEstimator)
     )
-    _parameters = allow.declare(
-        learner=allow.NONE | _LEARNER,
-        C=allow.real(above=0),
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        learner: Any = None,
-        C: float = 1.0,
-        verbose: int = 0,
-    ) -> None:
-        self.learner = learner
-        self.C = C
-        self.verbose = verbose
+    learner: Any = allow.parameter(allow.NONE | _LEARNER, default=None)
+    C: float = allow.parameter(allow.real(above=0), default=1.0)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: Sequence[FloatArray], y: Array) -> MaxPoolingClassifier:
@@ -115,38 +103,11 @@ class MaxPoolingClassifier(LabelPredictor, StackEstimator):
         self.classifier_ = make_pipeline(StandardScaler(), svm).fit(self._pooled(bags), labels)
         return self
 
-    @estimator_call
-    def decision_function(self, X: Sequence[FloatArray]) -> Floats:
-        """Return the distances to the planes of the SVM.
-
-        Parameters
-        ----------
-        X : sequence of array-like of shape (n_matrices, n, n)
-            The bags.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-        """
-        check_is_fitted(self)
+    def _decisions(self, X: Sequence[FloatArray]) -> Floats:
         return np.asarray(self.classifier_.decision_function(self._pooled(_bags(X))))
 
-    @estimator_call
-    def predict(self, X: Sequence[FloatArray]) -> Array:
-        """Return the label of every bag.
-
-        Parameters
-        ----------
-        X : sequence of array-like of shape (n_matrices, n, n)
-            The bags.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        check_is_fitted(self)
-        labels: Array = self.classes_[self.classifier_.predict(self._pooled(_bags(X)))]
-        return labels
+    def _best(self, X: Sequence[FloatArray]) -> Indices:
+        return np.asarray(self.classifier_.predict(self._pooled(_bags(X))))
 
     def _pooled(self, bags: Sequence[FloatArray]) -> Floats:
         return np.stack([self.learner_.transform(bag).max(axis=0) for bag in watched(bags, "bags")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import checked_fit
 from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.divergences import Divergence
@@ -20,9 +20,7 @@ from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.layout import Part, holds
-from spdatoms.paper.baselines.coders import Coder
-from spdatoms.paper.baselines.inputs import given_dictionary
-from spdatoms.paper.baselines.scores import LabelledAtomsClassifier
+from spdatoms.paper.baselines.atoms import DictionaryCoder, LabelledAtomsClassifier, OverAtoms
 
 #: A direction counts as spanned if no more than this fraction of it is left.
 _SPANNED = 1e-10
@@ -87,7 +85,30 @@ def _back_substitute(L: Floats, b: Floats) -> Floats:
     return x
 
 
-class KernelPursuitCoder(Coder):
+class _KernelPursuit(OverAtoms):
+    """Greedy codes in the feature space of a kernel that is fitted to the atoms."""
+
+    metric: str | Divergence
+    beta: float | str
+    correction: str
+    n_nonzero: int
+    n_jobs: int | None
+    _stored = holds(kernel_=Part(Kernel))
+
+    def _prepare(self) -> None:
+        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
+        self.kernel_ = kernel.fit_checked(self.atoms_)
+
+    def _coded(self, X: FloatArray, weights: Floats | None = None) -> tuple[Floats, Floats]:
+        """Return codes of matrices over atoms that may have weights, and kernel values with them."""
+        atoms = AtomLengths(weights)
+        gram = atoms.lengthened_gram(np.asarray(self.kernel_.gram_, np.float64))
+        cross = np.asarray(self.kernel_.cross_checked(X), np.float64)
+        return atoms.lengthened(pursue(gram, atoms.lengthened(cross), self.n_nonzero)), cross
+
+
+@allow.with_parameters
+class KernelPursuitCoder(_KernelPursuit, DictionaryCoder):
     """Sparse codes by orthogonal matching pursuit in feature space.
 
     Greedy min_y 1 − 2 yᵀk_X + yᵀKy with at most s entries in y.
@@ -138,67 +159,27 @@ class KernelPursuitCoder(Coder):
     [1, 1, 1, 1, 1, 1, 2, 2, 2]
     """
 
-    _stored = holds("atoms_", kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        correction=CORRECTION,
-        n_nonzero=allow.integer(1),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        *,
-        correction: str = "clip",
-        n_nonzero: int = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.metric = metric
-        self.beta = beta
-        self.correction = correction
-        self.n_nonzero = n_nonzero
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: ArrayLike, y: object = None) -> KernelPursuitCoder:
-        """Take the dictionary.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices, which are the atoms if there is no `dictionary`.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
-        self.atoms_ = given_dictionary(self.dictionary, self.check_training_matrices(X))
-        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(self.atoms_)
-        return self
+    dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    _: KW_ONLY
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _codes(self, X: FloatArray) -> Floats:
-        return _kernel_codes(self.kernel_, X, self.n_nonzero)[0]
+        return self._coded(X)[0]
 
 
-class KernelPursuitClassifier(LabelledAtomsClassifier):
+@allow.with_parameters
+class KernelPursuitClassifier(_KernelPursuit, LabelledAtomsClassifier):
     """Classification by codes of orthogonal matching pursuit in feature space.
 
     The class c with the least ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖, for y as in `KernelPursuitCoder`.
 
-    The training matrices are the atoms, as in `SPDSparseClassifier`.
+    The training matrices are the atoms, as in `SPDSparseClassifier`. If they have weights w, the one with the greatest
+    √w_j times correlation joins a code.
 
     Parameters
     ----------
@@ -239,61 +220,16 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
     1.0
     """
 
-    _stored = holds(kernel_=Part(Kernel))
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        correction=CORRECTION,
-        n_nonzero=allow.integer(1),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        *,
-        correction: str = "clip",
-        n_nonzero: int = 5,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.correction = correction
-        self.n_nonzero = n_nonzero
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> KernelPursuitClassifier:
-        """Take the training matrices as labelled atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : array-like of shape (m,)
-            Their labels.
-        sample_weight : array-like of shape (m,), default=None
-            Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out, as if
-            it were not there. Of the others the one with the greatest √w_j times correlation joins a code.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
-        super().fit(X, y, sample_weight)
-        kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
-        self.kernel_ = kernel.fit_checked(self.atoms_)
-        return self
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    _: KW_ONLY
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _scores(self, X: FloatArray) -> Floats:
-        codes, cross = _kernel_codes(self.kernel_, X, self.n_nonzero, self.atom_weights_)
+        codes, cross = self._coded(X, self.atom_weights_)
 
         def to_atoms(some: NDArray[np.bool_]) -> Any:
             return pairwise_divergence(X[some], self.atoms_, metric=self.metric, n_jobs=self.n_jobs)
@@ -304,13 +240,3 @@ class KernelPursuitClassifier(LabelledAtomsClassifier):
         )
         warn_of_zero_codes(int(zero.sum()), len(X))
         return scores
-
-
-def _kernel_codes(
-    kernel: DivergenceKernel, X: FloatArray, n_nonzero: int, weights: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Return greedy codes of matrices over atoms that may have weights, and kernel values with them."""
-    atoms = AtomLengths(weights)
-    gram = atoms.lengthened_gram(np.asarray(kernel.gram_, np.float64))
-    cross = np.asarray(kernel.cross_checked(X), np.float64)
-    return atoms.lengthened(pursue(gram, atoms.lengthened(cross), n_nonzero)), cross

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
-from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.progress import watched
 from spdatoms._utils.sampling import generator
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.base import check_labels, checked_fit, estimator_call
-from spdatoms.classification.classifier import decision_values
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scores import nearest_atom_scores
-from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.layout import Numbers, holds
+from spdatoms.paper.baselines.items import ItemClassifier, grey_images
 
 
-class TextonClassifier(LabelPredictor, StackEstimator):
+@allow.with_parameters
+class TextonClassifier(ItemClassifier):
     """Classification of textures by histograms of textons (VZ, joint patches).
 
     The class of the nearest histogram by χ²(h, g) = ½ Σ_t (h_t − g_t)² / (h_t + g_t).
@@ -70,28 +69,12 @@ class TextonClassifier(LabelPredictor, StackEstimator):
     """
 
     _stored = holds("classes_ _labels", textons_=Numbers("t pixels"), histograms_=Numbers("N t"))
-    _parameters = allow.declare(
-        patch=allow.integer(1),
-        n_textons=allow.integer(1),
-        max_patches=allow.integer(1),
-        random_state=allow.RANDOM_STATE,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        patch: int = 7,
-        n_textons: int = 10,
-        max_patches: int = 5000,
-        *,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.patch = patch
-        self.n_textons = n_textons
-        self.max_patches = max_patches
-        self.random_state = random_state
-        self.verbose = verbose
+    patch: int = allow.parameter(allow.integer(1), default=7)
+    n_textons: int = allow.parameter(allow.integer(1), default=10)
+    max_patches: int = allow.parameter(allow.integer(1), default=5000)
+    _: KW_ONLY
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: Any, y: ArrayLike) -> TextonClassifier:
@@ -124,45 +107,12 @@ class TextonClassifier(LabelPredictor, StackEstimator):
         self.histograms_ = self._histograms(patches)
         return self
 
-    @estimator_call
-    def decision_function(self, X: Any) -> Floats:
-        """Return −min χ² to the training images of each class.
-
-        Parameters
-        ----------
-        X : sequence of array-like of shape (height, width)
-            Grey images.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes), or (m,) for two classes
-        """
-        return decision_values(self._scores(X))
-
-    @estimator_call
-    def predict(self, X: Any) -> Array:
-        """Return the labels of images.
-
-        Parameters
-        ----------
-        X : sequence of array-like of shape (height, width)
-            Grey images.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        best = self._scores(X).argmax(axis=1)
-        labels: Array = self.classes_[best]
-        return labels
-
     def _scores(self, X: Any) -> Floats:
-        check_is_fitted(self)
         distances = chi_squared(self._histograms(self._patches(X)), self.histograms_)
         return nearest_atom_scores(distances, self._labels, len(self.classes_))
 
     def _patches(self, X: Any) -> list[Floats]:
-        images = [grey_image(image, f"X[{i}]") for i, image in enumerate(as_items(X, "images", 2))]
+        images = grey_images(X)
         for i, image in enumerate(images):
             if min(image.shape) < self.patch:
                 raise ValueError(

@@ -20,17 +20,14 @@ from importlib import import_module
 from spdatoms._utils import parameters as allow
 from spdatoms.paper.experiments.experiment import (
     Experiment,
-    LabelledViews,
-    Method,
     NoDataError,
-    Outcome,
     Published,
-    Setting,
-    Task,
     UnknownNameError,
 )
+from spdatoms.paper.experiments.method import Method, Outcome, Setting
 from spdatoms.paper.experiments.results import Results, Row, SettingsError, Summary, read_results
 from spdatoms.paper.experiments.runner import RESULTS_FILE, run
+from spdatoms.paper.experiments.task import LabelledViews, Task
 
 #: The file in `protocols` and the class of each experiment.
 _HOME = {

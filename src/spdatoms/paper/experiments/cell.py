@@ -11,9 +11,11 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from spdatoms._utils.threads import one_thread
-from spdatoms.paper.experiments.experiment import Experiment, Method, Setting, Task
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.method import Method, Setting
 from spdatoms.paper.experiments.provenance import commit, load
 from spdatoms.paper.experiments.results import Row
+from spdatoms.paper.experiments.task import Task
 
 
 @dataclass(frozen=True)

@@ -2,126 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, Indices
-
-Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
-
-#: The name of the score where there is only one.
-ACCURACY = "accuracy"
-COVARIANCES = "covariances"
-#: Queries that are timed before the others are predicted.
-_TIMED = 8
-
-
-@dataclass(frozen=True)
-class LabelledViews:
-    """Labelled samples, described in one or several ways.
-
-    Parameters
-    ----------
-    y : ndarray of shape (m,)
-        The labels.
-    views : dict of str to ndarray
-        Descriptions of the same m samples by name, "covariances" (m, n, n) among them.
-    """
-
-    y: Array
-    views: Mapping[str, Array]
-
-    def take(self, indices: Any) -> LabelledViews:
-        """Return some of the samples.
-
-        Parameters
-        ----------
-        indices : array-like of int or bool
-            Their indices, or a mask.
-
-        Returns
-        -------
-        LabelledViews
-        """
-        views = {name: view[indices] for name, view in self.views.items()}
-        return LabelledViews(self.y[indices], views)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-
-@dataclass(frozen=True)
-class Task:
-    """What a method has to do in one repeat: learn from some samples, classify others.
-
-    Parameters
-    ----------
-    train : LabelledViews
-        The samples that a classifier is fitted to, or the gallery.
-    tests : dict of str to LabelledViews
-        The samples to classify, by the name of the score.
-    learn : LabelledViews, default=None
-        The samples that a dictionary is learned from, where they are not those of `train`.
-    parameters : dict, default={}
-        Parameters of the methods that the part prescribes, such as the number of atoms.
-    """
-
-    train: LabelledViews
-    tests: Mapping[str, LabelledViews]
-    learn: LabelledViews | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a method is made with in a repeat.
-
-    Parameters
-    ----------
-    seed : int
-        The seed of the repeat.
-    n_jobs : int, default=None
-        The number of threads.
-    time_limit : float, default=None
-        Seconds of processor time that the predictions of a repeat may take.
-    """
-
-    seed: int
-    n_jobs: int | None = None
-    time_limit: float | None = None
-
-
-@dataclass(frozen=True)
-class Method:
-    """A named way to make an estimator.
-
-    Parameters
-    ----------
-    name : str
-        The name, as in the tables of the paper.
-    make : callable
-        Returns a new estimator for a `Setting`.
-    view : str, default="covariances"
-        The description of the samples that it works on.
-    note : str, default=""
-        What it is, in one line.
-    kind : {"usual", "variant", "slow", "external"}, default="usual"
-        A "variant" of a usual method has another rule or other parameters, a "slow" one takes long to
-        compile or to run, and an "external" one needs another library. Without a choice of methods
-        only the usual ones run on embedded data.
-    """
-
-    name: str
-    make: Callable[[Setting], Any]
-    view: str = COVARIANCES
-    note: str = ""
-    kind: Kind = "usual"
+from spdatoms.paper.experiments.method import (
+    Method,
+    Outcome,
+    Setting,
+    fitted,
+    percentage,
+    predict_in_time,
+)
+from spdatoms.paper.experiments.task import Task
 
 
 @dataclass(frozen=True)
@@ -152,29 +52,6 @@ class Published:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a method reached in one repeat.
-
-    Parameters
-    ----------
-    scores : dict of str to float
-        The scores by name, in per cent.
-    fit_seconds, predict_seconds : float
-        Processor time, which other work on the machine changes little.
-    extra : dict, default={}
-        What figures need besides the scores: curves, predictions.
-    note : str, default=""
-        What a reader of the scores must know.
-    """
-
-    scores: dict[str, float]
-    fit_seconds: float
-    predict_seconds: float
-    extra: dict[str, Any] = field(default_factory=dict)
-    note: str = ""
-
-
 class NoDataError(ValueError):
     """An experiment has no data to run on; the message says which folder it needs."""
 
@@ -186,9 +63,9 @@ class UnknownNameError(ValueError):
 class Experiment(ABC):
     """One table or figure: where its data are, how they are divided, what is measured.
 
-    A subclass sets the class attributes and defines `load`, `task` and `methods`. The `evaluate` given
-    here suits most protocols: it fits a method to the training samples and returns its accuracy on the
-    test samples.
+    A subclass sets the class attributes, some of them by `described`, and defines `read`, `task` and `methods`. The
+    `evaluate` given here suits most protocols: it fits a method to the training samples and returns its accuracy on
+    the test samples.
     """
 
     name: ClassVar[str]
@@ -231,7 +108,6 @@ class Experiment(ABC):
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
     in_figure: ClassVar[tuple[str, ...]] = ()
 
-    @abstractmethod
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
         """Return the data of every part.
 
@@ -248,6 +124,36 @@ class Experiment(ABC):
         dict
             The data by the name of the part.
         """
+        return self.embedded_data() if folder is None else self.read(folder, on_error)
+
+    @abstractmethod
+    def read(self, folder: Path, on_error: str) -> dict[str, Any]:
+        """Return the data of every part that a folder holds.
+
+        Parameters
+        ----------
+        folder : Path
+            Where the data are.
+        on_error : {"raise", "warn"}
+            As in `load`.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
+        """
+
+    def embedded_data(self) -> dict[str, Any]:
+        """Return the data of every part that need no folder.
+
+        Returns
+        -------
+        dict
+            The data by the name of the part.
+        """
+        raise NoDataError(
+            f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
+        )
 
     @abstractmethod
     def task(self, data: Any, repeat: int, rng: np.random.Generator) -> Task:
@@ -384,55 +290,21 @@ class Experiment(ABC):
         inside = folder / self.subfolder
         return inside if inside.is_dir() else folder
 
-    def no_embedded_data(self) -> NoDataError:
-        """Return the error that says which folder is needed.
 
-        Returns
-        -------
-        NoDataError
-        """
-        return NoDataError(
-            f"The experiment '{self.name}' has no embedded data: give --data FOLDER with {self.wants}."
-        )
+Described = TypeVar("Described", bound=type[Experiment])
 
 
-def timed(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    """Return what a call returns, and the seconds of processor time it took."""
-    start = time.process_time()
-    result = call(*arguments)
-    return result, time.process_time() - start
-
-
-def fitted(method: Method, task: Task, setting: Setting) -> tuple[Any, float]:
-    """Return the method's estimator, fitted to the training samples, and the seconds it took."""
-    train = task.train
-    return timed(lambda: method.make(setting).fit(train.views[method.view], train.y))
-
-
-def percentage(hits: Any) -> float:
-    """Return the share of true values in per cent."""
-    return 100.0 * float(np.mean(hits))
-
-
-def predict_in_time(
-    model: Any, X: Array, setting: Setting, share: float = 1.0
-) -> tuple[Array, Indices]:
-    """Return predictions, and the indices of their queries: all, or as many as the time allows.
-
-    The time is a ``share`` of the limit. If it is not enough for all, the queries are random ones.
-    """
-    everything = np.arange(len(X))
-    if setting.time_limit is None or len(X) <= _TIMED:
-        return np.asarray(model.predict(X)), everything
-    order = np.random.default_rng(setting.seed).permutation(len(X))
-    model.predict(X[order[:1]])  # what is loaded or prepared once does not count
-    first, seconds = timed(model.predict, X[order[:_TIMED]])
-    first, each = np.asarray(first), seconds / _TIMED
-    limit = share * setting.time_limit
-    if each * len(X) <= limit:
-        return np.asarray(model.predict(X)), everything
-    asked = order[: max(_TIMED, int(limit / each))]
-    rest = asked[_TIMED:]
-    if not len(rest):
-        return first, asked
-    return np.concatenate([first, np.asarray(model.predict(X[rest]))]), asked
+def described(experiment: Described) -> Described:
+    """Decorate an experiment: a file beside its module, with the ending .toml, has its texts and published figures."""
+    module = sys.modules[experiment.__module__]
+    found = tomllib.loads(Path(str(module.__file__)).with_suffix(".toml").read_text("utf-8"))
+    for name, text in found.items():
+        if isinstance(text, str):
+            setattr(experiment, name, " ".join(text.split()))
+    experiment.missing = tuple((m["what"], m["takes"]) for m in found.get("missing", ()))
+    experiment.published = tuple(Published(**row) for row in found.get("published", ()))
+    experiment.published_confusions = {
+        method: (matrix["classes"], matrix["rows"])
+        for method, matrix in found.get("confusions", {}).items()
+    }
+    return experiment

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -149,6 +149,27 @@ class Results:
         list of str
         """
         return list(dict.fromkeys(row.part for row in self.rows))
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the data are those that come with the package's dependencies."""
+        return self.settings.get("data") == "embedded"
+
+    def ran(self, methods: Iterable[str]) -> list[str]:
+        """Return those of the methods that have rows.
+
+        Parameters
+        ----------
+        methods : iterable of str
+            Names of methods.
+
+        Returns
+        -------
+        list of str
+            Some of the names, in the same order.
+        """
+        there = {row.method for row in self.rows}
+        return [name for name in methods if name in there]
 
     def of(self, part: str, method: str) -> list[Row]:
         """Return the rows of one method in one part.

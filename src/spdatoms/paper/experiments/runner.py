@@ -16,16 +16,12 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.version import __version__
 from spdatoms.paper.experiments.cell import Cell, rows
-from spdatoms.paper.experiments.experiment import (
-    Experiment,
-    Method,
-    Setting,
-    Task,
-    UnknownNameError,
-)
+from spdatoms.paper.experiments.experiment import Experiment, UnknownNameError
 from spdatoms.paper.experiments.ledger import Ledger
+from spdatoms.paper.experiments.method import Method, Setting
 from spdatoms.paper.experiments.provenance import versions
 from spdatoms.paper.experiments.results import Results, ResultsFile, gathered
+from spdatoms.paper.experiments.task import Task
 
 RESULTS_FILE = "results.jsonl"
 

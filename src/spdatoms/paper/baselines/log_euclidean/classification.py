@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 from spdatoms._utils import parameters as allow
@@ -14,6 +15,7 @@ from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
 
 
+@allow.with_parameters
 class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     """Classification by sparse codes of logarithms.
 
@@ -67,28 +69,12 @@ class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     """
 
     metric = "logeuclid"  # finds the nearest atom where a code is zero
-    _parameters = allow.declare(
-        alpha=allow.ALPHA,
-        rescale=allow.BOOLEAN,
-        rule=allow.choice(*RULES),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        alpha: float | str = "auto",
-        rescale: bool = True,
-        *,
-        rule: str = "residual",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.rescale = rescale
-        self.rule = rule
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
+    _: KW_ONLY
+    rule: str = allow.parameter(allow.choice(*RULES), default="residual")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
 def kernel_log_euclidean_classifier(**parameters: Any) -> SPDSparseClassifier:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,19 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import checked_fit, estimator_call
+from spdatoms.base import estimator_call
 from spdatoms.geometry.functions import expm
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.kernels.log_cosine import mean_log_scale, rescaled_logs
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import Numbers, holds
-from spdatoms.paper.baselines.coders import Coder
+from spdatoms.paper.baselines.atoms import DictionaryLearner
 from spdatoms.paper.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.pursuit import pursue
 
 
-class LogEuclideanKSVD(Coder):
+@allow.with_parameters
+class LogEuclideanKSVD(DictionaryLearner):
     """K-SVD: a dictionary of the logarithms of SPD matrices.
 
     min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
@@ -99,61 +101,19 @@ class LogEuclideanKSVD(Coder):
     """
 
     _stored = holds("_log_scale", _atoms=Numbers("N h"), log_atoms_=Numbers("N n n"))
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        n_nonzero=allow.integer(1),
-        update=allow.choice(*UPDATES),
-        alpha=allow.NONE | allow.real(0),
-        rescale=allow.BOOLEAN,
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    n_atoms: int = allow.parameter(allow.integer(1), default=64)
+    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
+    update: str = allow.parameter(allow.choice(*UPDATES), default="exact")
+    alpha: float | None = allow.parameter(allow.NONE | allow.real(0), default=None)
+    _: KW_ONLY
+    rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
+    max_iter: int = allow.parameter(allow.integer(1), default=100)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-3)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        n_atoms: int = 64,
-        n_nonzero: int = 5,
-        update: str = "exact",
-        alpha: float | None = None,
-        *,
-        rescale: bool = True,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.n_nonzero = n_nonzero
-        self.update = update
-        self.alpha = alpha
-        self.rescale = rescale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @checked_fit
-    def fit(self, X: ArrayLike, y: object = None) -> LogEuclideanKSVD:
-        """Learn the atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
-        X = self.check_training_matrices(X)
+    def _learn(self, X: FloatArray) -> list[float]:
         self._log_scale = mean_log_scale(X, self.rescale)
         self.scale_ = float(np.exp(self._log_scale))
         V = rescaled_logs(X, self._log_scale)
@@ -166,9 +126,7 @@ class LogEuclideanKSVD(Coder):
         self._atoms = found.atoms
         logs = from_half_vectors(found.atoms, self.n_features_in_, weighted=True)
         self.log_atoms_ = logs.astype(X.dtype)
-        self.objective_ = np.array(history)
-        self.n_iter_ = len(history)
-        return self
+        return history
 
     def _codes(self, X: FloatArray) -> Floats:
         V = rescaled_logs(X, self._log_scale)

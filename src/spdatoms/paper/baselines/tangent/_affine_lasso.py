@@ -12,7 +12,7 @@ import numpy as np
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso.units import atom_scales
 from spdatoms.native import kernel
-from spdatoms.paper.baselines.scores import penalties
+from spdatoms.paper.baselines.atoms import penalties
 
 _solve_affine = kernel("solve_affine", "DDDDDqqdddD")
 

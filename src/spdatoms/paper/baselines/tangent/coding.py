@@ -6,6 +6,8 @@ ICML 2013.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
@@ -14,10 +16,8 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.base import SPDEstimator
 from spdatoms.geometry.spectral import inverse_cholesky
-from spdatoms.paper.baselines.coders import DictionaryCoder
-from spdatoms.paper.baselines.scores import LabelledAtomsClassifier
+from spdatoms.paper.baselines.atoms import DictionaryCoder, LabelledAtomsClassifier, OverAtoms
 from spdatoms.paper.baselines.tangent._affine_lasso import affine_codes
 from spdatoms.paper.baselines.tangent._tangents import tangent_vectors
 
@@ -111,12 +111,11 @@ def _block(D: Floats) -> int:
     return max(1, min(_ENTRIES // D.size, _GRAM_ENTRIES // len(D) ** 2))
 
 
-class RiemannianCoding(SPDEstimator):
+class RiemannianCoding(OverAtoms):
     """What the estimators of coding in tangent spaces share: codes of queries over ``atoms_``."""
 
     alpha: float
     n_jobs: int | None
-    atoms_: FloatArray
 
     def _codes(self, X: FloatArray) -> Floats:
         return self._code(X)[0]
@@ -125,6 +124,7 @@ class RiemannianCoding(SPDEstimator):
         return tangent_codes(X, self.atoms_, float(self.alpha), n_jobs=self.n_jobs)
 
 
+@allow.with_parameters
 class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
     """Sparse codes in the tangent space of every query.
 
@@ -157,27 +157,14 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
     array([[0.75, 0.25]])
     """
 
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        alpha=allow.real(0),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        alpha: float = 0.1,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    alpha: float = allow.parameter(allow.real(0), default=0.1)
+    _: KW_ONLY
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
+@allow.with_parameters
 class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     """Classification by sparse codes in tangent spaces.
 
@@ -216,18 +203,10 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     array(['wide', 'tall'], dtype='<U4')
     """
 
-    _parameters = allow.declare(alpha=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
-
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = allow.parameter(allow.real(0), default=0.1)
+    _: KW_ONLY
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the residuals of the classes."""

@@ -6,6 +6,8 @@ ICML 2013.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary.initial import INIT, first_atoms
@@ -21,7 +22,7 @@ from spdatoms.divergences import get_divergence
 from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.half_vectors import unvech
 from spdatoms.geometry.spectral import cholesky, congruence, inverse_cholesky
-from spdatoms.paper.baselines.coders import DictionaryLearner
+from spdatoms.paper.baselines.atoms import AlternatingLearner
 from spdatoms.paper.baselines.tangent._tangents import tangent_gradients, tangent_vectors
 from spdatoms.paper.baselines.tangent.coding import RiemannianCoding, tangent_codes
 
@@ -64,7 +65,8 @@ class TangentLoss:
         return np.asarray(self._to_queries @ vectors)
 
 
-class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
+@allow.with_parameters
+class RiemannianDictionaryLearning(RiemannianCoding, AlternatingLearner):
     """Learn a dictionary for sparse codes in tangent spaces.
 
     min_{D,Y} Σ_i ‖Σ_j y_ij log_{X_i}(D_j)‖² + α‖y_i‖₁ over Σ_j y_ij = 1.
@@ -114,56 +116,27 @@ class RiemannianDictionaryLearning(RiemannianCoding, DictionaryLearner):
     True
     """
 
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        alpha=allow.real(0),
-        init=INIT,
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    n_atoms: int = allow.parameter(allow.integer(1), default=16)
+    alpha: float = allow.parameter(allow.real(0), default=0.1)
+    _: KW_ONLY
+    init: str | ArrayLike = allow.parameter(INIT, default="random")
+    max_iter: int = allow.parameter(allow.integer(1), default=30)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        n_atoms: int = 16,
-        alpha: float = 0.1,
-        *,
-        init: str | ArrayLike = "random",
-        max_iter: int = 30,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.alpha = alpha
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _learn(self, X: Floats) -> Floats:
+    def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
+        X = np.ascontiguousarray(X, np.float64)
         rng, metric = generator(self.random_state), get_divergence("riemann")
         atoms = first_atoms(X, self.init, self.n_atoms, metric, rng, self.n_jobs)
-        objective: list[float] = []
         W = inverse_cholesky(X)
         step, alpha = 1.0, float(self.alpha)
-        with progress_bar(self.max_iter, "Riemannian dictionary") as advance:
-            for _ in range(self.max_iter):
-                codes, losses, _ = tangent_codes(X, atoms, alpha, n_jobs=self.n_jobs)
-                objective.append(float(losses.sum()))
-                atoms, decrease, step = _descend(TangentLoss(W, codes), atoms, codes, 2.0 * step)
-                objective.append(objective[-1] - decrease)
-                advance(objective=f"{objective[-1]:.6g}")
-                if len(objective) > 2 and objective[-3] - objective[-1] <= self.tol * objective[-1]:
-                    break
-        self.objective_ = np.array(objective)
-        self.n_iter_ = len(objective) // 2
-        return atoms
+        while True:
+            codes, losses, _ = tangent_codes(X, atoms, alpha, n_jobs=self.n_jobs)
+            coded = float(losses.sum())
+            atoms, decrease, step = _descend(TangentLoss(W, codes), atoms, codes, 2.0 * step)
+            yield atoms, coded, coded - decrease
 
     def _objectives(self, X: FloatArray) -> Floats:
         """‖Σ_j y_j log_X(D_j)‖² + α‖y‖₁."""

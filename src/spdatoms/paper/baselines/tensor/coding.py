@@ -6,6 +6,8 @@ matrices*, IEEE TPAMI 36 (3), 2014; *Positive definite dictionary learning for r
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,23 +15,25 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.base import SPDEstimator, estimator_call
+from spdatoms.base import estimator_call
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.lasso.certificate import Certificate
-from spdatoms.paper.baselines.coders import DictionaryCoder
-from spdatoms.paper.baselines.scores import LabelledAtomsClassifier, penalties
+from spdatoms.paper.baselines.atoms import (
+    DictionaryCoder,
+    LabelledAtomsClassifier,
+    OverAtoms,
+    penalties,
+)
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.paper.baselines.tensor._updates import combine
 
 
-class TensorCoding(SPDEstimator):
+class TensorCoding(OverAtoms):
     """What the estimators of tensor sparse coding share: codes of queries over ``atoms_``."""
 
     alpha: float
     bounded: bool
     n_jobs: int | None
-
-    atoms_: FloatArray
 
     def _codes(self, X: FloatArray) -> Floats:
         return self._code(X).codes
@@ -47,6 +51,7 @@ class TensorCoding(SPDEstimator):
         return float(self.alpha)
 
 
+@allow.with_parameters
 class TensorSparseCoder(TensorCoding, DictionaryCoder):
     """Tensor sparse coding: a matrix as a non-negative sum of atoms.
 
@@ -84,28 +89,12 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
     array([[1., 2.]])
     """
 
-    _parameters = allow.declare(
-        dictionary=allow.NONE | allow.MATRICES,
-        alpha=allow.real(0),
-        bounded=allow.BOOLEAN,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        dictionary: ArrayLike | None = None,
-        alpha: float = 0.01,
-        *,
-        bounded: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.dictionary = dictionary
-        self.alpha = alpha
-        self.bounded = bounded
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
+    alpha: float = allow.parameter(allow.real(0), default=0.01)
+    _: KW_ONLY
+    bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @estimator_call
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
@@ -129,6 +118,7 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
         return coded.codes.astype(dtype, copy=False), coded.certificate
 
 
+@allow.with_parameters
 class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     """Classification by tensor sparse codes.
 
@@ -168,25 +158,11 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     array(['wide', 'tall'], dtype='<U4')
     """
 
-    _parameters = allow.declare(
-        alpha=allow.real(0),
-        bounded=allow.BOOLEAN,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        alpha: float = 0.01,
-        *,
-        bounded: bool = False,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.alpha = alpha
-        self.bounded = bounded
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    alpha: float = allow.parameter(allow.real(0), default=0.01)
+    _: KW_ONLY
+    bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _penalties(self) -> float | Floats:
         return penalties(self.alpha, self.atom_weights_)

@@ -6,19 +6,20 @@ region covariances*, ICCV 2011.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
 from spdatoms.layout import Numbers, holds
-from spdatoms.paper.baselines.coders import DictionaryLearner
+from spdatoms.paper.baselines.atoms import AlternatingLearner
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary
 from spdatoms.paper.baselines.tensor._updates import (
     TensorData,
@@ -28,7 +29,8 @@ from spdatoms.paper.baselines.tensor._updates import (
 from spdatoms.paper.baselines.tensor.coding import TensorCoding
 
 
-class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
+@allow.with_parameters
+class TensorDictionaryLearning(TensorCoding, AlternatingLearner):
     """Learn a dictionary for tensor sparse coding.
 
     min_{D,Y≥0} Σ_i B(Σ_j y_ij D_j, X_i) + α‖y_i‖₁ over atoms of one trace, B the Burg divergence.
@@ -83,73 +85,37 @@ class TensorDictionaryLearning(TensorCoding, DictionaryLearner):
     """
 
     _stored = holds(atoms_=Numbers("N n n"))
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        alpha=allow.real(0),
-        update=allow.choice("gradient", "ksvd"),
-        bounded=allow.BOOLEAN,
-        init=INIT,
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
+    n_atoms: int = allow.parameter(allow.integer(1), default=16)
+    alpha: float = allow.parameter(allow.real(0), default=0.01)
+    _: KW_ONLY
+    update: str = allow.parameter(allow.choice("gradient", "ksvd"), default="gradient")
+    bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
+    init: str | ArrayLike = allow.parameter(INIT, default="random")
+    max_iter: int = allow.parameter(allow.integer(1), default=30)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
-    def __init__(
-        self,
-        n_atoms: int = 16,
-        alpha: float = 0.01,
-        *,
-        update: str = "gradient",
-        bounded: bool = False,
-        init: str | ArrayLike = "random",
-        max_iter: int = 30,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.alpha = alpha
-        self.update = update
-        self.bounded = bounded
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    def _learn(self, X: Floats) -> Floats:
+    def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
+        X = np.ascontiguousarray(X, np.float64)
         data = TensorData.of(X, float(self.alpha), bool(self.bounded))
         rng = generator(self.random_state)
         stein = get_divergence("stein")
         atoms = first_atoms(X, self.init, self.n_atoms, stein, rng, self.n_jobs)
         atoms *= data.trace / np.einsum("jii->j", atoms)[:, None, None]
-        objective: list[float] = []
         step = 1.0
-        with progress_bar(self.max_iter, "tensor dictionary") as advance:
-            for _ in range(self.max_iter):
-                coded = MaxdetDictionary(atoms).code(
-                    X, data.alpha, bounded=data.bounded, n_jobs=self.n_jobs
+        while True:
+            coded = self._code_over(MaxdetDictionary(atoms), X)
+            losses = coded.certificate.objective
+            atoms = _reseed(atoms, coded.codes, X, losses, data.trace)
+            if self.update == "gradient":
+                atoms, _, loss, step = gradient_update(
+                    data, atoms, coded.codes, coded.multipliers, 2.0 * step
                 )
-                losses = coded.certificate.objective
-                objective.append(float(losses.sum()))
-                atoms = _reseed(atoms, coded.codes, X, losses, data.trace)
-                if self.update == "gradient":
-                    atoms, _, loss, step = gradient_update(
-                        data, atoms, coded.codes, coded.multipliers, 2.0 * step
-                    )
-                else:
-                    atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
-                objective.append(loss)
-                advance(objective=f"{objective[-1]:.6g}")
-                if len(objective) > 2 and objective[-3] - loss <= self.tol * abs(loss):
-                    break
-        self.objective_ = np.array(objective)
-        self.n_iter_ = len(objective) // 2
-        return atoms
+            else:
+                atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
+            yield atoms, float(losses.sum()), loss
 
     def _objectives(self, X: FloatArray) -> Floats:
         """B(Σ_j y_j D_j, X) + α‖y‖₁."""

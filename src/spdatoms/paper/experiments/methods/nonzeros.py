@@ -12,12 +12,12 @@ from spdatoms.classification.cross_validation import SPDSparseClassifierCV
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.paper.baselines import (
     KernelPursuitClassifier,
-    PixelSparseClassifier,
     RiemannianSparseClassifier,
     RiemannianSparseCoder,
     TensorSparseClassifier,
     TensorSparseCoder,
 )
+from spdatoms.paper.baselines.pixels import ImageSparseClassifier
 from spdatoms.paper.experiments.methods.left_out_codes import LeftOutCodes
 
 #: Queries that are enough for a mean.
@@ -38,7 +38,7 @@ def nonzeros_of(model: Any, X: Array) -> float | None:
         return float(np.mean([len(one.atoms) for one in model.explain(X)]))
     if isinstance(model, KernelPursuitClassifier):
         return float(model.n_nonzero)
-    if isinstance(model, PixelSparseClassifier):
+    if isinstance(model, ImageSparseClassifier):
         return mean_nonzeros(model.codes(X))
     coder: Any = None
     if isinstance(model, TensorSparseClassifier):

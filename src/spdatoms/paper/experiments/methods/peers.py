@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sklearn.pipeline import make_pipeline
 
-from spdatoms.paper.experiments.experiment import Method, Setting
-from spdatoms.paper.experiments.methods.classifiers import (
-    C_CHOSEN,
-    Make,
-    classifiers,
-    made,
-    tangent,
+from spdatoms.classification import SPDEnsembleClassifier, SPDSparseClassifierCV
+from spdatoms.kernels import SPDNystroem
+from spdatoms.paper.experiments.method import Kind, Method, by_name
+from spdatoms.paper.experiments.methods.classifiers import C_CHOSEN, classifiers, made, tangent
+from spdatoms.paper.experiments.methods.kernel_machines import (
+    KernelSVM,
+    PrecomputedSVM,
+    vector_classifier,
 )
+from spdatoms.paper.experiments.methods.tangent_vectors import FilteredMeans, TangentDiscriminant
 
 #: The classifiers of this library besides RSR.
 CHOSEN, ENSEMBLE, WEIGHTED = "SPDSparseClassifierCV", "SPDEnsembleClassifier", "ensemble, cv"
@@ -19,37 +21,28 @@ CHOSEN, ENSEMBLE, WEIGHTED = "SPDSparseClassifierCV", "SPDEnsembleClassifier", "
 
 def compared_classifiers() -> dict[str, Method]:
     """Return the classifiers of this library and their peers, by name."""
-    return {method.name: method for method in _COMPARED}
+    return by_name(*_COMPARED)
 
 
-def _behind_landmarks(model: str) -> Make:
-    """Return what makes a classifier of the vectors of `SPDNystroem`."""
-
-    def make(setting: Setting) -> Any:
-        from sklearn.pipeline import make_pipeline
-
-        from spdatoms.kernels import SPDNystroem
-        from spdatoms.paper.experiments.methods.kernel_machines import vector_classifier
-
-        landmarks = SPDNystroem(random_state=setting.seed, n_jobs=setting.n_jobs)
-        return make_pipeline(landmarks, vector_classifier(model))
-
-    return make
+def _behind_landmarks(model: str, note: str) -> Method:
+    """Return a classifier of the vectors of `SPDNystroem`."""
+    return Method(
+        f"SPDNystroem + {model}",
+        lambda setting: make_pipeline(
+            SPDNystroem(random_state=setting.seed, n_jobs=setting.n_jobs), vector_classifier(model)
+        ),
+        f"landmark vectors of the Stein kernel, {note}, {C_CHOSEN}",
+    )
 
 
-def _discriminant(pooled: bool) -> Make:
-    def make(setting: Setting) -> Any:
-        from spdatoms.paper.experiments.methods.tangent_vectors import TangentDiscriminant
-
-        return TangentDiscriminant(pooled)
-
-    return make
+def _discriminant(name: str, pooled: bool, shrunk: str) -> Method:
+    note = f"linear discriminant, Ledoit and Wolf's shrinkage of {shrunk}"
+    return tangent(f"LDA {name}", note, lambda setting: TangentDiscriminant(pooled))
 
 
-def _machine(name: str, metric: str, note: str, kind: Any = "usual") -> Method:
-    make = made("paper.experiments.methods.kernel_machines", "KernelSVM", metric=metric)
+def _machine(name: str, metric: str, note: str, kind: Kind = "usual") -> Method:
     note = f"SVM with the kernel exp(−β·d), {note}; C and β chosen by cross-validation"
-    return Method(f"kernel SVM {name}", make, note=note, kind=kind)
+    return Method(f"kernel SVM {name}", made(KernelSVM, metric=metric), note, kind)
 
 
 #: Those of the tables of the paper.
@@ -60,25 +53,25 @@ _COMPARED = (
     _PAPER["RSR-J"],
     Method(
         CHOSEN,
-        made("classification", "SPDSparseClassifierCV"),
-        note="one kernel and its penalties, chosen by cross-validation",
+        made(SPDSparseClassifierCV),
+        "one kernel and its penalties, chosen by cross-validation",
     ),
     Method(
         ENSEMBLE,
-        made("classification", "SPDEnsembleClassifier"),
-        note="sparse codes and class means under several kernels, averaged",
+        made(SPDEnsembleClassifier),
+        "sparse codes and class means under several kernels, averaged",
     ),
     Method(
         WEIGHTED,
-        made("classification", "SPDEnsembleClassifier", weights="cv"),
-        note="SPDEnsembleClassifier(weights='cv'), the same weighted by cross-validation",
+        made(SPDEnsembleClassifier, weights="cv"),
+        "SPDEnsembleClassifier(weights='cv'), the same weighted by cross-validation",
     ),
     _PAPER["MDM"],
     Method(
         "FgMDM",
-        made("paper.experiments.methods.tangent_vectors", "FilteredMeans"),
-        note="nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
-        kind="external",
+        made(FilteredMeans),
+        "nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
+        "external",
     ),
     _PAPER["tangent space + LR"],
     tangent("LinearSVC", f"linear SVM, {C_CHOSEN}"),
@@ -86,35 +79,19 @@ _COMPARED = (
         "LDA",
         "linear discriminant, scikit-learn's shrinkage='auto' (of the covariance of each class)",
     ),
-    tangent(
-        "LDA LW",
-        "linear discriminant, Ledoit and Wolf's shrinkage of the covariance of each class",
-        _discriminant(pooled=False),
-    ),
-    tangent(
-        "LDA pooled",
-        "linear discriminant, Ledoit and Wolf's shrinkage of one covariance of all classes",
-        _discriminant(pooled=True),
-    ),
+    _discriminant("LW", False, "the covariance of each class"),
+    _discriminant("pooled", True, "one covariance of all classes"),
     tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {C_CHOSEN}"),
     _machine("Stein", "stein", "Stein divergence"),
     _machine("logEuc", "logeuclid", "log-Euclidean"),
     _machine("tangent", "tangent", "squared distances of tangent vectors (pyRiemann)", "external"),
     _PAPER["1-NN AIRM"],
     _PAPER["1-NN Stein"],
-    Method(
-        "SPDNystroem + LinearSVC",
-        _behind_landmarks("LinearSVC"),
-        note=f"landmark vectors of the Stein kernel, linear SVM, {C_CHOSEN}",
-    ),
-    Method(
-        "SPDNystroem + LR",
-        _behind_landmarks("LR"),
-        note=f"landmark vectors of the Stein kernel, logistic regression, {C_CHOSEN}",
-    ),
+    _behind_landmarks("LinearSVC", "linear SVM"),
+    _behind_landmarks("LR", "logistic regression"),
     Method(
         "DivergenceKernel + SVC",
-        made("paper.experiments.methods.kernel_machines", "PrecomputedSVM"),
-        note=f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {C_CHOSEN}",
+        made(PrecomputedSVM),
+        f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {C_CHOSEN}",
     ),
 )

@@ -15,8 +15,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from spdatoms._utils.typing import Array, Indices
 from spdatoms.paper.experiments.division import drawn
-from spdatoms.paper.experiments.experiment import COVARIANCES, LabelledViews, NoDataError
+from spdatoms.paper.experiments.experiment import NoDataError
 from spdatoms.paper.experiments.protocols import actions, faces, textures
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews
 
 #: The view with what counts as one observation in a standard error; without it that is a repeat.
 UNITS = "units"

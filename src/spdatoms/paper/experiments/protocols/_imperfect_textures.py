@@ -13,17 +13,8 @@ from spdatoms.channels import BrokenChannels
 from spdatoms.descriptors import RegionCovariance, gabor_magnitudes
 from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
 from spdatoms.paper.experiments.division import drawn
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    COVARIANCES,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
 
 Fault: TypeAlias = Literal["none", "missing", "broken"]
 #: The wavelets of a bank: with the grey value they are thirteen channels.

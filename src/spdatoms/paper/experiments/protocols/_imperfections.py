@@ -17,8 +17,8 @@ from spdatoms.channels import BrokenChannels, SPDImputer, SPDRange
 from spdatoms.classification import suspect_labels
 from spdatoms.geometry import shrink
 from spdatoms.geometry.channels import Mask
-from spdatoms.paper.experiments.experiment import COVARIANCES, LabelledViews
 from spdatoms.paper.experiments.protocols._corruption import mislabelled, with_faults
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews
 
 #: Training and test matrices by treatment and level.
 Cases = Mapping[tuple[str, str], tuple[LabelledViews, LabelledViews]]

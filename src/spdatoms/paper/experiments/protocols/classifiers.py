@@ -8,18 +8,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    fitted,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, fitted, percentage, timed
 from spdatoms.paper.experiments.methods.peers import (
     CHOSEN,
     ENSEMBLE,
@@ -27,56 +17,25 @@ from spdatoms.paper.experiments.methods.peers import (
     compared_classifiers,
 )
 from spdatoms.paper.experiments.protocols._columns import UNITS, Column, load_columns
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 
 #: Columns with this many matrices or more show how well probabilities are calibrated.
 _CALIBRATED_FROM = 500
 _BINS = 15
 
 
+@described
 class Classifiers(Experiment):
     """Every classifier in every division of ten data sets."""
 
     name = "classifiers"
-    title = "Classifiers side by side"
-    protocol = (
-        "Ten data sets, the same divisions for all methods. Brodatz 10 and 16c, Randen 16 and 5v: 5×5 "
-        "covariances of texture blocks, five random ones of each texture train, ten repeats. FERET: 43×43 "
-        "covariances of 200 people, three frontal images train, four turned poses are recognised together. "
-        "HDM05: 93×93 covariances of joints as captured, headings not aligned; the motions of three subjects "
-        "train, those of two are recognised, all ten divisions. EEG left/right and hands/feet: 45 "
-        "covariances 64×64 of executed movements of one subject, 5×5 stratified folds. SSVEP: 24×24, four "
-        "stratified folds within each of twelve subjects. Vowels: 12×12, nine speakers, the published "
-        "division and nine random ones with 30 per speaker. Parameters that a method chooses it "
-        "chooses on training matrices alone."
-    )
-    wants = (
-        "folders 'brodatz', 'randen', 'feret_b', 'hdm05', and 'covariances' with japanese_vowels.npz, "
-        "ssvep.npz, eeg_s001_left_right.npz and eeg_s001_hands_feet.npz (arrays X, y, g), or some of them"
-    )
-    subfolder = "covariances"
-    caveat = (
-        "Standard errors are over the repeats; for FERET over people, for SSVEP over subjects, for EEG over its 45 "
-        "epochs, each of which is classified five times. Repeats share matrices: these are errors of the division, "
-        "less than those of a new data set. The best peer of a column is the one with the "
-        "greatest accuracy on its test matrices, a choice that favours the peers. "
-        "So does that of the forms of LDA and of the grids of the kernel machines, which were settled after "
-        "looking at test accuracies. Where tangent vectors have more dimensions than there are training "
-        "matrices, all methods but the last two LDA are fitted in the span of the training vectors, which "
-        "changes LDA with shrinkage='auto' and FgMDM. The cells of SPDEnsembleClassifier and the grid of "
-        "SPDSparseClassifierCV were settled on test matrices of these columns; `benchmarks/cells.py` settles "
-        "them anew without each column in turn, and says what its accuracy is then. With 16 classes FgMDM "
-        "projects on all 15 dimensions of tangent vectors of 5×5 matrices, and is MDM. Calibration is of columns "
-        "with 500 matrices and more. Seconds are processor time of one thread; methods take turns in every repeat."
-    )
     table = "comparison"
     repeats = 48
     reference = WEIGHTED
     own = ("RSR-S", "RSR-J", CHOSEN, ENSEMBLE, WEIGHTED)
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Column]:
+    def read(self, folder: Path, on_error: str) -> dict[str, Column]:
         """Return the columns that the folder has data of."""
-        if folder is None:
-            raise self.no_embedded_data()
         return load_columns(folder, on_error)
 
     def most_repeats(self, data: Column) -> int:

@@ -9,20 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms.paper.experiments.division import drawn
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.peers import compared_classifiers
 from spdatoms.paper.experiments.protocols import _corruption as corruption
 from spdatoms.paper.experiments.protocols._columns import Column, load_columns
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 SIZES = (1, 2, 5, 10, 20)
 SHARES = (0.0, 0.1, 0.2, 0.3)
@@ -45,22 +37,11 @@ class Curve:
     kind: str
 
 
+@described
 class Curves(Experiment):
     """Accuracy against the number of training matrices, wrong labels, and two kinds of corrupted queries."""
 
     name = "curves"
-    title = "What makes classification hard"
-    protocol = (
-        "The data sets and divisions of 'classifiers'. Training size: the first 1, 2, 5, 10 and 20 training "
-        "matrices of each class, as far as some class has as many (textures: of 20 that are drawn); the test "
-        "matrices are the same. Mislabelled: a share of the training matrices gets the label of another class. "
-        "Outlier channel: the variance of one random channel of every query is increased by a multiple of "
-        "itself. Noise: the variances of all channels of every query are. Covariances between channels stay as "
-        "they are, as independent noise would leave them; training matrices are not touched. Three "
-        "divisions where each has 50 queries or more, else ten. The figures show some of the methods."
-    )
-    wants = "the folders of 'classifiers', or some of them"
-    subfolder = "covariances"
     figure = "curves"
     table = "curves"
     repeats = 10
@@ -73,10 +54,8 @@ class Curves(Experiment):
         "1-NN Stein",
     )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Curve]:
+    def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
         """Return every kind of curve for every column that the folder has data of."""
-        if folder is None:
-            raise self.no_embedded_data()
         columns = load_columns(folder, on_error)
         return {
             f"{name}: {kind}": Curve(column, kind)

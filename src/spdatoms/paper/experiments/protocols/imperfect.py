@@ -9,20 +9,13 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    percentage,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.peers import ENSEMBLE, compared_classifiers
 from spdatoms.paper.experiments.protocols._columns import load_columns
 from spdatoms.paper.experiments.protocols._imperfections import IMPERFECTIONS
 from spdatoms.paper.experiments.protocols.curves import Curve
+from spdatoms.paper.experiments.task import COVARIANCES, Task
 
 #: The greatest number of queries in a division, drawn at random.
 _QUERIES = 200
@@ -38,30 +31,11 @@ _METHODS = (
 )
 
 
+@described
 class Imperfect(Experiment):
     """Accuracy where channels are missing or broken, labels are wrong, and ranks are deficient."""
 
     name = "imperfect"
-    title = "Data that are not perfect"
-    protocol = (
-        "Data sets of 'classifiers', at most 200 queries of a division: three divisions of vowels, a fold of each of "
-        "six subjects of SSVEP, and one division of the others. FERET, whose fits take longer, has missing channels "
-        "only; HDM05 and EEG are left out for the same reason. One classifier of each family; it is always "
-        "refitted to the channels that a query is left with; those of this library do so by themselves. Missing "
-        "channels: every query lacks a share of its channels, one of five random sets; refitted, or queries filled in "
-        "by local regression (SPDImputer). Missing everywhere: training matrices lack channels, too, each its own; "
-        "filled in by local or by global regression. "
-        "Broken channels, 60 queries of each division: one or three channels, one of five random sets, have ten times "
-        "the variance (gain), only noise of three times the variance, or no signal (flat), or two are swapped; "
-        "untreated, without channels of unusual variance (log variances farther off than in 99 % of training "
-        "matrices), without those that BrokenChannels finds, and without the right ones (told). Wrong labels: a share "
-        "of the training matrices gets labels of other classes; trained with all, without those that suspect_labels "
-        "finds more probably wrong than right, and without those that are wrong (told). Deficient ranks: matrices "
-        "referenced to the average, and with copies of two channels; on the common range (SPDRange, told the rank), "
-        "or shrunk by 0.01 towards the identity."
-    )
-    wants = "the folders of 'classifiers', or some of them"
-    subfolder = "covariances"
     figure = "imperfect"
     table = "imperfect"
     reference = ENSEMBLE
@@ -71,10 +45,8 @@ class Imperfect(Experiment):
     )
     repeats = 6
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Curve]:
+    def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
         """Return every imperfection of every column that the folder has data of."""
-        if folder is None:
-            raise self.no_embedded_data()
         columns = load_columns(folder, on_error)
         return {
             f"{name}: {i}": Curve(column, i)

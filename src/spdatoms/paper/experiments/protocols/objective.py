@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Setting,
-    Task,
-    timed,
-)
+from spdatoms.dictionary.learning import SPDDictionaryLearning
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, timed
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
 from spdatoms.paper.experiments.protocols.texture_dictionaries import TextureDictionaries
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 _BLOCKS = 20
 #: The same for all, so that objectives can be compared.
@@ -40,35 +35,25 @@ class Plates:
     learning: dict[str, Any]
 
 
+@described
 class Objective(Experiment):
     """The mean loss of a texture block after every half-step of learning."""
 
     name = "objective"
-    title = "Objective of dictionary learning"
-    protocol = (
-        "Of each texture 20 blocks of 32×32 pixels are cut at random places and described by 5×5 covariances, and 24 "
-        "atoms are learned from all of them in 15 iterations with α = 0.05 and the automatic β. The objective is the "
-        "mean of ‖φ(X) − Σ_j y_j φ(D_j)‖² + α‖y‖₁ over the blocks, in % of ‖φ(X)‖² = 1. It is recorded after every "
-        "half-step, coding and update of the atoms in turn."
-    )
     wants = TextureDictionaries.wants
     subfolder = TextureDictionaries.subfolder
-    embedded = "The blocks are of six photographs that come with scikit-image, not of the 111 plates of the paper."
-    caveat = (
-        "The paper shows no such curve. It learns from random first atoms or from intrinsic k-means, and proposes "
-        "closed-form updates in place of gradient descent. By default Jeffrey's kernel is learned in the span of "
-        "landmarks. There atoms may move towards the closed form or downhill, whichever is better, so that the rows "
-        "'closed form' and 'gradient' are nearly the same; the paper's comparison is the one without landmarks."
-    )
     repeats = 3
     repeats_embedded = 2
     figure = "descent"
     table = "descent"
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Plates]:
+    def embedded_data(self) -> dict[str, Plates]:
+        """Return the photographs, for both divergences."""
+        return _for_all_parts(TextureDictionaries().embedded_data())
+
+    def read(self, folder: Path, on_error: str) -> dict[str, Plates]:
         """Return the plates, for both divergences."""
-        plates = next(iter(TextureDictionaries().load(folder, on_error).values()))
-        return {name: Plates(plates.images, learning) for name, learning in _PARTS.items()}
+        return _for_all_parts(TextureDictionaries().read(folder, on_error))
 
     def task(self, data: Plates, repeat: int, rng: np.random.Generator) -> Task:
         """Cut the blocks to learn from."""
@@ -78,25 +63,23 @@ class Objective(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return two updates of atoms, and three choices of the first atoms."""
-        found = (
-            Method("closed form", _learner(), note="weighted centres, first atoms drawn at random"),
-            Method(
+        centres = "weighted centres, first atoms"
+        return by_name(
+            _learner("closed form", f"{centres} drawn at random"),
+            _learner(
                 "gradient",
-                _learner(update="gradient"),
-                note="Riemannian gradient descent, the same first atoms",
+                "Riemannian gradient descent, the same first atoms",
+                update="gradient",
             ),
-            Method(
-                "from k-means",
-                _learner(init="kmeans"),
-                note="weighted centres, first atoms by k-means with the same divergence",
+            _learner(
+                "from k-means", f"{centres} by k-means with the same divergence", init="kmeans"
             ),
-            Method(
+            _learner(
                 "from intrinsic k-means",
-                _learner(init="kmeans-riemann"),
-                note="weighted centres, first atoms by affine-invariant k-means",
+                f"{centres} by affine-invariant k-means",
+                init="kmeans-riemann",
             ),
         )
-        return {method.name: method for method in found}
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return the last objective, and the objective after every half-step."""
@@ -108,11 +91,12 @@ class Objective(Experiment):
         )
 
 
-def _learner(**options: Any) -> Any:
-    def make(setting: Setting) -> Any:
-        from spdatoms.dictionary.learning import SPDDictionaryLearning
+def _for_all_parts(found: dict[str, Any]) -> dict[str, Plates]:
+    images = next(iter(found.values())).images
+    return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
-        parameters = {**_SETTINGS, "init": "random", **options}
-        return SPDDictionaryLearning(**parameters, random_state=setting.seed, n_jobs=setting.n_jobs)
 
-    return make
+def _learner(name: str, note: str, **options: Any) -> Method:
+    parameters = {**_SETTINGS, "init": "random", **options}
+    make = partial(SPDDictionaryLearning, **parameters)
+    return Method(name, lambda s: make(random_state=s.seed, n_jobs=s.n_jobs), note)

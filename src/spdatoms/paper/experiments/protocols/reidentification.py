@@ -9,79 +9,35 @@ import numpy as np
 
 from spdatoms._utils.typing import Array
 from spdatoms.paper.experiments.division import drawn
-from spdatoms.paper.experiments.experiment import (
-    COVARIANCES,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Published,
-    Setting,
-    Task,
-    fitted,
-    timed,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, fitted, timed
 from spdatoms.paper.experiments.methods.classifiers import ranking_classifiers
 from spdatoms.paper.experiments.protocols._look_alikes import pedestrians
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 _TRAINING_IMAGES = 10
 _RANKS = (1, 3, 5)
 _TEST = "test"
 
 
+@described
 class Reidentification(Experiment):
     """Ten images of each pedestrian train; all pedestrians are ranked for every other image."""
 
     name = "reidentification"
-    title = "Person re-identification"
-    protocol = (
-        "ETHZ, three sequences. Images of 64×32 pixels become 17×17 covariances of position, colours and "
-        "their absolute first and second derivatives. Ten random images of each person train, the others "
-        "are ranked: the score of rank r is how often the right person is among the r best."
-    )
-    wants = "the pedestrians of ETHZ (seq1/p001/*.png …)"
-    subfolder = "ethz"
-    caveat = (
-        "The paper shows curves for sequences 1 and 2 without numbers, compared with SDALF, RLPP and log-Euclidean "
-        "sparse coding; in words: RSR-S is best on both, RSR-J second on sequence 1, and on "
-        "sequence 2 below RLPP and SDALF at the first two ranks."
-    )
     drawn = True
-    embedded = (
-        "These are not the pedestrians of the paper: 30 figures with coats and legs of different colours, drawn "
-        "by a program 20 times each, at other places, before other walls and in other light. How noisy they are was "
-        "settled after looking at accuracies. They show the protocol and its figure; the order of the methods on "
-        "images of people may be another."
-    )
     figure = "cmc"
-    missing = (
-        (
-            "SDALF",
-            "The ETHZ images, and the authors' symmetry-driven features; the paper shows curves only",
-        ),
-        (
-            "RSR-S, RSR-J, RLPP and logEuc-SC on sequences 1 and 2",
-            "The ETHZ images; the methods are here, the paper shows curves only",
-        ),
-    )
-    published = (
-        Published("RSR-J", {"rank 1": 98.3}, part="sequence 3"),
-        Published("RSR-S", {"rank 1": 98.7}, part="sequence 3"),
-    )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
+    def embedded_data(self) -> dict[str, LabelledViews]:
+        """Return the drawn figures."""
+        return {"drawn figures": _people(*pedestrians())}
+
+    def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the pedestrians of every sequence."""
-        from spdatoms.descriptors import PersonCovariance
         from spdatoms.paper.datasets import load_ethz
 
-        def described(images: Any, labels: Array) -> LabelledViews:
-            each = [PersonCovariance().fit_transform([image]) for image in images]
-            return LabelledViews(labels, {COVARIANCES: np.concatenate(each)})
-
-        if folder is None:
-            return {"drawn figures": described(*pedestrians())}
         people = load_ethz(self.place(folder), on_error=on_error)
-        everyone = described(people.data, people.labels)
+        everyone = _people(people.data, people.labels)
         return {
             f"sequence {name.removeprefix('seq')}": everyone.take(people.groups == name)
             for name in np.unique(people.groups)
@@ -104,6 +60,13 @@ class Reidentification(Experiment):
         curve = matching_curve(scores, model.classes_, test.y)
         ranks = {f"rank {r}": curve[r - 1] for r in _RANKS if r <= len(curve)}
         return Outcome(ranks, fit_seconds, predict_seconds, extra={"cmc": curve})
+
+
+def _people(images: Any, labels: Array) -> LabelledViews:
+    from spdatoms.descriptors import PersonCovariance
+
+    each = [PersonCovariance().fit_transform([image]) for image in images]
+    return LabelledViews(labels, {COVARIANCES: np.concatenate(each)})
 
 
 def class_scores(model: Any, X: Array) -> Array:

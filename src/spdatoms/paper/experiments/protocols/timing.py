@@ -2,61 +2,34 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import (
-    ACCURACY,
-    Experiment,
-    LabelledViews,
-    Method,
-    Outcome,
-    Published,
-    Setting,
-    Task,
-    percentage,
-)
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.classifiers import classifiers
 from spdatoms.paper.experiments.protocols.actions import ALIGNED, Actions
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 
 _TRAINING, _QUERIES = 140, 109
-_SECONDS = "seconds"
 
 
+@described
 class Time(Experiment):
     """As many motions as in the paper train and are recognised; seconds count."""
 
     name = "time"
-    title = "Time against AIRM"
-    protocol = (
-        "HDM05 with headings aligned, 93×93 covariances of 31 joints: 140 random motions train, 109 others are "
-        "recognised, the numbers of the paper. Seconds are processor time, for preparing the training matrices and for "
-        "recognising all queries, on one thread. The methods take turns, and the fastest of five runs counts. '×' "
-        "compares the sums of both."
-    )
     wants = Actions.wants
     subfolder = Actions.subfolder
-    caveat = (
-        "The paper's figures are bounds for coding and for a nearest neighbour search, in Matlab on an Intel i7: less "
-        "than 10 s for Jeffrey, less than 7 s for Stein, more than 75 s for AIRM."
-    )
     repeats = 5
     timed = True
     figure = "seconds"
     table = "seconds"
     reference = "1-NN AIRM"
-    published = (
-        Published("RSR-S", {_SECONDS: 7.0}),
-        Published("RSR-J", {_SECONDS: 10.0}),
-        Published("1-NN AIRM", {_SECONDS: 75.0}),
-    )
 
-    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, LabelledViews]:
+    def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the motions, turned to a common heading."""
-        if folder is None:
-            raise self.no_embedded_data()
         return {"": Actions().load(folder, on_error)[ALIGNED]}
 
     def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
@@ -68,15 +41,10 @@ class Time(Experiment):
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return the accuracy, and seconds of processor time: other work on the machine changes them less."""
-        test = task.tests[ACCURACY]
-        model = method.make(setting)
-        start = time.process_time()
-        model.fit(task.train.views[method.view], task.train.y)
-        fitted = time.process_time()
-        predicted = model.predict(test.views[method.view])
-        predict_seconds = time.process_time() - fitted
-        scores = {ACCURACY: percentage(predicted == test.y)}
-        return Outcome(scores, fitted - start, predict_seconds)
+        test, model = task.tests[ACCURACY], method.make(setting)
+        _, fit_seconds = timed(model.fit, task.train.views[method.view], task.train.y)
+        predicted, predict_seconds = timed(model.predict, test.views[method.view])
+        return Outcome({ACCURACY: percentage(predicted == test.y)}, fit_seconds, predict_seconds)
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers that the paper timed, and nearest neighbours under Stein."""

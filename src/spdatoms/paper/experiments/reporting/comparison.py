@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from scipy.stats import binomtest
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.table import HIGH, LOW, Line, Table
+from spdatoms.paper.experiments.reporting.table import HIGH, LOW, MISSING, Table, grid
 from spdatoms.paper.experiments.results import Results, Row
-
-MISSING = "–"
 
 
 def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
@@ -32,12 +31,11 @@ def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
     list of Table
     """
     parts = results.parts()
-    ran = {row.method for row in results.rows}
-    methods = [name for name in experiment.methods() if name in ran]
+    methods = results.ran(experiment.methods())
     units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
     found = [_accuracies(experiment, methods, parts, units)]
-    if experiment.reference in ran:
-        found.append(_differences(experiment, methods, parts, units))
+    if experiment.reference in methods:
+        found.append(_best_peers(experiment, methods, parts, units))
     errors = {(m, p): calibration_error(results.of(p, m)) for m in methods for p in parts}
     if any(error is not None for error in errors.values()):
         found.append(_calibration(methods, parts, errors))
@@ -45,6 +43,7 @@ def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
 
 
 Units = Mapping[str, float]
+UnitsByCell = Mapping[tuple[str, str], Units]
 
 
 def accuracies_of_units(rows: Iterable[Row]) -> Units:
@@ -87,30 +86,23 @@ def calibration_error(rows: Iterable[Row]) -> float | None:
 
 
 def _accuracies(
-    experiment: Experiment,
-    methods: Sequence[str],
-    parts: Sequence[str],
-    units: Mapping[tuple[str, str], Units],
+    experiment: Experiment, methods: Sequence[str], parts: Sequence[str], units: UnitsByCell
 ) -> Table:
-    lines = []
+    rows = []
     for method in methods:
         there = [list(units[method, part].values()) for part in parts]
         cells = [_value(*mean_and_error(values)) if values else MISSING for values in there]
         complete = all(there)
         mean = f"{np.mean([np.mean(values) for values in there]):.1f}" if complete else MISSING
-        lines.append(Line((method, *cells, mean)))
+        rows.append((method, *cells, mean))
     title = f"{experiment.title}: accuracy (%) ± standard error"
-    header = ("method", *parts, "mean")
-    return Table(title, header, tuple(lines), ("", *(HIGH for _ in header[1:])))
+    return grid(title, ("method", *parts, "mean"), rows, HIGH)
 
 
-def _differences(
-    experiment: Experiment,
-    methods: Sequence[str],
-    parts: Sequence[str],
-    units: Mapping[tuple[str, str], Units],
+def _best_peers(
+    experiment: Experiment, methods: Sequence[str], parts: Sequence[str], units: UnitsByCell
 ) -> Table:
-    lines, means, errors = [], [], []
+    rows, means, errors = [], [], []
     for part in parts:
         reference = units[experiment.reference, part]
         peers = [m for m in methods if m not in experiment.own and units[m, part]]
@@ -120,15 +112,15 @@ def _differences(
         mean, error = mean_and_error(paired(reference, units[best, part]))
         accuracies = [np.mean(list(u.values())) for u in (reference, units[best, part])]
         shown = (f"{accuracy:.1f}" for accuracy in accuracies)
-        lines.append(Line((part, *shown, best, _value(mean, error, sign="+"))))
+        rows.append((part, *shown, best, _value(mean, error, sign="+")))
         means.append(mean)
         errors.append(error or 0.0)
     if len(means) > 1:
         error = float(np.sqrt(np.sum(np.square(errors))) / len(errors))
-        lines.append(Line(("mean", "", "", "", _value(float(np.mean(means)), error, sign="+"))))
+        rows.append(("mean", "", "", "", _value(float(np.mean(means)), error, sign="+")))
     title = f"{experiment.reference} against the best peer of every column"
     header = ("column", experiment.reference, "best peer", "which", "difference ± standard error")
-    return Table(title, header, tuple(lines))
+    return grid(title, header, rows)
 
 
 def _calibration(
@@ -137,16 +129,63 @@ def _calibration(
     errors: Mapping[tuple[str, str], float | None],
 ) -> Table:
     columns = [part for part in parts if any(errors[m, part] is not None for m in methods)]
-    lines = []
+    rows = []
     for method in methods:
         found = [errors[method, part] for part in columns]
         if any(error is not None for error in found):
-            cells = (MISSING if error is None else f"{error:.1f}" for error in found)
-            lines.append(Line((method, *cells)))
+            rows.append((method, *(MISSING if e is None else f"{e:.1f}" for e in found)))
     title = "Expected calibration error of predict_proba (%)"
-    return Table(title, ("method", *columns), tuple(lines), ("", *(LOW for _ in columns)))
+    return grid(title, ("method", *columns), rows, LOW)
 
 
 def _value(mean: float, error: float | None, sign: str = "") -> str:
     text = f"{mean:{sign}.1f}"
     return text if error is None else f"{text} ± {error:.1f}"
+
+
+def difference_tables(experiment: Experiment, results: Results) -> list[Table]:
+    """Return the differences of all methods to the reference of an experiment, if that ran.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+        One table, or none.
+    """
+    reference, parts = experiment.reference, results.parts()
+    methods = results.ran(experiment.methods())
+    others = [name for name in methods if name != reference]
+    if reference not in methods or not others:
+        return []
+    queries = experiment.single_queries or any("units" in row.extra for row in results.rows)
+    units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
+    rows = [
+        (m, *(difference(units[m, p], units[reference, p], queries) for p in parts)) for m in others
+    ]
+    tested, spread = "with p of McNemar's exact test over queries", "± standard error over repeats"
+    title = f"Difference to {reference} in points, {tested if queries else spread}"
+    return [grid(title, ("method", *(part or "difference" for part in parts)), rows)]
+
+
+def difference(first: Units, second: Units, queries: bool = False) -> str:
+    """Return the mean of first − second over the units of both, queries or repeats, with how sure it is."""
+    differences = paired(first, second)
+    if not differences:
+        return MISSING
+    mean, error = mean_and_error(differences)
+    if queries:
+        p = mcnemar(differences)
+        return f"{mean:+.1f} (p {'< 0.001' if p < 0.001 else f'= {p:.2g}'})"
+    return _value(mean, error, sign="+")
+
+
+def mcnemar(differences: Sequence[float]) -> float:
+    """Return the probability that as many of the queries that one method alone has right are of the same method."""
+    gained, lost = (int(np.sum(np.sign(differences) == sign)) for sign in (1, -1))
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

@@ -7,9 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.comparison import MISSING
-from spdatoms.paper.experiments.reporting.differences import difference
-from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
+from spdatoms.paper.experiments.reporting.comparison import difference
+from spdatoms.paper.experiments.reporting.picture import (
+    Picture,
+    draw_curves,
+    legend_below,
+    panels,
+    title_panel,
+)
+from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid
 from spdatoms.paper.experiments.results import Results
 
 _BETWEEN = ": "
@@ -72,8 +78,7 @@ def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
 
 
 def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]:
-    ran = {row.method for row in results.rows}
-    methods = [name for name in experiment.methods() if name in ran]
+    methods = results.ran(experiment.methods())
     parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
     levels = levels_of(results, parts)
     curves = {(m, p): curve(results, p, m) for m in methods for p in parts}
@@ -87,22 +92,71 @@ def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]
         for level in levels
     }
     whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
-    lines = [Line((m, *(_mean(whole[m, level]) for level in levels))) for m in methods]
     names = ", ".join(data_and_kind(part)[0] for part in complete)
-    kind = f"{kind[0].upper()}{kind[1:]}"
-    title = f"{kind}: mean accuracy (%) over {names or 'no data set with all levels'}"
+    title = f"{capital(kind)}: mean accuracy (%) over {names or 'no data set with all levels'}"
     header, reference = ("method", *levels), experiment.reference
-    shown = [Table(title, header, tuple(lines), ("", *(HIGH for _ in levels)))]
+    rows = [(m, *(_mean(whole[m, level]) for level in levels)) for m in methods]
+    shown = [grid(title, header, rows, HIGH)]
     others = [method for method in methods if method != reference]
     if reference in methods and others and complete:
-        title = f"{kind}: difference to {reference} in points ± standard error over data sets"
-        lines = [
-            Line((m, *(difference(whole[m, v], whole[reference, v]) for v in levels)))
-            for m in others
+        title = (
+            f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
+        )
+        rows = [
+            (m, *(difference(whole[m, v], whole[reference, v]) for v in levels)) for m in others
         ]
-        shown.append(Table(title, header, tuple(lines)))
+        shown.append(grid(title, header, rows))
     return shown
 
 
 def _mean(accuracies: Mapping[str, float]) -> str:
     return f"{np.mean(list(accuracies.values())):.1f}" if accuracies else MISSING
+
+
+def curve_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return a figure for every kind of level, with a panel for every data set.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+    """
+    found = []
+    for kind in kinds_of(results):
+        parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+        levels = levels_of(results, parts)
+        figure, axes = panels(len(parts), (3.1, 2.9), columns=5)
+        methods = methods_in_figure(experiment, results, parts)
+        for ax, part in zip(axes, parts, strict=True):
+            curves = {m: curve(results, part, m) for m in methods}
+            points = {
+                m: [(levels.index(level), *value) for level, value in own.items()]
+                for m, own in curves.items()
+                if own
+            }
+            draw_curves(ax, points)
+            ax.set_xticks(range(len(levels)), levels)
+            ax.set_xlabel(kind)
+            title_panel(ax, data_and_kind(part)[0])
+        legend_below(figure, axes[0], columns=3)
+        caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
+        found.append(Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, figure))
+    return found
+
+
+def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[str]) -> list[str]:
+    """Return the methods of some parts that the experiment chooses for its figure, or all if it is none of them."""
+    ran = {row.method for row in results.rows if row.part in parts}
+    shown = ran.intersection(experiment.in_figure) or ran
+    return [method for method in experiment.methods() if method in shown]
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital at its head."""
+    return f"{text[0].upper()}{text[1:]}"

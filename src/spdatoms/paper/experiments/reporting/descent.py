@@ -7,8 +7,10 @@ import numpy as np
 from spdatoms._utils.typing import Floats
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.origin import repeats_made
-from spdatoms.paper.experiments.reporting.table import LOW, Line, Table
+from spdatoms.paper.experiments.reporting.picture import Picture, panels
+from spdatoms.paper.experiments.reporting.table import LOW, Table, grid
 from spdatoms.paper.experiments.results import Results, Row
+from spdatoms.plotting import LearningCurveDisplay
 
 #: The iterations that the table shows, besides the last one.
 _SHOWN = (1, 5)
@@ -50,11 +52,11 @@ def _table(experiment: Experiment, results: Results, part: str) -> Table:
         lowest = sum(row.extra["objective"][-1] <= best[row.repeat] for row in rows)
         shown = [mean[0], *(mean[min(2 * i, len(mean)) - 1] for i in iterations)]
         cells = (*(f"{value:.2f}" for value in shown), f"{lowest} of {len(rows)}")
-        lines.append(Line((name, *cells)))
+        lines.append((name, *cells))
     header = ("method", "first atoms", *(f"after {i}" for i in iterations), "lowest in")
     made = repeats_made([len(best)], experiment.repeats)
     title = f"{part}: mean objective (%) by iteration, {made}"
-    return Table(title, header, tuple(lines), ("", *(LOW for _ in header[1:-1]), ""))
+    return grid(title, header, lines, LOW, slice(1, -1))
 
 
 def _best_of_each(results: Results, part: str) -> dict[int, float]:
@@ -65,3 +67,35 @@ def _best_of_each(results: Results, part: str) -> dict[int, float]:
             last = row.extra["objective"][-1]
             lowest[row.repeat] = min(last, lowest.get(row.repeat, last))
     return lowest
+
+
+def descent_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return the curves of the objective, a panel for every part.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+    """
+    """Draw the mean objective over the iterations, a panel for every part."""
+    parts = results.parts()
+    figure, axes = panels(len(parts), (3.8, 3.4), columns=3)
+    styles = (("black", "-"), ("black", ":"), ("0.55", "-"), ("0.55", "--"))
+    for ax, part in zip(axes, parts, strict=True):
+        for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
+            rows = results.of(part, name)
+            if rows:
+                LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
+                    ax, color=colour, linestyle=line, marker="", label=name
+                )
+        ax.set_title(part, fontsize=9)
+        ax.set_ylabel("objective (%)" if ax is axes[0] else "")
+    axes[-1].legend(frameon=False, fontsize=8)
+    caption = "Mean objective after every half-step of learning, coding and update in turn."
+    return [Picture("descent", caption, figure)]

@@ -11,7 +11,6 @@ from spdatoms.cli.report.drawings import inline_svg
 from spdatoms.cli.report.page import render_page
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.reporting.figures import pictures
-from spdatoms.paper.experiments.reporting.mosaic import texture_pictures
 from spdatoms.paper.experiments.reporting.picture import Picture
 from spdatoms.paper.experiments.reporting.tables import remarks, tables
 from spdatoms.paper.experiments.results import Results
@@ -38,21 +37,18 @@ def report_page(
     str
         HTML that needs no other file.
     """
-    drawn = _all_pictures(experiment, results) if drawn is None else drawn
-    shown = {picture.name: _figure(picture) for picture in drawn}
-    about = [shown.pop(name) for name in ("textures", "mosaic") if name in shown]
+    drawn = pictures(experiment, results) if drawn is None else drawn
     return render_page(
         "report.html.jinja",
         "spdatoms.paper.experiments.reporting",
         experiment=experiment,
         tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
-        about=about,
-        figures=[*shown.values()],
-        methods=[m for m in experiment.methods().values() if _has(results, m.name)],
+        figures=[_figure(picture) for picture in drawn],
+        methods=[experiment.methods()[name] for name in results.ran(experiment.methods())],
         remarks=remarks(experiment, results),
         settings=_readable(results.settings),
-        embedded=results.settings.get("data") == "embedded",
-        parameters=_parameters(results),
+        embedded=results.embedded,
+        parameters={row.method: row.parameters for row in results.rows},
         version=__version__,
     )
 
@@ -75,7 +71,7 @@ def write_folder(experiment: Experiment, results: Results, folder: Path) -> list
         The files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = _all_pictures(experiment, results)
+    drawn = pictures(experiment, results)
     results.write_json(folder / "results.json")
     results.write_csv(folder / "results.csv")
     written = [folder / "results.json", folder / "results.csv"]
@@ -89,14 +85,6 @@ def write_folder(experiment: Experiment, results: Results, folder: Path) -> list
     return [*written, folder / REPORT]
 
 
-def _has(results: Results, method: str) -> bool:
-    return any(row.method == method for row in results.rows)
-
-
-def _all_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    return [*texture_pictures(experiment, results), *pictures(experiment, results)]
-
-
 def _figure(picture: Picture) -> dict[str, str]:
     """Return what the page needs of a picture: its caption, and it itself for wide and narrow screens."""
     wide = inline_svg(picture.figure, picture.name, picture.caption)
@@ -104,10 +92,6 @@ def _figure(picture: Picture) -> dict[str, str]:
     if picture.narrow is not None:
         shown["narrow"] = inline_svg(picture.narrow, f"{picture.name}-narrow", picture.caption)
     return shown
-
-
-def _parameters(results: Results) -> dict[str, str]:
-    return {row.method: row.parameters for row in results.rows}
 
 
 def _readable(settings: dict[str, Any]) -> dict[str, str]:

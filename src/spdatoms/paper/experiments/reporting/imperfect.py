@@ -9,10 +9,22 @@ from typing import Any
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.comparison import MISSING, mean_and_error
-from spdatoms.paper.experiments.reporting.curves import data_and_kind, kinds_of
-from spdatoms.paper.experiments.reporting.differences import difference
-from spdatoms.paper.experiments.reporting.table import HIGH, Line, Table
+from spdatoms.paper.experiments.reporting.comparison import difference, mean_and_error
+from spdatoms.paper.experiments.reporting.curves import (
+    capital,
+    data_and_kind,
+    kinds_of,
+    methods_in_figure,
+)
+from spdatoms.paper.experiments.reporting.picture import (
+    Picture,
+    draw_curves,
+    legend_below,
+    new_figure,
+    panels,
+    title_panel,
+)
+from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid
 from spdatoms.paper.experiments.results import Results, Row
 
 _BETWEEN = ": "
@@ -23,6 +35,20 @@ SHOWN = {
     "broken channels": ("BrokenChannels", "gain × 1"),
     "wrong labels": ("suspects removed", "20%"),
     "deficient ranks": ("common range", "average reference"),
+}
+
+#: Imperfections that have a share: the treatment and the axis of their curves.
+_CURVED = {
+    "missing channels": ("refitted", "channels missing in queries"),
+    "wrong labels": ("as they are", "wrong labels in training"),
+}
+_BROKEN = "broken channels"
+#: How a treatment of broken channels is marked.
+_MARKS: dict[str, dict[str, Any]] = {
+    "untreated": {"marker": "x", "color": "0.35"},
+    "by variance": {"marker": "o", "color": "0.6"},
+    "BrokenChannels": {"marker": "o", "color": "C0"},
+    "told": {"marker": "|", "color": "black", "markersize": 13},
 }
 
 
@@ -82,8 +108,7 @@ def imperfect_tables(experiment: Experiment, results: Results) -> list[Table]:
     list of Table
     """
     results = whole(results)
-    ran = {row.method for row in results.rows}
-    methods = [name for name in experiment.methods() if name in ran]
+    methods = results.ran(experiment.methods())
     return [
         table
         for kind in kinds_of(results)
@@ -102,12 +127,10 @@ def _means(results: Results, kind: str, methods: Sequence[str]) -> Table:
             found = [accuracies(results, kind, method, treatment, level) for level in levels]
             names = list(found[0])
             cells = [f"{np.mean(list(own.values())):.1f}" for own in found]
-            lines.append(Line((method, treatment, *cells)))
+            lines.append((method, treatment, *cells))
     levels = next(iter(cases.values()))
-    title = f"{_capital(kind)}: mean accuracy (%) over {', '.join(names)}"
-    return Table(
-        title, ("method", "treatment", *levels), tuple(lines), ("", "", *(HIGH for _ in levels))
-    )
+    title = f"{capital(kind)}: mean accuracy (%) over {', '.join(names)}"
+    return grid(title, ("method", "treatment", *levels), lines, HIGH, slice(2, None))
 
 
 def _data_sets(results: Results, kind: str, methods: Sequence[str], reference: str) -> Table:
@@ -125,13 +148,13 @@ def _data_sets(results: Results, kind: str, methods: Sequence[str], reference: s
             ]
             cells = [f"{cell} ({text})" for cell, text in zip(cells, beside, strict=True)]
             overall = difference(found[method], found[reference])
-        lines.append(Line((method, *cells, overall)))
+        lines.append((method, *cells, overall))
     title = (
-        f"{_capital(kind)}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
+        f"{capital(kind)}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
         "over queries, in the mean over data sets"
     )
     header = ("method", *data, "mean difference")
-    return Table(title, header, tuple(lines), ("", *(HIGH for _ in data), ""))
+    return grid(title, header, lines, HIGH, slice(1, -1))
 
 
 def _difference(
@@ -142,5 +165,88 @@ def _difference(
     return f"{mean:+.1f} ± {error:.1f}"
 
 
-def _capital(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"
+def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return a figure of the means over data sets, and one per imperfection with the curves of every data set.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+    """
+    results = whole(results)
+    methods = methods_in_figure(experiment, results, results.parts())
+    there = kinds_of(results)
+    curved = [kind for kind in _CURVED if kind in there]
+    found = [_overview(results, methods, [k for k in (*_CURVED, _BROKEN) if k in there])]
+    return found + [_every_data_set(results, methods, kind) for kind in curved]
+
+
+def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) -> Picture:
+    wide, narrow = new_figure((4.0 * len(kinds), 3.9)), new_figure((4.2, 3.6 * len(kinds)))
+    for figure, shape in ((wide, (1, len(kinds))), (narrow, (len(kinds), 1))):
+        axes = figure.subplots(*shape, squeeze=False).ravel()
+        for ax, kind in zip(axes, kinds, strict=True):
+            draw = _treatments if kind == _BROKEN else _curves
+            draw(ax, results, methods, kind)
+        legend_below(figure, axes[0], columns=3 if figure is wide else 2, fontsize=None)
+    caption = (
+        "Mean accuracy over data sets that are not perfect. Missing channels: every classifier is refitted to "
+        "the channels that a query has. Wrong labels: nothing is done about them. Broken channels, mean over six kinds "
+        "of faults: untreated, and refitted without the channels of unusual variance, without those that "
+        "BrokenChannels finds, or without the right ones (told)."
+    )
+    return Picture("overview", caption, wide, narrow)
+
+
+def _curves(
+    ax: Any, results: Results, methods: Sequence[str], kind: str, data: str | None = None
+) -> None:
+    """Draw the accuracy against the level, of one data set or in the mean of all."""
+    treatment, label = _CURVED[kind]
+    levels = cases_of(results, kind)[treatment]
+    shares = [float(level.rstrip("%")) for level in levels]
+    found = {m: [accuracies(results, kind, m, treatment, v) for v in levels] for m in methods}
+    values = {
+        m: [own[data] if data else float(np.mean(list(own.values()))) for own in curve]
+        for m, curve in found.items()
+        if data is None or data in curve[0]
+    }
+    draw_curves(ax, {m: zip(shares, own, strict=True) for m, own in values.items()})
+    ax.set_xlabel(f"{label} (%)")
+
+
+def _treatments(ax: Any, results: Results, methods: Sequence[str], kind: str) -> None:
+    """Draw for every method the accuracy with each treatment, in the mean over data sets and faults."""
+    for treatment, levels in cases_of(results, kind).items():
+        values = [
+            np.mean([list(accuracies(results, kind, m, treatment, v).values()) for v in levels[1:]])
+            for m in methods
+        ]
+        style = {"markersize": 7, "linestyle": "", **_MARKS[treatment]}
+        ax.plot(values, range(len(methods)), label=treatment, **style)
+    ax.set_yticks(range(len(methods)), methods)
+    ax.invert_yaxis()
+    ax.set_xlabel("accuracy (%), channels broken in queries")
+    ax.grid(axis="y", color="0.9")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 1.16), ncols=4, frameon=False,
+              columnspacing=0.8, handletextpad=0.1)  # fmt: skip
+
+
+def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Picture:
+    treatment, label = _CURVED[kind]
+    level = cases_of(results, kind)[treatment][0]
+    data = list(accuracies(results, kind, methods[0], treatment, level))
+    figure, axes = panels(len(data), (3.1, 2.9), columns=5)
+    for ax, name in zip(axes, data, strict=True):
+        _curves(ax, results, methods, kind, name)
+        title_panel(ax, name)
+    legend_below(figure, axes[0], columns=3)
+    caption = f"Accuracy against the share of {label}, {treatment}."
+    return Picture(kind.replace(" ", "-"), caption, figure)

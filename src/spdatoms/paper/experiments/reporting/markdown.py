@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from spdatoms._utils.writing import replace_file
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment, Published
+from spdatoms.paper.experiments.experiment import Experiment, Published
 from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.origin import ELAPSED, PASSED, PROCESSOR, origin
 from spdatoms.paper.experiments.reporting.picture import Picture
 from spdatoms.paper.experiments.reporting.table import MEASURED, Line, Table, to_markdown
 from spdatoms.paper.experiments.reporting.tables import remarks, tables
 from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.experiments.task import ACCURACY
 
 Entry = tuple[Experiment, Results]
 

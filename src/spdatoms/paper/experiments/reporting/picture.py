@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from spdatoms._utils.extras import import_extra
+from spdatoms.paper.plotting import AccuracyBySizeDisplay
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,30 @@ def panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, li
     for ax in axes[count:]:
         ax.remove()
     return figure, axes[:count]
+
+
+def draw_curves(ax: Any, curves: Mapping[str, Iterable[tuple[float, ...]]]) -> Any:
+    """Draw curves of points (x, accuracy) or (x, accuracy, deviation) without a legend, and return the display."""
+    columns = {name: list(zip(*points, strict=True)) for name, points in curves.items()}
+    axes = range(len(next(iter(columns.values()))))
+    display = AccuracyBySizeDisplay(
+        *({name: own[i] for name, own in columns.items()} for i in axes)
+    )
+    display.plot(ax)
+    ax.get_legend().remove()
+    return display
+
+
+def legend_below(figure: Any, ax: Any, columns: int, fontsize: float | None = 9) -> None:
+    """Draw the legend of some axes below all of them."""
+    handles = ax.get_legend_handles_labels()
+    figure.legend(
+        *handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize
+    )
+
+
+def title_panel(ax: Any, title: str) -> None:
+    """Write the title of a panel, whose row shares the label of the vertical axis."""
+    ax.set_title(title, fontsize=9)
+    if not ax.get_subplotspec().is_first_col():
+        ax.set_ylabel("")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from spdatoms._utils.text import visible
 MEASURED, PUBLISHED, CITED = "measured", "published", "cited"
 #: Which value of a column is the best.
 HIGH, LOW = "high", "low"
+MISSING = "–"
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 #: Numbers that belong together stand on one line.
@@ -100,6 +101,20 @@ class Table:
             for i, line in enumerate(self.lines)
         )
         return replace(self, lines=lines, notes={})
+
+
+def grid(
+    title: str,
+    header: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    best: str = "",
+    columns: slice = slice(1, None),
+) -> Table:
+    """Return a table of measured rows, in some of whose columns the best value is the `HIGH` or the `LOW` one."""
+    header = tuple(header)
+    compared = range(len(header))[columns]
+    marks = tuple(best if i in compared else "" for i in range(len(header)))
+    return Table(title, header, tuple(Line(tuple(row)) for row in rows), marks)
 
 
 def to_markdown(table: Table, label: str = "") -> str:

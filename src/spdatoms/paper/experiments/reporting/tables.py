@@ -6,17 +6,25 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from spdatoms.paper.experiments.experiment import ACCURACY, Experiment, Published
-from spdatoms.paper.experiments.reporting.comparison import comparison_tables
+from spdatoms.paper.experiments.experiment import Experiment, Published
+from spdatoms.paper.experiments.reporting.comparison import comparison_tables, difference_tables
 from spdatoms.paper.experiments.reporting.curves import curve_tables
 from spdatoms.paper.experiments.reporting.descent import descent_tables
-from spdatoms.paper.experiments.reporting.differences import difference_tables
 from spdatoms.paper.experiments.reporting.imperfect import imperfect_tables
 from spdatoms.paper.experiments.reporting.origin import from_to, repeats_made
 from spdatoms.paper.experiments.reporting.seconds import second_tables
 from spdatoms.paper.experiments.reporting.sparsity import nonzero_tables, sparsity_tables
-from spdatoms.paper.experiments.reporting.table import CITED, HIGH, PUBLISHED, Line, Table
+from spdatoms.paper.experiments.reporting.table import (
+    CITED,
+    HIGH,
+    MISSING,
+    PUBLISHED,
+    Line,
+    Table,
+    grid,
+)
 from spdatoms.paper.experiments.results import Results, Summary
+from spdatoms.paper.experiments.task import ACCURACY
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ def _accuracies(
 ) -> Table:
     summaries = {(s.method, s.part): s for s in results.summaries()}
     methods = [m for m in experiment.methods() if any((m, c.part) in summaries for c in columns)]
-    published = () if _embedded(results) else experiment.published
+    published = () if results.embedded else experiment.published
     left = {id(row): row for row in published if _concerns(row, columns)}
     noted = _notes(results)
     lines: list[Line] = []
@@ -130,7 +138,7 @@ def _title(
 
 def _whole(experiment: Experiment, results: Results) -> int:
     """Return the number of repeats that the protocol has."""
-    embedded = experiment.repeats_embedded if _embedded(results) else None
+    embedded = experiment.repeats_embedded if results.embedded else None
     return embedded or experiment.repeats
 
 
@@ -144,7 +152,7 @@ def _matches(row: Published, column: Column) -> bool:
 
 def _measured(summary: Summary | None, score: str, spread: bool) -> str:
     if summary is None or score not in summary.scores:
-        return "–"
+        return MISSING
     text = f"{summary.scores[score]:.1f}"
     if spread and summary.repeats > 1:
         text += f" ± {summary.deviations[score]:.1f}"
@@ -155,7 +163,7 @@ def _published(row: Published, columns: Sequence[Column], kind: str) -> Line:
     cells = []
     for column in columns:
         if not _matches(row, column):
-            cells.append("–")
+            cells.append(MISSING)
             continue
         text = f"{row.scores[column.score]:.1f}"
         deviation = row.deviations.get(column.score)
@@ -167,22 +175,19 @@ def _published(row: Published, columns: Sequence[Column], kind: str) -> Line:
 def _seconds(experiment: Experiment, results: Results) -> Table:
     """Return the medians over the repeats of the seconds to fit and to predict."""
     summaries = {(s.method, s.part): s for s in results.summaries()}
-    parts = results.parts()
-    lines = []
-    ran = {s.method for s in results.summaries()}
-    for name in (name for name in experiment.methods() if name in ran):
+    parts, rows = results.parts(), []
+    for name in results.ran(experiment.methods()):
         cells = [_time(summaries.get((name, part))) for part in parts]
         repeats = [summaries[name, p].repeats for p in parts if (name, p) in summaries]
-        lines.append(Line((name, *cells, from_to(repeats))))
+        rows.append((name, *cells, from_to(repeats)))
     header = ("method", *(part or "fit + predict" for part in parts), "repeats")
-    return Table(
-        "Seconds to fit + to predict, processor time (median of the repeats)", header, tuple(lines)
-    )
+    title = "Seconds to fit + to predict, processor time (median of the repeats)"
+    return grid(title, header, rows)
 
 
 def _time(summary: Summary | None) -> str:
     if summary is None:
-        return "–"
+        return MISSING
     return f"{_two_digits(summary.fit_seconds)} + {_two_digits(summary.predict_seconds)}"
 
 
@@ -211,7 +216,7 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
     beside = [
         f"Published: {row.method}, {row.part}: {', '.join(f'{v:.1f}' for v in row.scores.values())}"
         for row in experiment.published
-        if row.part not in shown and not _embedded(results)
+        if row.part not in shown and not results.embedded
     ]
     others += _not_run(experiment, results)
     return [*noted, *_grouped(others), *_shorter_parts(experiment, results), *beside]
@@ -274,8 +279,3 @@ def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
         for part, count in most.items()
         if part and count < whole
     ]
-
-
-def _embedded(results: Results) -> bool:
-    """Return whether the data were the embedded ones, for which no scores were published."""
-    return results.settings.get("data") == "embedded"

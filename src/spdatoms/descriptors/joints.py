@@ -9,8 +9,8 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors._base import Descriptor
 from spdatoms.descriptors.covariance import definite_covariance
+from spdatoms.descriptors.transformers import Descriptor
 
 
 class JointCovariance(Descriptor):
@@ -61,11 +61,9 @@ class JointCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        shrinkage=allow.real(0),
+        **Descriptor._parameters,
         heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
         vertical=allow.integer(0, 2),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
     )
 
     _what, _ndim = "sequences (frames, joints, 3)", 3

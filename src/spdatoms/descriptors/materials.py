@@ -12,9 +12,9 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors._base import Descriptor
 from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.pixels import as_bytes
+from spdatoms.descriptors.transformers import Descriptor
 
 SPACING, PATCH = 5, 16
 # Points need 3×3 pixels around them.
@@ -142,12 +142,7 @@ class MaterialCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        spacing=_SPACING,
-        patch=_PATCH,
-        mean=allow.BOOLEAN,
-        shrinkage=allow.real(0),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+        **Descriptor._parameters, spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN
     )
 
     _what, _ndim = "colour images (height, width, 3)", 3

@@ -19,7 +19,7 @@ from _commands import run, two_classes
 from spdatoms._utils import archives
 from spdatoms._utils.archives import read_all_apart, read_apart
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.matrices import read_matrices
 
 
 def npy(header: str, content: bytes = b"") -> bytes:
@@ -96,7 +96,7 @@ def whole(tmp_path_factory):
 def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
     path = whole / f"mutated{name[1:]}"
     path.write_bytes(mutated((whole / name).read_bytes(), changes, cut))
-    for read in (lambda: read_matrices(Source(path)), lambda: read_labels(path, "label", 4)):
+    for read in (lambda: read_matrices(path), lambda: read_labels(path, "label", 4)):
         said = refusal(read)
         assert not said or said.startswith(f"{path}: ")
 

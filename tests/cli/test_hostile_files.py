@@ -19,7 +19,7 @@ from spdatoms._utils import archives
 from spdatoms._utils.allowed import RefusedError
 from spdatoms._utils.archives import read_all_apart
 from spdatoms._utils.zarr_metadata import check_zarr
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.matrices import read_matrices
 
 pytestmark = pytest.mark.slow
 
@@ -199,7 +199,7 @@ def test_pickles_of_another_name_run_no_code(tmp_path):
     assert all(isinstance(found, ValueError) for found in read_all_apart(paths[:3]))
     for path in paths[3:]:
         with pytest.raises(ValueError, match=path.name):
-            read_matrices(Source(path))
+            read_matrices(path)
     assert not payload.marker.exists()
 
 

@@ -11,17 +11,7 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
-from spdatoms.cli.options import (
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    KeyOption,
-    MaskOption,
-    MatricesArgument,
-    file_option,
-    output,
-    refuse_if,
-)
+from spdatoms.cli import options as opt
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import record, say, show_lines, show_table, wants_progress
 
@@ -43,14 +33,14 @@ _ADVICE = {
 
 
 def inspect(
-    matrices: MatricesArgument,
-    key: KeyOption = None,
-    mask: MaskOption = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
+    matrices: opt.MatricesArgument,
+    key: opt.KeyOption = None,
+    mask: opt.MaskOption = None,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
     repaired: Annotated[
         Path | None,
-        output(
+        opt.output(
             "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
             "where they were singular.",
             *(".npy", ".npz", ".mat", ".nii", ".nii.gz"),
@@ -59,13 +49,13 @@ def inspect(
     ] = None,
     drop_bad: Annotated[
         bool,
-        file_option(
+        opt.file_option(
             "Leave out of --repaired what cannot be repaired: matrices that are zero or not finite. "
             "An .npz or .mat file also gets the indices of those that were kept.",
             "--drop-bad",
         ),
     ] = False,
-    force: ForceOption = False,
+    force: opt.ForceOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 
@@ -79,16 +69,16 @@ def inspect(
       spdatoms inspect dti.nii.gz --mask mask.nii.gz --components fsl
     """
     lonely = drop_bad and repaired is None
-    refuse_if(lonely, "--drop-bad needs --repaired, the file for what is kept")
+    opt.refuse_if(lonely, "--drop-bad needs --repaired, the file for what is kept")
     check_outputs([matrices, mask], [repaired], force=force)
-    from spdatoms.cli.formats.matrices import Source, read_matrices
+    from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.geometry.recognition import stack_advice
     from spdatoms.geometry.validation import as_float
     from spdatoms.scale.blocks import blocks, gathered, some_rows
     from spdatoms.scale.budget import is_streamed
 
-    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    read = read_matrices(matrices, key, mask, components, covariance)
     if not read.X.size:
         raise ValueError(f"{matrices} holds no matrix: its shape is {read.X.shape}.")
     X = read.X if is_streamed(read.X) else as_float(read.X, str(matrices))
@@ -161,40 +151,29 @@ def _complaint(X: Array) -> str:
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
-    from spdatoms.geometry.hermitian import as_double
+    from spdatoms.cli.formats.announcement import spectra
     from spdatoms.geometry.validation import float_type
-    from spdatoms.scale.blocks import some_rows
 
     m, n, _ = X.shape
-    dtype = float_type(X.dtype, "X")
     verb = "is" if len(unfit) == 1 else "are"
     others = f", {len(unfit)} {verb} not" if unfit else " (all)"
     rows = [
-        ("matrices", f"{m} of {n}×{n}, {dtype}"),
+        ("matrices", f"{m} of {n}×{n}, {float_type(X.dtype, 'X')}"),
         ("positive definite", f"{len(fit)}{others}"),
     ]
-    A = as_double(some_rows(X, np.arange(0, m, -(-m // _SPECTRA))))
-    A = A[np.isfinite(A).all(axis=(1, 2))]
-    if not len(A):
+    found = spectra(X, _SPECTRA)
+    if found is None:
         return rows
-    eigenvalues = np.linalg.eigvalsh((A + A.conj().swapaxes(1, 2)) / 2)
-    scale = np.trace(A.real, axis1=1, axis2=2) / n
+    eigenvalues, scale, ranks = found
     rows.append(("mean eigenvalue", f"{scale.min():.3g} to {scale.max():.3g}"))
-    largest = abs(eigenvalues).max(axis=1)
-    threshold = n * float(np.finfo(dtype).eps) * largest
-    ranks = (abs(eigenvalues) > threshold[:, None]).sum(axis=1)
     rows.append(("rank", f"{n} (full)" if ranks.min() == n else f"{ranks.min()} to {ranks.max()}"))
     positive = eigenvalues[:, 0] > 0
     if positive.any():
         condition = eigenvalues[positive, -1] / eigenvalues[positive, 0]
-        rows.append(
-            (
-                "condition number",
-                f"median {np.median(condition):.3g}, largest {condition.max():.3g}",
-            )
-        )
-    if len(A) < m:
-        rows.append(("", f"eigenvalue, rank and condition are those of {len(A)} matrices"))
+        spread = f"median {np.median(condition):.3g}, largest {condition.max():.3g}"
+        rows.append(("condition number", spread))
+    if len(ranks) < m:
+        rows.append(("", f"eigenvalue, rank and condition are those of {len(ranks)} matrices"))
     return rows
 
 

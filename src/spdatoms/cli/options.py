@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,34 +13,12 @@ from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.standard_input import spooled
 
-
-class Metric(StrEnum):
-    """The symmetric divergences, for codes over given atoms."""
-
-    stein = "stein"
-    jeffrey = "jeffrey"
-    riemann = "riemann"
-    logeuclid = "logeuclid"
-    euclid = "euclid"
-
-
-class ClassifierMetric(StrEnum):
-    """The divergences of a classifier; ``auto`` is its default."""
-
-    auto = "auto"
-    stein = "stein"
-    jeffrey = "jeffrey"
-    riemann = "riemann"
-    logeuclid = "logeuclid"
-    euclid = "euclid"
-
-
-class LearningMetric(StrEnum):
-    """The divergences with a formula for the update of atoms, which learn fast."""
-
-    stein = "stein"
-    jeffrey = "jeffrey"
-    logeuclid = "logeuclid"
+#: The symmetric divergences, for codes over given atoms.
+Metric = Literal["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+#: Those of a classifier; ``auto`` is its default.
+ClassifierMetric = Literal["auto", "stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+#: Those with a formula for the update of atoms, which learn fast.
+LearningMetric = Literal["stein", "jeffrey", "logeuclid"]
 
 
 def number_or_auto(text: str) -> float | str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,12 +23,8 @@ _OTHER = {
 }
 
 
-class Covariance(StrEnum):
-    """How covariances are estimated from signals."""
-
-    oas = "oas"
-    lwf = "lwf"
-    scm = "scm"
+#: How covariances are estimated from signals.
+Covariance = Literal["oas", "lwf", "scm"]
 
 
 def read_epochs(path: Path) -> tuple[Array, Array]:
@@ -75,9 +70,9 @@ def covariances(signals: Array, estimator: Covariance) -> Array:
     from sklearn.covariance import empirical_covariance, ledoit_wolf, oas
 
     estimate = {
-        Covariance.oas: lambda samples: oas(samples)[0],
-        Covariance.lwf: lambda samples: ledoit_wolf(samples)[0],
-        Covariance.scm: empirical_covariance,
+        "oas": lambda samples: oas(samples)[0],
+        "lwf": lambda samples: ledoit_wolf(samples)[0],
+        "scm": empirical_covariance,
     }[estimator]
     if not signals.size:
         raise ValueError(f"holds no signals: the shape is {signals.shape}")

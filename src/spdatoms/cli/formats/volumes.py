@@ -77,7 +77,7 @@ def read_volume(path: Path, mask: Path | None, order: Components | None) -> tupl
         )
     components = data[inside]
     if order is None and image.header.get_intent()[0] == _SYMMETRIC:
-        order = Components.dipy
+        order = "dipy"
     if order is None:
         raise ValueError(
             f"has six components per voxel, and does not say in which order: {which_order(components)}"

@@ -152,24 +152,17 @@ def _check_disk(folder: Path, size: int) -> None:
 def _variables(path: str) -> Iterator[tuple[str, Any]]:
     if _is_zarr(path):
         return _zarr_variables(path)
-    return _hdf5_variables(path) if _is_hdf5(path) else _matlab_variables(path)
+    with open(path, "rb") as file:
+        head = file.read(520)
+    if _HDF5 in (head[:8], head[512:]):  # the signature may come after the 512 bytes of MATLAB 7.3
+        return _hdf5_variables(path)
+    from scipy.io import loadmat
+
+    return iter(loadmat(path).items())
 
 
 def _is_zarr(path: str) -> bool:
     return path.lower().endswith(".zarr")
-
-
-def _is_hdf5(path: str) -> bool:
-    """Return whether the signature of HDF5 is there: at the start, or after the 512 bytes of MATLAB 7.3."""
-    with open(path, "rb") as file:
-        head = file.read(520)
-    return _HDF5 in (head[:8], head[512:])
-
-
-def _matlab_variables(path: str) -> Iterator[tuple[str, Any]]:
-    from scipy.io import loadmat
-
-    yield from loadmat(path).items()
 
 
 def _zarr_variables(path: str) -> Iterator[tuple[str, Any]]:

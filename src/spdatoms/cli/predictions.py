@@ -100,17 +100,12 @@ def cross_validate(
     record("folds", by_fold)
     show_accuracy(y, held_out.labels)
     if len(classes) <= _CONFUSED:
-        _show_confusions(y, held_out)
+        table = [
+            (label, *(int((held_out.labels[y == label] == other).sum()) for other in classes))
+            for label in classes
+        ]
+        show_table(table, header=("class", *(f"as {other}" for other in classes)))
     return held_out
-
-
-def _show_confusions(y: Array, predictions: Predictions) -> None:
-    classes, predicted = predictions.classes, predictions.labels
-    table = [
-        (label, *(int((predicted[y == label] == other).sum()) for other in classes))
-        for label in classes
-    ]
-    show_table(table, header=("class", *(f"as {other}" for other in classes)))
 
 
 def _same(labels: Array, others: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.transformers import Descriptor
 
 
+@dataclass(repr=False, eq=False)
 class JointCovariance(Descriptor):
     """The covariance of the joint positions of a moving skeleton.
 
@@ -69,20 +71,12 @@ class JointCovariance(Descriptor):
     _what, _ndim = "sequences (frames, joints, 3)", 3
     _advice = "all sequences must have the same joints"
 
-    def __init__(
-        self,
-        shrinkage: float = 1e-4,
-        heading: tuple[int, int] | None = None,
-        vertical: int = 1,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.heading = heading
-        self.vertical = vertical
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    shrinkage: float = 1e-4
+    heading: tuple[int, int] | None = None
+    vertical: int = 1
+    _: KW_ONLY
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -104,6 +105,7 @@ def _derivative(field: FloatArray, axis: int) -> FloatArray:
     return np.asarray(correlate1d(field, (-0.5, 0.0, 0.5), axis=axis, mode="nearest"))
 
 
+@dataclass(repr=False, eq=False)
 class KinematicCovariance(RegionDescriptor):
     """12×12 covariances of the kinematic features over space-time volumes of grey videos.
 
@@ -138,17 +140,8 @@ class KinematicCovariance(RegionDescriptor):
     _what, _ndim = "grey videos (frames, height, width)", 3
     _parameters = allow.declare(**{**RegionDescriptor._parameters, "block": _SIZES, "step": _SIZES})
 
-    def __init__(
-        self,
-        block: Any = (15, 32, 32),
-        step: Any = 8,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
+    block: Any = (15, 32, 32)
+    step: Any = 8
 
     def _features(self, item: Any, name: str) -> FloatArray:
         video = check.grey_video(item, name, _LEAST_SIDE)

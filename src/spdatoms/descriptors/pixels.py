@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,7 @@ def positions(image: FloatArray) -> tuple[FloatArray, FloatArray]:
     return x, y
 
 
+@dataclass(repr=False, eq=False)
 class TextureCovariance(RegionDescriptor):
     """Covariances of grey value and derivatives, of blocks of grey images.
 
@@ -138,17 +140,7 @@ class TextureCovariance(RegionDescriptor):
 
     _what = "grey images (height, width)"
 
-    def __init__(
-        self,
-        block: Any = 32,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
+    block: Any = 32
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return texture(check.grey_image(item, name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,7 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
         """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
 
+@dataclass(repr=False, eq=False)
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
@@ -104,22 +106,13 @@ class RegionDescriptor(Descriptor):
         mean=allow.BOOLEAN,
     )
 
-    def __init__(
-        self,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    block: Any = None
+    step: Any = None
+    mean: bool = False
+    _: KW_ONLY
+    shrinkage: float = 1e-4
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def check_parameters(self) -> None:
         """Refuse a distance between windows without their size, too."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spdatoms._utils.archives import read_apart, read_npy, read_npz
+from spdatoms._utils.tables import TEXT_FILES, read_numbers
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._stack import (
@@ -19,16 +20,10 @@ from spdatoms.cli.formats._stack import (
     may_be_rows,
     may_be_signals,
 )
-from spdatoms.cli.formats._tables import (
-    PARQUET_FILES,
-    TEXT_FILES,
-    numbers_of,
-    read_numbers,
-    read_parquet,
-)
 from spdatoms.cli.formats.announcement import announce
 from spdatoms.cli.formats.folders import folder_matrices, is_folder
 from spdatoms.cli.formats.half_vectors import Components
+from spdatoms.cli.formats.parquet import PARQUET_FILES, numbers_of, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
 
@@ -138,16 +133,11 @@ def complaints_about(path: Path) -> Iterator[None]:
             raise
         if found[2] == "has":
             raise ValueError(f"{path.name}{str(error)[1:]}") from error
+        like = "".join(re.findall(r"They look like .*$", str(error)))
+        complaint = f"{path.name}{found[1].rstrip('.')}. {like}".rstrip()
         raise ValueError(
-            f"{path.name}{found[1].rstrip('.')}. {_likeness(str(error))}'spdatoms inspect {path}' lists all such "
-            "matrices, and --repaired there writes repaired ones."
+            f"{complaint} 'spdatoms inspect {path}' lists all such matrices, and --repaired there writes repaired ones."
         ) from error
-
-
-def _likeness(message: str) -> str:
-    """Return what an error message says matrices look like, or nothing."""
-    found = re.search(r"They look like .*$", message)
-    return f"{found[0]} " if found else ""
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

@@ -21,7 +21,7 @@ from _matrices import three_classes
 from fuzz.campaign import clearly_refused, expect, expect_no_command, was_refused
 from fuzz.files import altered_bytes
 from spdatoms import check_spd
-from spdatoms._utils.archives import read_all_apart
+from spdatoms._utils.array_files import read_all_apart
 from spdatoms.cli import app
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import complaints_about, read_matrices

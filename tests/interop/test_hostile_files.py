@@ -10,8 +10,8 @@ import pytest
 
 from _commands import run
 from _evil_files import Payload
-from spdatoms._utils import allowed
-from spdatoms._utils.archives import read_all_apart
+from spdatoms._utils import untrusted_files
+from spdatoms._utils.array_files import read_all_apart
 from spdatoms.cli.formats.matrices import read_matrices
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ def test_parquet_does_not_unpack_to_more_than_memory(tmp_path, monkeypatch):
     table = pyarrow.table({"x": np.zeros(10**6)})
     parquet.write_table(table, tmp_path / "x.parquet")
     assert (tmp_path / "x.parquet").stat().st_size < 10**5
-    monkeypatch.setattr(allowed, "memory", lambda: 1e6)
+    monkeypatch.setattr(untrusted_files, "memory", lambda: 1e6)
     with pytest.raises(ValueError, match="needs more memory than there is"):
         read_matrices(tmp_path / "x.parquet")
 
@@ -134,7 +134,7 @@ def test_nifti_holds_what_it_promises(tmp_path, monkeypatch, suffix, version):
     said = run("inspect", path, "--components", "fsl", code=1)
     assert said.startswith(f"error: {path}: is damaged: it promises more numbers than it can hold")
     nibabel.save(image, path)
-    monkeypatch.setattr(allowed, "memory", lambda: 100.0)
+    monkeypatch.setattr(untrusted_files, "memory", lambda: 100.0)
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 

@@ -2,7 +2,7 @@
 
 SciPy's reader, the library of HDF5 and the codecs of Zarr trust what a file says about itself: a damaged file
 can crash the process, keep it busy for ever or fill the memory. So they run in a child process, and plain arrays
-come back; see `archives.read_all_apart`. For each file it makes a folder ``<number>`` of .npy files in the folder
+come back; see `array_files.read_all_apart`. For each file it makes a folder ``<number>`` of .npy files in the folder
 or, if the file cannot be read, ``<number>.txt`` with the reason. Numbers of HDF5 and Zarr are copied some rows at a
 time, or left where they are if they lie in the file as they are in memory. The system ends it after the seconds of
 processor time, and gives it no more memory than there is, where it can.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spdatoms._utils.allowed import (
+from spdatoms._utils.untrusted_files import (
     HDF5_FILTERS,
     PLAIN,
     RefusedError,

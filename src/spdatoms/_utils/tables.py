@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.typing import Array
 
 TEXT_FILES = (".csv", ".tsv", ".txt")

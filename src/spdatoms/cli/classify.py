@@ -174,13 +174,13 @@ def classify(
     settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
     _check_settings(settings, results)
     check_outputs([*training, *queries, model], results, force=force)
-    from spdatoms.cli import _models
+    from spdatoms.cli import models
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     if model is not None:
         abilities = ("classes_", "predict_proba")
-        classifier, reach = _models.load_model(model, abilities, "classify", jobs)
+        classifier, reach = models.load_model(model, abilities, "classify", jobs)
     else:
         classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
@@ -197,7 +197,7 @@ def classify(
         if suspects is not None or (report is not None and asked is not None):
             doubts = _doubts(classifier, labelled, suspects)
     if save_model is not None:
-        _models.save_model(save_model, classifier, reach)
+        models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
     if asked is not None:
         with showing_progress("classifying", shown):

@@ -79,9 +79,9 @@ def code(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
-    from spdatoms.cli._models import common_range, load_model, on_range
     from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.cli.models import common_range, load_model, on_range
     from spdatoms.coding import SPDSparseCoder
     from spdatoms.scale.blocks import blocks, gathered, of_blocks
 

@@ -95,7 +95,9 @@ def inspect(
         if len(unfit) > _LISTED:
             listed.append(("…", f"and {len(unfit) - _LISTED} more"))
         show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))
-        show_table(_advice(unfit), header=("matrices", "what", "advice"))
+        kinds = Counter(_kind(reason) for reason in unfit.values())
+        advice = [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
+        show_table(advice, header=("matrices", "what", "advice"))
         if 2 * len(unfit) > len(X) and (likeness := stack_advice(X)):
             say(f"note: {likeness}")
     if len(fit) > 1:
@@ -106,7 +108,7 @@ def inspect(
         show_table(kernels, header=header, title=title)
         record("kernels", {metric: {"beta": float(beta)} for metric, beta, *_ in kernels})
     if repaired is not None:
-        lost = irreparable(unfit)
+        lost = [i for i, why in unfit.items() if _kind(why) in ("is not finite", _ZERO)]
         if lost and not drop_bad:
             raise ValueError(
                 f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."
@@ -195,11 +197,6 @@ def _range(X: Array, unfit: dict[int, str]) -> list[tuple[str, str]]:
     return [("common range", f"dimension {rank} of {X.shape[-1]}; {used}"), *rows]
 
 
-def _advice(unfit: dict[int, str]) -> list[tuple[str, str, str]]:
-    kinds = Counter(_kind(reason) for reason in unfit.values())
-    return [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
-
-
 def _kind(reason: str) -> str:
     return next(kind for kind in _ADVICE if reason.startswith(kind))
 
@@ -229,28 +226,16 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def irreparable(unfit: dict[int, str]) -> list[int]:
-    """Return the indices of matrices that cannot be repaired: zero ones and those not finite."""
-    return [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
-
-
 def repaired_block(X: Array, rows: slice, unfit: Array, kept: Array) -> Array:
     """Return the matrices of some rows that are kept, the unfit among them repaired; both are indices."""
+    from spdatoms.geometry import nearest_spd, regularise
     from spdatoms.geometry.validation import as_float
 
     own, bad = (i[(i >= rows.start) & (i < rows.stop)] - rows.start for i in (kept, unfit))
-    whole = repair(as_float(X, "X"), np.intersect1d(own, bad))
-    return whole if len(own) == len(whole) else whole[own]
-
-
-def repair(X: Array, unfit: Array) -> Array:
-    """Return X with these unfit matrices made positive definite."""
-    from spdatoms.geometry import nearest_spd, regularise
-
-    repaired = np.array(X)
-    for i in unfit:
-        repaired[i] = (X[i] + X[i].T) / 2
-    indefinite = [i for i in unfit if _complaint(repaired[i][None])]
+    bad, whole = np.intersect1d(own, bad), np.array(as_float(X, "X"))
+    for i in bad:
+        whole[i] = (whole[i] + whole[i].T) / 2
+    indefinite = [i for i in bad if _complaint(whole[i][None])]
     if indefinite:
-        repaired[indefinite] = regularise(nearest_spd(repaired[indefinite]))
-    return repaired
+        whole[indefinite] = regularise(nearest_spd(whole[indefinite]))
+    return whole if len(own) == len(whole) else whole[own]

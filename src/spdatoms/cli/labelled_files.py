@@ -46,22 +46,22 @@ class Reader:
 
     def training(self, files: Files, others: Files) -> tuple[Matrices | None, Any]:
         """Return the training matrices on their common range, and that range, or None as far as there are none."""
-        from spdatoms.cli import _models
+        from spdatoms.cli import models
 
         if files.matrices is None:
             return None, None
         found = self._matrices(files.matrices, files.mask, others.matrices)
-        reach = _models.common_range(found.X, files.matrices)
-        return self._labelled(_models.on_range(found, files.matrices, reach), files, others), reach
+        reach = models.common_range(found.X, files.matrices)
+        return self._labelled(models.on_range(found, files.matrices, reach), files, others), reach
 
     def queries(self, files: Files, others: Files, reach: Any) -> Matrices | None:
         """Return the matrices to classify on the range of the training matrices; they may lack channels."""
-        from spdatoms.cli import _models
+        from spdatoms.cli import models
 
         if files.matrices is None:
             return None
         found = self._matrices(files.matrices, files.mask, others.matrices)
-        placed = _models.on_range(found, files.matrices, reach, incomplete=True)
+        placed = models.on_range(found, files.matrices, reach, incomplete=True)
         if files.labels is None and has_classes(files.matrices):
             files = files._replace(labels=files.matrices)
         return self._labelled(placed, files, others)

@@ -66,8 +66,8 @@ def learn(
     check_outputs([matrices, mask, checkpoint], [out, report], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
-    from spdatoms.cli._models import common_range, on_range, save_model
     from spdatoms.cli.formats.matrices import complaints_about, read_matrices
+    from spdatoms.cli.models import common_range, on_range, save_model
     from spdatoms.dictionary import SPDDictionaryLearning
 
     read = read_matrices(matrices, key, mask, components, covariance)

@@ -159,19 +159,17 @@ def _checked_rectangles(rectangles: ArrayLike, shape: tuple[int, ...]) -> Boxes:
         )
     boxes: Boxes = values.astype(np.intp).reshape(-1, 2, axes).swapaxes(1, 2)
     outside = ((boxes[..., 0] < 0) | (boxes[..., 1] > np.array(shape))).any(axis=1)
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise ValueError(
-            f"rectangles[{i}] = {values[i].tolist()} leaves the image, whose size is "
-            f"{check.times(shape)}."
-        )
     empty = (boxes[..., 0] >= boxes[..., 1]).any(axis=1)
-    if empty.any():
-        i = int(np.argmax(empty))
-        raise ValueError(
-            f"rectangles[{i}] = {values[i].tolist()} holds no pixel: the order is top, left, bottom, "
-            "right, and the last two are one past the end."
-        )
+    for wrong, why in (
+        (outside, f"leaves the image, whose size is {check.times(shape)}."),
+        (
+            empty,
+            "holds no pixel: the order is top, left, bottom, right, and the last two are one past the end.",
+        ),
+    ):
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(f"rectangles[{i}] = {values[i].tolist()} {why}")
     return boxes
 
 

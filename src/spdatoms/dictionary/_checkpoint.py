@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.locks import locked
+from spdatoms._utils.sealed_archive import StorageError, read_container, write_container
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.writing import check_target, remove_parts

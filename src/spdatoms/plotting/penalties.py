@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
@@ -120,15 +121,20 @@ class RegularisationPathDisplay(FittedDisplay):
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.named_ = self._largest()
-        styles = self._styles()
+        names = {int(atom): self._name(atom) for atom in self.named_}
+        styles = dict(zip(dict.fromkeys(names.values()), cycle(_LINE_STYLES), strict=False))
         self.lines_ = []
+        named: dict[str, Any] = {}
         for atom, y in enumerate(self.codes.T):
-            dark = atom in styles
+            dark = atom in names
             style = {"color": INK if dark else PALE, "linewidth": 1.5 if dark else 0.8}
-            style |= {"linestyle": styles.get(atom, "-"), "zorder": 3 if dark else 2}
-            (line,) = ax.plot(self.alphas, y, **style | kwargs)
-            self.lines_.append(line)
-        self._name_lines(ax)
+            style |= {"linestyle": styles[names[atom]] if dark else "-", "zorder": 3 if dark else 2}
+            self.lines_ += ax.plot(self.alphas, y, **style | kwargs)
+        for atom, name in names.items():
+            named.setdefault(name, self.lines_[atom])
+        if named:  # each label once, beside the axes
+            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
+            ax.legend(list(named.values()), list(named), fontsize=9, handlelength=2.8, **place)
         if self.alpha is not None and self.alphas[-1] <= self.alpha <= self.alphas[0]:
             ax.axvline(self.alpha, color="0.4", linewidth=0.8)
             ax.annotate(f" α = {self.alpha:.3g}", (self.alpha, 1), (2, -2), va="top", fontsize=8,
@@ -148,27 +154,8 @@ class RegularisationPathDisplay(FittedDisplay):
         used: Indices = order[sizes[order] > 0]
         return used
 
-    def _styles(self) -> dict[int, str]:
-        """Return the line style of each named atom, one per label."""
-        names = [self._label(atom) for atom in self.named_]
-        of_name = dict.fromkeys(names)
-        for number, name in enumerate(of_name):
-            of_name[name] = _LINE_STYLES[number % len(_LINE_STYLES)]
-        return {
-            int(atom): str(of_name[name]) for atom, name in zip(self.named_, names, strict=True)
-        }
-
-    def _label(self, atom: np.intp) -> str:
+    def _name(self, atom: np.intp) -> str:
         return f"atom {atom}" if self.labels is None else visible(self.labels[atom])
-
-    def _name_lines(self, ax: Any) -> None:
-        """Add a legend of the dark lines beside the axes, each label once."""
-        handles: dict[str, Any] = {}
-        for atom in self.named_:
-            handles.setdefault(self._label(atom), self.lines_[atom])
-        if handles:
-            place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False}
-            ax.legend(list(handles.values()), list(handles), fontsize=9, handlelength=2.8, **place)
 
 
 def _default_alphas(cross: Array) -> Floats:

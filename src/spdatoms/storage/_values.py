@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.container import DTYPES, METADATA, StorageError
 from spdatoms._utils.parameters import shown
+from spdatoms._utils.sealed_archive import DTYPES, METADATA, StorageError
 from spdatoms._utils.typing import Array
 from spdatoms.storage._classes import (
     Prepared,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.archives import read_npy
+from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.checks import check_characters
 from spdatoms._utils.tables import TEXT_FILES, read_rows
 from spdatoms._utils.typing import Array
@@ -37,20 +37,7 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
             there = "is" if len(labels) == 1 else "are"
             raise ValueError(f"there {there} {labelled} for {wanted}")
-        _refuse_empty(labels)
-        return _as_numbers(labels)
-
-
-def _refuse_empty(labels: Array) -> None:
-    """Refuse labels that are missing: they are no class."""
-    if labels.dtype.kind == "i":
-        return
-    empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
-    if len(empty):
-        others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
-        raise ValueError(
-            f"the label of matrix {empty[0]} is empty{others}: fill it in, or leave out the matrix and its label"
-        )
+        return labels if labels.dtype.kind == "i" else _as_numbers(labels)
 
 
 def _labels(path: Path, key: str | None, count: int) -> Array:
@@ -125,9 +112,13 @@ def _text(item: Any) -> str:
 
 
 def _as_numbers(labels: Array) -> Array:
-    """Return labels as integers if all are; "007" is a name."""
-    if labels.dtype.kind == "i":
-        return labels
+    """Return labels as integers if all are ("007" is a name); refuse missing ones, which are no class."""
+    empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
+    if len(empty):
+        others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise ValueError(
+            f"the label of matrix {empty[0]} is empty{others}: fill it in, or leave out the matrix and its label"
+        )
     try:
         numbers = np.array([int(label) for label in labels])
     except ValueError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spdatoms._utils.archives import read_apart, read_npy, read_npz
+from spdatoms._utils.array_files import read_apart, read_npy, read_npz
 from spdatoms._utils.tables import TEXT_FILES, read_numbers
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.allowed import RefusedError, check_size
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError, check_size
 from spdatoms.scale.blocks import gathered
 
 PARQUET_FILES = (".parquet",)

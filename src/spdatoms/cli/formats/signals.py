@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from spdatoms._utils.allowed import RefusedError
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError
 
 EPOCHS_FILES = (".fif", ".fif.gz")
 

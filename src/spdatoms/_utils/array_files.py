@@ -22,9 +22,9 @@ from typing import IO
 
 import numpy as np
 
-from spdatoms._utils import allowed, reading_child
-from spdatoms._utils.allowed import RefusedError
+from spdatoms._utils import reading_child, untrusted_files
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError
 from spdatoms._utils.zarr_metadata import stored_bytes
 
 #: How an .npy file begins.
@@ -85,9 +85,9 @@ def _refuse_bomb(archive: zipfile.ZipFile) -> None:
         if is_array:
             with archive.open(info) as stream:
                 total += _declared_bytes(stream, info)
-        elif info.file_size > allowed.memory():
+        elif info.file_size > untrusted_files.memory():
             raise MemoryError
-    if total > allowed.memory():
+    if total > untrusted_files.memory():
         raise MemoryError
 
 

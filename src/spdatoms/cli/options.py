@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,17 +30,6 @@ def number_or_auto(text: str) -> float | str:
         raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'") from None
 
 
-def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a check of the ending of a name; without suffixes any name is accepted."""
-
-    def check(path: Path | None) -> Path | None:
-        if path is not None and suffixes and not path.name.lower().endswith(suffixes):
-            raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
-        return path
-
-    return check
-
-
 def _option(panel: str, help_text: str, *names: str, **limits: Any) -> Any:
     return typer.Option(*names, help=help_text, rich_help_panel=panel, **limits)
 
@@ -53,8 +41,14 @@ run_option = partial(_option, "The run")
 
 
 def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-o")) -> Any:
-    """Return the option of a file to write."""
-    return file_option(help_text, *names, callback=ending_in(*suffixes))
+    """Return the option of a file to write, whose name has one of these endings; without them any name is accepted."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None and suffixes and not path.name.lower().endswith(suffixes):
+            raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
+        return path
+
+    return file_option(help_text, *names, callback=check)
 
 
 def refuse_if(wrong: bool, message: str) -> None:

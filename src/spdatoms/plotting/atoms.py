@@ -105,7 +105,9 @@ class AtomsDisplay(FittedDisplay):
             self._draw_ellipses(ax, cells)
         else:
             self._draw_heat_maps(ax, cells)
-        self._write_titles(ax, cells)
+        titles = self.titles or map(str, range(len(self.atoms)))
+        for title, (x, y) in zip(titles, cells, strict=True):
+            ax.text(x, y + 0.46, visible(title), ha="center", va="top", fontsize=8, color="0.25")
         ax.set(xlim=(-0.55, columns - 0.45), ylim=(_PITCH * rows - 0.5, -0.5), aspect="equal")
         ax.set_axis_off()
 
@@ -121,13 +123,9 @@ class AtomsDisplay(FittedDisplay):
                 if len(planes) == 1:
                     ax.fill(cell[0] + x, cell[1] - y, color=PALE, alpha=0.35, linewidth=0)
         if len(planes) > 1:
-            self._name_planes(ax, planes)
-
-    def _name_planes(self, ax: Any, planes: list[tuple[int, int]]) -> None:
-        handles = ax.lines[:: len(self.atoms)]
-        names = [f"axes {a + 1}, {b + 1}" for a, b in planes]
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
-        ax.legend(handles, names, frameon=False, fontsize=9, **place)
+            names = [f"axes {a + 1}, {b + 1}" for a, b in planes]
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
+            ax.legend(ax.lines[:: len(self.atoms)], names, frameon=False, fontsize=9, **place)
 
     def _draw_heat_maps(self, ax: Any, cells: Floats) -> None:
         half = 0.42
@@ -136,11 +134,6 @@ class AtomsDisplay(FittedDisplay):
             extent = (x - half, x + half, y + half, y - half)
             image = ax.imshow(atom / np.abs(atom).max(), extent=extent, **style)
         self.figure_.colorbar(image, ax=ax, label="entry / largest entry", shrink=0.8)
-
-    def _write_titles(self, ax: Any, cells: Floats) -> None:
-        titles = self.titles or map(str, range(len(self.atoms)))
-        for title, (x, y) in zip(titles, cells, strict=True):
-            ax.text(x, y + 0.46, visible(title), ha="center", va="top", fontsize=8, color="0.25")
 
 
 def ellipse(A: NDArray[np.floating]) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spdatoms._utils.lazy import lazy_names
+from spdatoms._utils.lazy_imports import lazy_names
 from spdatoms._utils.version import __version__ as __version__
 
 if TYPE_CHECKING:

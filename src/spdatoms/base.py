@@ -41,7 +41,7 @@ from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import as_float, check_spd
 from spdatoms.layout import holds
 from spdatoms.scale.budget import is_streamed
-from spdatoms.scale.lazy import by_chunks, with_progress
+from spdatoms.scale.by_chunks import by_chunks, with_progress
 from spdatoms.scale.source import open_stream
 
 __all__ = [

@@ -10,7 +10,6 @@ Names of attributes are part of the format of model files.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -22,6 +21,7 @@ from spdatoms._utils.checks import check_characters
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms._utils.typing import Array
 from spdatoms.geometry.semidefinite import is_semidefinite
+from spdatoms.geometry.triangles import matrix_size
 from spdatoms.geometry.validation import find_unfit
 
 _WORDS = {
@@ -55,7 +55,10 @@ class Sizes:
         """Note the length of an axis, or refuse another one than was noted."""
         axis = self.names.get(axis, axis)
         if axis == "h":  # half-vectors of n×n matrices
-            axis, length = "n", _matrix_size(length, name)
+            axis, n = "n", matrix_size(length)
+            if not n:
+                raise ValueError(f"{name} holds no half-vectors: their length is {length}")
+            length = n
         known, first = self.found.setdefault(axis, (length, name))
         if length == known:
             return
@@ -68,14 +71,6 @@ class Sizes:
         """Return the same sizes for a part that has other letters for them."""
         ours = {inner: self.names.get(outer, outer) for inner, outer in letters.items()}
         return Sizes(self.found, {**self.names, **ours})
-
-
-def _matrix_size(length: int, name: str) -> int:
-    """Return the n of which this is n(n+1)/2."""
-    n = (math.isqrt(8 * length + 1) - 1) // 2
-    if n * (n + 1) // 2 != length:
-        raise ValueError(f"{name} holds no half-vectors: their length is {length}")
-    return n
 
 
 class Held(Protocol):

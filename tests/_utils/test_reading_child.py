@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spdatoms._utils import archives, reading_child
-from spdatoms._utils.allowed import RefusedError
-from spdatoms._utils.archives import read_apart
+from spdatoms._utils import array_files, reading_child
+from spdatoms._utils.array_files import read_apart
 from spdatoms._utils.reading_child import Stored
+from spdatoms._utils.untrusted_files import RefusedError
 
 
 class Noted:
@@ -50,7 +50,7 @@ def test_a_full_disk_is_said_before(tmp_path, monkeypatch):
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<i2", "<c16", "?"])
 def test_plain_hdf5_stays_where_it_is(tmp_path, monkeypatch, dtype):
     h5py = pytest.importorskip("h5py")
-    monkeypatch.setattr(archives, "_MAPPED", 0)
+    monkeypatch.setattr(array_files, "_MAPPED", 0)
     X = np.arange(7 * 9).reshape(7, 3, 3).astype(dtype)
     with h5py.File(tmp_path / "x.h5", "w", userblock_size=0) as file:
         file["plain"] = X

@@ -17,7 +17,7 @@ import pytest
 
 import spdatoms
 from spdatoms._utils import writing
-from spdatoms._utils.container import write_container
+from spdatoms._utils.sealed_archive import write_container
 from spdatoms._utils.writing import (
     append_line,
     remove_parts,

@@ -13,13 +13,12 @@ from _commands import two_classes
 from _matrices import random_spd
 from spdatoms.cli.formats._stack import as_stack
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source
 from spdatoms.cli.formats.matrices import read_matrices as read_source
 from spdatoms.cli.formats.writing import write_arrays
 
 
 def read_matrices(path, key=None):
-    return read_source(Source(path, key)).X
+    return read_source(path, key).X
 
 
 @pytest.mark.slow

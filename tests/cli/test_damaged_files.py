@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _commands import run, two_classes
-from spdatoms._utils import archives
-from spdatoms._utils.archives import read_all_apart, read_apart
+from spdatoms._utils import array_files
+from spdatoms._utils.array_files import read_all_apart, read_apart
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.matrices import read_matrices
 
 
 def npy(header: str, content: bytes = b"") -> bytes:
@@ -96,7 +96,7 @@ def whole(tmp_path_factory):
 def test_mutated_files_are_read_or_refused(whole, name, changes, cut):
     path = whole / f"mutated{name[1:]}"
     path.write_bytes(mutated((whole / name).read_bytes(), changes, cut))
-    for read in (lambda: read_matrices(Source(path)), lambda: read_labels(path, "label", 4)):
+    for read in (lambda: read_matrices(path), lambda: read_labels(path, "label", 4)):
         said = refusal(read)
         assert not said or said.startswith(f"{path}: ")
 
@@ -125,13 +125,13 @@ def test_the_reader_of_matlab_files_may_crash_or_hang(
 ):
     """A busy reader is stopped by its processor time, one that waits for ever by the clock."""
     (tmp_path / "x.mat").write_bytes(b"MATLAB 5.0")
-    program = Path(archives.reading_child.__file__).read_text("utf-8")
+    program = Path(array_files.reading_child.__file__).read_text("utf-8")
     (tmp_path / "child.py").write_text(
         program.replace("    for number", f"    {trouble}\n    for number", 1), "utf-8"
     )
-    monkeypatch.setattr(archives.reading_child, "__file__", str(tmp_path / "child.py"))
+    monkeypatch.setattr(array_files.reading_child, "__file__", str(tmp_path / "child.py"))
     for name, value in limits.items():
-        monkeypatch.setattr(archives, name, value)
+        monkeypatch.setattr(array_files, name, value)
     said = run("inspect", tmp_path / "x.mat", code=1)
     assert said.startswith(f"error: {tmp_path / 'x.mat'}: ")
     assert words in said
@@ -144,10 +144,10 @@ def test_one_reader_of_matlab_files_goes_on_after_a_crash(tmp_path, monkeypatch)
     for number, path in enumerate(paths):
         scipy.io.savemat(path, {"x": np.full((2, 2), float(number))})
     paths[2].write_bytes(b"not MATLAB")
-    program = Path(archives.reading_child.__file__).read_text("utf-8")
+    program = Path(array_files.reading_child.__file__).read_text("utf-8")
     crash = f"if path.endswith({paths[1].name!r}):\n        import os\n        os.abort()\n    try:"
     (tmp_path / "child.py").write_text(program.replace("    try:", f"    {crash}", 1), "utf-8")
-    monkeypatch.setattr(archives.reading_child, "__file__", str(tmp_path / "child.py"))
+    monkeypatch.setattr(array_files.reading_child, "__file__", str(tmp_path / "child.py"))
     a, b, c, d = read_all_apart(paths)
     assert (a["x"] == 0.0).all()
     assert (d["x"] == 3.0).all()
@@ -170,7 +170,7 @@ def test_zip_bombs_are_refused_before_memory_is_taken(tmp_path, monkeypatch):
     assert "is not an .npz file, or a damaged one" in run("inspect", path, code=1)
     path.write_bytes(bomb((1000, 1000), bytes(8 * 10**6)))
     assert path.stat().st_size < 10**5
-    monkeypatch.setattr(archives.allowed, "memory", lambda: 1e6)
+    monkeypatch.setattr(array_files.untrusted_files, "memory", lambda: 1e6)
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 

@@ -9,8 +9,8 @@ from pyriemann.geometry.covariance import covariances as reference
 
 from _commands import run, two_classes
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_matrices
-from spdatoms.cli.formats.signals import Covariance, covariances
+from spdatoms.cli.formats.matrices import read_matrices
+from spdatoms.cli.formats.signals import covariances
 from spdatoms.cli.formats.writing import write_arrays
 
 
@@ -21,9 +21,9 @@ def test_tables_of_matrices(tmp_path, suffix, delimiter, header):
     path = tmp_path / f"X{suffix}"
     names = delimiter.join(f"c{i}" for i in range(16)) if header else ""
     np.savetxt(path, X.reshape(4, 16), delimiter=delimiter, header=names, comments="")
-    np.testing.assert_array_equal(read_matrices(Source(path)).X, X)
+    np.testing.assert_array_equal(read_matrices(path).X, X)
     np.savetxt(path, X[0], delimiter=delimiter)
-    np.testing.assert_array_equal(read_matrices(Source(path)).X, X[:1])
+    np.testing.assert_array_equal(read_matrices(path).X, X[:1])
 
 
 def test_tables_that_are_no_matrices(tmp_path):
@@ -36,7 +36,7 @@ def test_tables_that_are_no_matrices(tmp_path):
     ):
         path.write_text(content)
         with pytest.raises(ValueError, match=words):
-            read_matrices(Source(path))
+            read_matrices(path)
 
 
 def test_labels_in_tables_with_tabs_and_semicolons(tmp_path):
@@ -58,7 +58,7 @@ def test_covariances_of_signals(tmp_path, estimator):
     signals = 1e-6 * np.random.default_rng(0).standard_normal((5, 3, 40))
     expected = reference(signals * 1e6, estimator={"scm": "cov"}.get(estimator, estimator))
     expected = expected * 1e-12 * (39 / 40 if estimator == "scm" else 1)
-    np.testing.assert_allclose(covariances(signals, Covariance(estimator)), expected, rtol=1e-10)
+    np.testing.assert_allclose(covariances(signals, estimator), expected, rtol=1e-10)
     np.save(tmp_path / "S.npy", signals)
     np.savez(tmp_path / "S.npz", signals=signals, y=np.arange(5))
     for name in ("S.npy", "S.npz"):
@@ -77,7 +77,7 @@ def test_matlab_files_are_written(tmp_path):
     arrays = {"X": X, "names": np.array(["left", "right"]), "b": np.arange(3.0)}
     write_arrays(tmp_path / "o.mat", arrays)
     assert scipy.io.loadmat(tmp_path / "o.mat")["X"].shape == (4, 4, 4)
-    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "o.mat", "X")).X, X)
+    np.testing.assert_array_equal(read_matrices(tmp_path / "o.mat", "X").X, X)
     assert read_labels(tmp_path / "o.mat", "names", 2).tolist() == ["left", "right"]
 
 
@@ -86,9 +86,9 @@ def test_zarr(tmp_path):
     zarr = pytest.importorskip("zarr")
     X, y = two_classes()
     zarr.save(str(tmp_path / "X.zarr"), X)
-    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "X.zarr")).X, X)
+    np.testing.assert_array_equal(read_matrices(tmp_path / "X.zarr").X, X)
     zarr.save(str(tmp_path / "two.zarr"), X=X, y=(y == "left").astype(int))
-    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "two.zarr")).X, X)
+    np.testing.assert_array_equal(read_matrices(tmp_path / "two.zarr").X, X)
     assert len(read_labels(tmp_path / "two.zarr", "y", 40)) == 40
 
 

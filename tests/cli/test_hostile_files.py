@@ -15,11 +15,11 @@ import scipy.io
 
 from _commands import run, two_classes
 from _evil_files import Payload, refused
-from spdatoms._utils import archives
-from spdatoms._utils.allowed import RefusedError
-from spdatoms._utils.archives import read_all_apart
+from spdatoms._utils import array_files
+from spdatoms._utils.array_files import read_all_apart
+from spdatoms._utils.untrusted_files import RefusedError
 from spdatoms._utils.zarr_metadata import check_zarr
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms.cli.formats.matrices import read_matrices
 
 pytestmark = pytest.mark.slow
 
@@ -199,7 +199,7 @@ def test_pickles_of_another_name_run_no_code(tmp_path):
     assert all(isinstance(found, ValueError) for found in read_all_apart(paths[:3]))
     for path in paths[3:]:
         with pytest.raises(ValueError, match=path.name):
-            read_matrices(Source(path))
+            read_matrices(path)
     assert not payload.marker.exists()
 
 
@@ -208,10 +208,10 @@ def test_the_reader_gets_no_more_memory_than_there_is(tmp_path, monkeypatch):
     """A chunk may unpack to more than the metadata say, which no check can see."""
     scipy.io.savemat(tmp_path / "x.mat", {"X": np.zeros((10, 1000, 1000))}, do_compression=True)
     assert (tmp_path / "x.mat").stat().st_size < 10**6
-    program = Path(archives.reading_child.__file__).read_text("utf-8")
+    program = Path(array_files.reading_child.__file__).read_text("utf-8")
     used = "4096 * int(open('/proc/self/statm').read().split()[0])"
     little = f"import scipy.io\nmemory = lambda: 6e7 + {used}\n\n\ndef main("
     (tmp_path / "child.py").write_text(program.replace("def main(", little, 1), "utf-8")
-    monkeypatch.setattr(archives.reading_child, "__file__", str(tmp_path / "child.py"))
+    monkeypatch.setattr(array_files.reading_child, "__file__", str(tmp_path / "child.py"))
     (found,) = read_all_apart([tmp_path / "x.mat"])
     assert "more memory than there is" in str(found)

@@ -26,7 +26,7 @@ def reads(monkeypatch) -> list[int]:
 
     def shorten() -> list[int]:
         monkeypatch.setattr("spdatoms.scale.blocks._IN_MEMORY", 0)
-        monkeypatch.setattr("spdatoms._utils.archives._MAPPED", 0)
+        monkeypatch.setattr("spdatoms._utils.array_files._MAPPED", 0)
         monkeypatch.setattr(np.memmap, "__getitem__", noted)
         return found
 

@@ -184,10 +184,10 @@ def public_calls() -> set[str]:
         and not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | BaseException))
     ]
     constructors = [
-        getattr(thing, name)
+        method
         for thing in things
-        for name, method in vars(thing).items()
-        if isinstance(method, classmethod) and not name.startswith("_")
+        for name, method in inspect.getmembers(thing, inspect.ismethod)
+        if not name.startswith("_")
     ]
     return {thing.__qualname__ for thing in [*things, *constructors] if parameters_of(thing)}
 

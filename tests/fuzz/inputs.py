@@ -21,10 +21,10 @@ from _matrices import three_classes
 from fuzz.campaign import clearly_refused, expect, expect_no_command, was_refused
 from fuzz.files import altered_bytes
 from spdatoms import check_spd
-from spdatoms._utils.archives import read_all_apart
+from spdatoms._utils.array_files import read_all_apart
 from spdatoms.cli import app
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
+from spdatoms.cli.formats.matrices import complaints_about, read_matrices
 
 #: Labels that nobody expects: markup, escapes, formulas, other scripts, nothing at all.
 TEXTS = [
@@ -157,7 +157,7 @@ def hostile_file(rng: np.random.Generator) -> tuple[str, bytes]:
 def checked_matrices(path: Path, key: str | None) -> Any:
     """Read a file as commands do: an error about a matrix names the file."""
     with complaints_about(path):
-        return check_spd(read_matrices(Source(path, key)).X)
+        return check_spd(read_matrices(path, key).X)
 
 
 def read_or_refuse(suffix: str, content: bytes, key: str | None) -> str:

@@ -8,8 +8,7 @@ import pytest
 from _commands import run, two_classes
 from _matrices import random_spd
 from spdatoms.cli.formats.labels import read_labels
-from spdatoms.cli.formats.matrices import Source, read_matrices
-from spdatoms.cli.formats.volumes import Components
+from spdatoms.cli.formats.matrices import read_matrices
 
 #: Row and column of the six components, as the documentations of the programs list them.
 ORDERS = {
@@ -39,7 +38,7 @@ def test_epochs_have_covariances_and_labels(epochs):
     path, signals = epochs
     oas = pytest.importorskip("sklearn.covariance").oas
     expected = [oas(1e6 * trial.T)[0] * 1e-12 for trial in signals]
-    np.testing.assert_allclose(read_matrices(Source(path)).X, expected, rtol=1e-9)
+    np.testing.assert_allclose(read_matrices(path).X, expected, rtol=1e-9)
     assert read_labels(path, None, 40).tolist() == ["left"] * 20 + ["right"] * 20
     said = run("classify", "--train", path, "--cv", 5)
     assert "accuracy 100.00% ± 0.00%, 5 folds" in said
@@ -60,8 +59,8 @@ def test_tensor_volumes(tmp_path, order):
     inside = np.zeros((2, 3, 4), dtype=np.uint8)
     inside[1] = 1
     nibabel.save(nibabel.Nifti1Image(inside, affine), tmp_path / "mask.nii.gz")
-    source = Source(tmp_path / "dti.nii.gz", components=Components(order))
-    np.testing.assert_allclose(read_matrices(source).X, tensors.reshape(24, 3, 3)[1:])
+    read = read_matrices(tmp_path / "dti.nii.gz", components=order)
+    np.testing.assert_allclose(read.X, tensors.reshape(24, 3, 3)[1:])
     volume = (tmp_path / "dti.nii.gz", "--mask", tmp_path / "mask.nii.gz", "--components", order)
     assert "12 of 3×3" in run("inspect", *volume)
     model, maps = tmp_path / "m.spdatoms", tmp_path / "codes.nii.gz"
@@ -153,7 +152,7 @@ def test_hdf5_and_matlab_7_3(tmp_path):
     X, y = two_classes()
     with h5py.File(tmp_path / "d.h5", "w") as file:
         file["group/X"], file["y"] = X, y.astype("S")
-    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "d.h5")).X, X)
+    np.testing.assert_array_equal(read_matrices(tmp_path / "d.h5").X, X)
     with h5py.File(tmp_path / "v73.mat", "w", userblock_size=512) as file:
         # As MATLAB writes it: axes reversed, names as characters behind references.
         file["covs"] = np.asfortranarray(X.transpose(1, 2, 0)).T
@@ -167,7 +166,7 @@ def test_hdf5_and_matlab_7_3(tmp_path):
         cell[0] = [name.ref for name in names]
         cell.attrs["MATLAB_class"] = np.bytes_("cell")
     path = tmp_path / "v73.mat"
-    np.testing.assert_array_equal(read_matrices(Source(path)).X, X)
+    np.testing.assert_array_equal(read_matrices(path).X, X)
     assert read_labels(path, "names", 40).tolist() == y.tolist()
     path.write_bytes(path.read_bytes()[:700])
     assert "is not a MATLAB or HDF5 file" in run("inspect", path, code=1)
@@ -180,7 +179,7 @@ def test_parquet(tmp_path):
     rows = X.reshape(40, 16)
     for table in ({"cov": list(rows)}, {f"c{i}": column for i, column in enumerate(rows.T)}):
         parquet.write_table(pyarrow.table(table), tmp_path / "X.parquet")
-        np.testing.assert_array_equal(read_matrices(Source(tmp_path / "X.parquet")).X, X)
+        np.testing.assert_array_equal(read_matrices(tmp_path / "X.parquet").X, X)
     labels = pyarrow.table({"id": np.arange(40), "label": y})
     parquet.write_table(labels, tmp_path / "y.parquet")
     assert read_labels(tmp_path / "y.parquet", "label", 40).tolist() == y.tolist()

@@ -10,9 +10,9 @@ import pytest
 
 from _commands import run
 from _evil_files import Payload
-from spdatoms._utils import allowed
-from spdatoms._utils.archives import read_all_apart
-from spdatoms.cli.formats.matrices import Source, read_matrices
+from spdatoms._utils import untrusted_files
+from spdatoms._utils.array_files import read_all_apart
+from spdatoms.cli.formats.matrices import read_matrices
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_parquet_leaves_out_what_is_no_number_or_text(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     columns = {"X": [[1.0, 0.0, 0.0, 1.0]], "record": [{"a": 1}], "raw": [b"\x80"]}
     parquet.write_table(pyarrow.table(columns), tmp_path / "x.parquet")
-    np.testing.assert_array_equal(read_matrices(Source(tmp_path / "x.parquet")).X, [np.eye(2)])
+    np.testing.assert_array_equal(read_matrices(tmp_path / "x.parquet").X, [np.eye(2)])
 
 
 def test_parquet_does_not_unpack_to_more_than_memory(tmp_path, monkeypatch):
@@ -116,9 +116,9 @@ def test_parquet_does_not_unpack_to_more_than_memory(tmp_path, monkeypatch):
     table = pyarrow.table({"x": np.zeros(10**6)})
     parquet.write_table(table, tmp_path / "x.parquet")
     assert (tmp_path / "x.parquet").stat().st_size < 10**5
-    monkeypatch.setattr(allowed, "memory", lambda: 1e6)
+    monkeypatch.setattr(untrusted_files, "memory", lambda: 1e6)
     with pytest.raises(ValueError, match="needs more memory than there is"):
-        read_matrices(Source(tmp_path / "x.parquet"))
+        read_matrices(tmp_path / "x.parquet")
 
 
 @pytest.mark.parametrize("suffix", [".nii", ".nii.gz"])
@@ -134,7 +134,7 @@ def test_nifti_holds_what_it_promises(tmp_path, monkeypatch, suffix, version):
     said = run("inspect", path, "--components", "fsl", code=1)
     assert said.startswith(f"error: {path}: is damaged: it promises more numbers than it can hold")
     nibabel.save(image, path)
-    monkeypatch.setattr(allowed, "memory", lambda: 100.0)
+    monkeypatch.setattr(untrusted_files, "memory", lambda: 100.0)
     assert "needs more memory than there is" in run("inspect", path, code=1)
 
 
@@ -153,7 +153,7 @@ def test_parts_of_epochs_lie_in_one_folder(tmp_path):
     epochs = mne.EpochsArray(signals, info, verbose="error")
     epochs.save(path, split_size="2MB", verbose="error")
     assert len(list(tmp_path.iterdir())) > 1
-    assert len(read_matrices(Source(path)).X) == 30
+    assert len(read_matrices(path).X) == 30
     content, name = path.read_bytes(), b"subject-epo-1.fif"
     assert name in content
     path.write_bytes(content.replace(name, b"../ject-epo-1.fif"))

@@ -33,7 +33,7 @@ from spdatoms.plotting import (  # noqa: E402
     ExplanationDisplay,
     LearningCurveDisplay,
 )
-from spdatoms.plotting._atoms import ellipse  # noqa: E402
+from spdatoms.plotting.atoms import ellipse  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

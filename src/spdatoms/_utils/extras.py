@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from spdatoms._utils.lazy import whole_import
+from spdatoms._utils.lazy_imports import whole_import
 
 
 def import_extra(module: str, extra: str) -> Any:

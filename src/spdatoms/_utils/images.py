@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spdatoms._utils.allowed import IMAGE_FORMATS, MOST_UNPACKED
 from spdatoms._utils.extras import import_extra
+from spdatoms._utils.untrusted_files import IMAGE_FORMATS, MOST_UNPACKED
 
 IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".pgm", ".ppm")
 #: The channels of grey images that were stored in colour differ by rounding errors (of JPEG).

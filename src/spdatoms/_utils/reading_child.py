@@ -2,7 +2,7 @@
 
 SciPy's reader, the library of HDF5 and the codecs of Zarr trust what a file says about itself: a damaged file
 can crash the process, keep it busy for ever or fill the memory. So they run in a child process, and plain arrays
-come back; see `archives.read_all_apart`. For each file it makes a folder ``<number>`` of .npy files in the folder
+come back; see `array_files.read_all_apart`. For each file it makes a folder ``<number>`` of .npy files in the folder
 or, if the file cannot be read, ``<number>.txt`` with the reason. Numbers of HDF5 and Zarr are copied some rows at a
 time, or left where they are if they lie in the file as they are in memory. The system ends it after the seconds of
 processor time, and gives it no more memory than there is, where it can.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spdatoms._utils.allowed import (
+from spdatoms._utils.untrusted_files import (
     HDF5_FILTERS,
     PLAIN,
     RefusedError,
@@ -152,24 +152,17 @@ def _check_disk(folder: Path, size: int) -> None:
 def _variables(path: str) -> Iterator[tuple[str, Any]]:
     if _is_zarr(path):
         return _zarr_variables(path)
-    return _hdf5_variables(path) if _is_hdf5(path) else _matlab_variables(path)
+    with open(path, "rb") as file:
+        head = file.read(520)
+    if _HDF5 in (head[:8], head[512:]):  # the signature may come after the 512 bytes of MATLAB 7.3
+        return _hdf5_variables(path)
+    from scipy.io import loadmat
+
+    return iter(loadmat(path).items())
 
 
 def _is_zarr(path: str) -> bool:
     return path.lower().endswith(".zarr")
-
-
-def _is_hdf5(path: str) -> bool:
-    """Return whether the signature of HDF5 is there: at the start, or after the 512 bytes of MATLAB 7.3."""
-    with open(path, "rb") as file:
-        head = file.read(520)
-    return _HDF5 in (head[:8], head[512:])
-
-
-def _matlab_variables(path: str) -> Iterator[tuple[str, Any]]:
-    from scipy.io import loadmat
-
-    yield from loadmat(path).items()
 
 
 def _zarr_variables(path: str) -> Iterator[tuple[str, Any]]:

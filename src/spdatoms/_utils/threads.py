@@ -77,7 +77,11 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if not self.inside:
-                self.limit()
+                # Often it has one thread already, and there is nothing to do.
+                counts = [(library, library.get_num_threads()) for library in _blas()]
+                self.before = [(library, n) for library, n in counts if n not in (None, 1)]
+                for library, _ in self.before:
+                    library.set_num_threads(1)
             self.inside += 1
 
     def __exit__(self, *exception: object) -> None:
@@ -85,13 +89,6 @@ class _OneBlasThread:
             self.inside -= 1
             if not self.inside:
                 self.restore()
-
-    def limit(self) -> None:
-        """Let BLAS have one thread, and remember what it had: often that is one, and there is nothing to do."""
-        counts = [(library, library.get_num_threads()) for library in _blas()]
-        self.before = [(library, count) for library, count in counts if count not in (None, 1)]
-        for library, _ in self.before:
-            library.set_num_threads(1)
 
     def restore(self) -> None:
         """Give BLAS the threads that it had before the first entered."""

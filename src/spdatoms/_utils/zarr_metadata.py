@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.allowed import (
+from spdatoms._utils.untrusted_files import (
     NUMCODECS,
     PLAIN_TYPE,
     ZARR_CODECS,

@@ -9,12 +9,15 @@ from __future__ import annotations
 import gc
 import io
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from spdatoms._utils.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from spdatoms.cli._app import app as app
 
 __all__ = ["app", "main"]
+__getattr__, __dir__ = lazy_names(__name__, {"app": "_app"})
 
 
 def main() -> None:
@@ -36,11 +39,3 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app(prog_name="spdatoms")
-
-
-def __getattr__(name: str) -> Any:
-    if name != "app":
-        raise AttributeError(f"module 'spdatoms.cli' has no attribute {name!r}")
-    from spdatoms.cli._app import app
-
-    return app

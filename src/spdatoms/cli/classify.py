@@ -4,40 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms.cli import options as opt
 from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
-from spdatoms.cli.options import (
-    AlphaOption,
-    BetaOption,
-    ClassifierMetric,
-    ClassifierMetricOption,
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    JobsOption,
-    KeyOption,
-    LearningMetric,
-    ReportOption,
-    SeedOption,
-    VerboseOption,
-    file_option,
-    is_given,
-    method_option,
-    output,
-    refuse_beside_model,
-    refuse_if,
-)
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.predictions import (
-    Labelled,
     Predictions,
     cross_validate,
     predict,
@@ -48,7 +26,7 @@ from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
-    pass
+    from spdatoms.cli.formats.matrices import Matrices
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -57,19 +35,9 @@ _SPARSE = ("beta", "alpha", "rule", "atoms_per_class")
 _SPARSE_WORDS = "--beta, --alpha, --rule and --atoms-per-class"
 
 
-class Method(StrEnum):
-    """Which classifier."""
-
-    ensemble = "ensemble"
-    sparse = "sparse"
-
-
-class Rule(StrEnum):
-    """How classes are judged."""
-
-    residual = "residual"
-    sum = "sum"
-    max = "max"
+#: Which classifier, and how it judges classes.
+Method = Literal["ensemble", "sparse"]
+Rule = Literal["residual", "sum", "max"]
 
 
 class _Results(NamedTuple):
@@ -81,7 +49,7 @@ class _Results(NamedTuple):
     suspects: Path | None
 
 
-_file = partial(file_option, show_default=False, callback=spooled)
+_file = partial(opt.file_option, show_default=False, callback=spooled)
 
 
 def classify(
@@ -102,7 +70,7 @@ def classify(
     ] = None,
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
     test_labels: Annotated[Path | None, _file("Their labels, to compute the accuracy.")] = None,
-    key: KeyOption = None,
+    key: opt.KeyOption = None,
     label_key: Annotated[
         str | None, _file("Which array, or column of a table, has the labels.")
     ] = None,
@@ -114,23 +82,23 @@ def classify(
         Path | None,
         _file("The voxels of the volume to classify; without it, all tensors that are not zero."),
     ] = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
     model: Annotated[Path | None, _file("A trained model, in place of --train.")] = None,
     out: Annotated[
         Path | None,
-        output(
+        opt.output(
             "Where to put predictions and probabilities, or a map of predictions (.nii.gz).",
             *(".csv", ".npy", ".npz", ".mat", ".nii", ".nii.gz"),
         ),
     ] = None,
     save_model: Annotated[
         Path | None,
-        output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
+        opt.output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
     ] = None,
     suspects: Annotated[
         Path | None,
-        output(
+        opt.output(
             "Where to put the training labels that the other matrices contradict, the most doubtful first.",
             ".csv",
             names=("--suspects",),
@@ -138,27 +106,29 @@ def classify(
     ] = None,
     method: Annotated[
         Method,
-        method_option(
+        opt.method_option(
             "An average of sparse codes and class means under several kernels, or one sparse code, the "
             f"paper's method. --metric, {_SPARSE_WORDS} ask for the second."
         ),
-    ] = Method.ensemble,
-    metric: ClassifierMetricOption = ClassifierMetric.auto,
-    beta: BetaOption = "auto",
-    alpha: AlphaOption = "auto",
+    ] = "ensemble",
+    metric: opt.ClassifierMetricOption = "auto",
+    beta: opt.BetaOption = "auto",
+    alpha: opt.AlphaOption = "auto",
     rule: Annotated[
         Rule,
-        method_option(
+        opt.method_option(
             "Judge a class by the residual of its part of the code, or its sum or maximum."
         ),
-    ] = Rule.residual,
+    ] = "residual",
     atoms_per_class: Annotated[
         int | None,
-        method_option("The number of atoms to learn per class, instead of all training matrices."),
+        opt.method_option(
+            "The number of atoms to learn per class, instead of all training matrices."
+        ),
     ] = None,
     choose: Annotated[
         bool,
-        method_option(
+        opt.method_option(
             "Cross-validate on the training matrices: weight the kernels of the ensemble, or choose "
             "kernel and penalties of the sparse code.",
             "--choose",
@@ -166,16 +136,16 @@ def classify(
     ] = False,
     cv: Annotated[
         int | None,
-        method_option(
+        opt.method_option(
             "The number of folds: each part of the training matrices is predicted by the others.",
             min=2,
         ),
     ] = None,
-    report: ReportOption = None,
-    force: ForceOption = False,
-    seed: SeedOption = 0,
-    jobs: JobsOption = None,
-    verbose: VerboseOption = False,
+    report: opt.ReportOption = None,
+    force: opt.ForceOption = False,
+    seed: opt.SeedOption = 0,
+    jobs: opt.JobsOption = None,
+    verbose: opt.VerboseOption = False,
 ) -> None:
     """Classify matrices by their sparse codes over labelled ones, under several kernels or one.
 
@@ -199,18 +169,18 @@ def classify(
     results = _Results(out, save_model, report, suspects)
     _check_files(training, queries, results, model, cv)
     if model is not None:
-        refuse_beside_model(context, "train_labels", "suspects", *_METHOD)
+        opt.refuse_beside_model(context, "train_labels", "suspects", *_METHOD)
     method = _asked_for(context, method)
     settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
     _check_settings(settings, results)
     check_outputs([*training, *queries, model], results, force=force)
-    from spdatoms.cli import _models
+    from spdatoms.cli import models
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     if model is not None:
         abilities = ("classes_", "predict_proba")
-        classifier, reach = _models.load_model(model, abilities, "classify", jobs)
+        classifier, reach = models.load_model(model, abilities, "classify", jobs)
     else:
         classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
@@ -218,35 +188,41 @@ def classify(
         explained = report is not None and asked is None
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown, explained=explained)
         if asked is None:
-            origin = f"{cv}-fold cross-validation of {train}"
-            _write(held_out, labelled, results, origin)
+            _write(held_out, labelled, results, f"{cv}-fold cross-validation of {train}")
+    doubts: list[tuple[Any, ...]] = []
     if labelled is not None and any((asked, save_model, suspects)):
-        _train(classifier, labelled, suspects, shown=shown)
+        with showing_progress("training", shown):
+            classifier.fit(labelled.X, labelled.y)
+        _show_training(classifier, len(labelled.X))
+        if suspects is not None or (report is not None and asked is not None):
+            doubts = _doubts(classifier, labelled, suspects)
     if save_model is not None:
-        _models.save_model(save_model, classifier, reach)
+        models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
     if asked is not None:
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
-        doubts = _doubts(classifier, labelled) if report is not None else []
         _write(predictions, asked, results, str(test), doubts)
-        _show(predictions, asked, results)
+        if asked.y is not None:
+            show_accuracy(asked.y, predictions.labels)
+        elif out is None:
+            show_lines(*predictions.labels)
 
 
 def _check_files(
     training: Files, queries: Files, results: _Results, model: Path | None, cv: int | None
 ) -> None:
     train, test = training.matrices, queries.matrices
-    refuse_if((train is None) == (model is None), "give either --train or --model")
-    refuse_if(train is not None and training.labels is None, "--train needs --train-labels")
-    refuse_if(
+    opt.refuse_if((train is None) == (model is None), "give either --train or --model")
+    opt.refuse_if(train is not None and training.labels is None, "--train needs --train-labels")
+    opt.refuse_if(
         test is None and cv is None and results.save_model is results.suspects is None,
         "give --test, --cv for cross-validation, or --save-model or --suspects to train only",
     )
     to_test = queries.labels is not None or (results.out is not None and cv is None)
-    refuse_if(test is None and to_test, "--test-labels and --out need --test")
-    refuse_if(
+    opt.refuse_if(test is None and to_test, "--test-labels and --out need --test")
+    opt.refuse_if(
         results.report is not None and test is None and cv is None,
         "--report needs --test, or --cv",
     )
@@ -257,7 +233,7 @@ class _Settings:
     """The classifier that is asked for, by the options of these names."""
 
     method: Method
-    metric: ClassifierMetric
+    metric: opt.ClassifierMetric
     beta: Any
     alpha: Any
     rule: Rule
@@ -269,63 +245,55 @@ class _Settings:
 
 def _asked_for(context: typer.Context, method: Method) -> Method:
     """Return the method on the command line, or else the one that its other options ask for."""
-    asked = [name for name in ("metric", *_SPARSE) if is_given(context, name)]
-    if not is_given(context, "method"):
-        return Method.sparse if asked else Method.ensemble
-    foreign = method is Method.ensemble and asked not in ([], ["metric"])
-    refuse_if(foreign, f"{_SPARSE_WORDS} are options of --method sparse")
+    asked = [name for name in ("metric", *_SPARSE) if opt.is_given(context, name)]
+    if not opt.is_given(context, "method"):
+        return "sparse" if asked else "ensemble"
+    foreign = method == "ensemble" and asked not in ([], ["metric"])
+    opt.refuse_if(foreign, f"{_SPARSE_WORDS} are options of --method sparse")
     return method
 
 
 def _check_settings(settings: _Settings, results: _Results) -> None:
-    audits, learns = results.suspects is not None, settings.atoms_per_class is not None
-    sparse, metrics = settings.method is Method.sparse, ", ".join(LearningMetric)
-    refuse_if(sparse and audits, "--suspects needs --method ensemble")
-    refuse_if(learns and settings.choose, "--choose does not go with --atoms-per-class")
-    refuse_if(
-        learns and settings.metric.value not in ("auto", *LearningMetric),
-        f"--atoms-per-class needs one of the metrics {metrics}",
+    learns, metrics = settings.atoms_per_class is not None, get_args(opt.LearningMetric)
+    audited_sparse = settings.method == "sparse" and results.suspects is not None
+    opt.refuse_if(audited_sparse, "--suspects needs --method ensemble")
+    opt.refuse_if(learns and settings.choose, "--choose does not go with --atoms-per-class")
+    opt.refuse_if(
+        learns and settings.metric not in ("auto", *metrics),
+        f"--atoms-per-class needs one of the metrics {', '.join(metrics)}",
     )
 
 
 def _new_classifier(settings: _Settings) -> Any:
     from spdatoms import classification
 
-    auto = settings.metric is ClassifierMetric.auto
-    metrics: dict[str, Any] = {} if auto else {"metrics": settings.metric.value}
-    if settings.method is Method.ensemble:
+    auto = settings.metric == "auto"
+    metrics: dict[str, Any] = {} if auto else {"metrics": settings.metric}
+    if settings.method == "ensemble":
         weights = "cv" if settings.choose else "uniform"
         return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=settings.jobs)
     if settings.choose:
         return classification.SPDSparseClassifierCV(
             betas=None if settings.beta == "auto" else [settings.beta],
             alphas=None if settings.alpha == "auto" else [settings.alpha],
-            rules=settings.rule.value,
+            rules=settings.rule,
             **metrics,
             n_jobs=settings.jobs,
         )
     return classification.SPDSparseClassifier(
-        "stein" if auto else settings.metric.value,
+        "stein" if auto else settings.metric,
         settings.beta,
         settings.alpha,
-        rule=settings.rule.value,
+        rule=settings.rule,
         n_atoms_per_class=settings.atoms_per_class,
         random_state=settings.seed,
         n_jobs=settings.jobs,
     )
 
 
-def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown: bool) -> None:
-    with showing_progress("training", shown):
-        classifier.fit(labelled.X, labelled.y)
-    _show_training(classifier, len(labelled.X))
-    if suspects is not None:
-        _write_suspects(suspects, classifier, labelled)
-
-
 def _write(
     predictions: Predictions,
-    of: Labelled,
+    of: Matrices,
     results: _Results,
     origin: str,
     doubts: Sequence[tuple[Any, ...]] = (),
@@ -345,61 +313,40 @@ def _write(
         show_lines(f"Report: {results.report}")
 
 
-def _show(predictions: Predictions, of: Labelled, results: _Results) -> None:
-    """Print the accuracy, or the predictions themselves if they are not written."""
-    if of.y is not None:
-        show_accuracy(of.y, predictions.labels)
-    elif results.out is None:
-        show_lines(*predictions.labels)
-
-
 def _show_training(classifier: Any, count: int) -> None:
     """Print a summary of the training on stderr, because stdout is for predictions."""
     matrices = counted(count, "matrix", "matrices")
-    rows = [
-        ("trained on", f"{matrices} of {counted(len(classifier.classes_), 'class', 'classes')}"),
-    ]
-    rows.append(("method", type(classifier).__name__))
+    classes = counted(len(classifier.classes_), "class", "classes")
+    rows = [("trained on", f"{matrices} of {classes}"), ("method", type(classifier).__name__)]
     if hasattr(classifier, "kernel_"):
         rows.append(("β, α", f"{classifier.kernel_.beta_:.4g}, {classifier.alpha_:.4g}"))
     if hasattr(classifier, "best_score_"):
         best = ", ".join(
-            f"{name} {_brief(value)}" for name, value in classifier.best_params_.items()
+            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in classifier.best_params_.items()
         )
         rows.append((f"best of {len(classifier.cv_results_['params'])}", best))
         rows.append(("in cross-validation", f"{classifier.best_score_:.2%}"))
     show_table(rows, stderr=True)
 
 
-def _brief(value: Any) -> str:
-    """Return a number with four digits, or a name."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _doubts(classifier: Any, labelled: Matrices, path: Path | None) -> list[tuple[Any, ...]]:
+    """Return the training labels that are more probably wrong than right, as far as the method can tell.
 
-
-def _doubts(classifier: Any, labelled: Labelled | None) -> list[tuple[Any, ...]]:
-    """Return the training labels that are more probably wrong than right, as far as the method can tell."""
+    All of them are written to a table if it has a path, the most doubtful first.
+    """
     from spdatoms.classification import SPDEnsembleClassifier
-    from spdatoms.classification.audit import suspects_of
-
-    if labelled is None or not isinstance(classifier, SPDEnsembleClassifier):
-        return []
-    found = suspects_of(classifier, labelled.X, labelled.y)
-    rows = zip(found.indices, found.labels, found.suggestions, found.probabilities, strict=True)
-    return [(row, label, other, f"{p:.2f}") for row, label, other, p in rows if p > 0.5]
-
-
-def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:
-    """Write all training labels to a table, the most doubtful first, and say how many are suspected."""
     from spdatoms.classification.audit import suspects_of
     from spdatoms.cli.formats.writing import write_table
 
+    if not isinstance(classifier, SPDEnsembleClassifier):
+        return []
     found = suspects_of(classifier, labelled.X, labelled.y)
-    columns = {
-        "row": found.indices,
-        "label": found.labels,
-        "suggestion": found.suggestions,
-        "p(wrong)": found.probabilities,
-    }
-    write_table(path, columns)
-    count = counted(len(found.above(0.5)), "label is", "labels are")
-    say(f"Suspects: {path}: {count} more probably wrong than right")
+    columns = (found.indices, found.labels, found.suggestions, found.probabilities)
+    doubts = [(*row, f"{p:.2f}") for *row, p in zip(*columns, strict=True) if p > 0.5]
+    if path is not None:
+        names = ("row", "label", "suggestion", "p(wrong)")
+        write_table(path, dict(zip(names, columns, strict=True)))
+        count = counted(len(doubts), "label is", "labels are")
+        say(f"Suspects: {path}: {count} more probably wrong than right")
+    return doubts

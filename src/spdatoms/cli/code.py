@@ -10,73 +10,56 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import FloatArray
-from spdatoms.cli.options import (
-    AlphaOption,
-    BetaOption,
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    JobsOption,
-    KeyOption,
-    MaskOption,
-    MatricesArgument,
-    Metric,
-    MetricOption,
-    VerboseOption,
-    file_option,
-    is_given,
-    method_option,
-    output,
-    refuse_beside_model,
-    refuse_if,
-)
+from spdatoms.cli import options as opt
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, show_table, wants_progress
 
 
 def code(
     context: typer.Context,
-    matrices: MatricesArgument,
+    matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        output(
+        opt.output(
             "Where to put the codes, (m, atoms): .npy .npz .mat .csv, or a volume per atom (.nii.gz).",
             *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
         ),
     ],
-    model: Annotated[Path | None, file_option("A dictionary made by 'learn'.")] = None,
+    model: Annotated[Path | None, opt.file_option("A dictionary made by 'learn'.")] = None,
     dictionary: Annotated[
         Path | None,
-        file_option(
+        opt.file_option(
             "Or a file of atoms, (N, n, n). One made by 'learn' also has β, α and the metric."
         ),
     ] = None,
     atoms: Annotated[Path | None, typer.Option("--atoms", hidden=True)] = None,
-    key: KeyOption = None,
+    key: opt.KeyOption = None,
     dictionary_key: Annotated[
         str | None,
-        file_option("Which array of the file of atoms.", "--dictionary-key", "--atoms-key"),
+        opt.file_option("Which array of the file of atoms.", "--dictionary-key", "--atoms-key"),
     ] = None,
-    mask: MaskOption = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
-    metric: MetricOption = Metric.stein,
-    beta: BetaOption = "auto",
-    alpha: AlphaOption = "auto",
-    ridge: Annotated[float, method_option("The penalty of a code's squared norm.", min=0.0)] = 0.0,
-    positive: Annotated[bool, method_option("Ask for y ≥ 0.", "--positive")] = False,
+    mask: opt.MaskOption = None,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
+    metric: opt.MetricOption = "stein",
+    beta: opt.BetaOption = "auto",
+    alpha: opt.AlphaOption = "auto",
+    ridge: Annotated[
+        float, opt.method_option("The penalty of a code's squared norm.", min=0.0)
+    ] = 0.0,
+    positive: Annotated[bool, opt.method_option("Ask for y ≥ 0.", "--positive")] = False,
     usage: Annotated[
         Path | None,
-        output(
+        opt.output(
             "Which atoms each matrix uses: the number of the largest (from 1 on, 0 if none), its share of the "
             "code, and how many; three maps in a volume (.nii.gz).",
             *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
             names=("--usage",),
         ),
     ] = None,
-    force: ForceOption = False,
-    jobs: JobsOption = None,
-    verbose: VerboseOption = False,
+    force: opt.ForceOption = False,
+    jobs: opt.JobsOption = None,
+    verbose: opt.VerboseOption = False,
 ) -> None:
     """Write the sparse codes of matrices over a dictionary.
 
@@ -90,32 +73,32 @@ def code(
           --usage usage.nii.gz
     """
     dictionary = dictionary or atoms
-    refuse_if((model is None) == (dictionary is None), "give either --model or --dictionary")
+    opt.refuse_if((model is None) == (dictionary is None), "give either --model or --dictionary")
     if model is not None:
-        refuse_beside_model(
+        opt.refuse_beside_model(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
-    from spdatoms.cli._models import common_range, load_model, on_range
-    from spdatoms.cli.formats.matrices import Source, read_matrices
+    from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
+    from spdatoms.cli.models import common_range, load_model, on_range
     from spdatoms.coding import SPDSparseCoder
     from spdatoms.scale.blocks import blocks, gathered, of_blocks
 
     if model is not None:
         coder, reach = load_model(model, ("atoms_", "transform"), "give codes", jobs)
     elif dictionary is not None:
-        given = {"metric": metric.value, "beta": beta, "alpha": alpha, "ridge": ridge}
+        given = {"metric": metric, "beta": beta, "alpha": alpha, "ridge": ridge}
         kept = _kept_with_atoms(dictionary)
         settings = {
-            name: kept.get(name, value) if not is_given(context, name) else value
+            name: kept.get(name, value) if not opt.is_given(context, name) else value
             for name, value in given.items()
         }
         coder = SPDSparseCoder(**settings, positive=positive, n_jobs=jobs)
-        own = read_matrices(Source(dictionary, dictionary_key))
+        own = read_matrices(dictionary, dictionary_key)
         reach = common_range(own.X, dictionary)
         coder.fit(on_range(own, dictionary, reach).X)
-    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    read = read_matrices(matrices, key, mask, components, covariance)
     read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
         found = (codes for _, codes in of_blocks(coder.transform, read.X))

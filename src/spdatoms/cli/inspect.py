@@ -11,17 +11,7 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import Array
-from spdatoms.cli.options import (
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    KeyOption,
-    MaskOption,
-    MatricesArgument,
-    file_option,
-    output,
-    refuse_if,
-)
+from spdatoms.cli import options as opt
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import record, say, show_lines, show_table, wants_progress
 
@@ -43,14 +33,14 @@ _ADVICE = {
 
 
 def inspect(
-    matrices: MatricesArgument,
-    key: KeyOption = None,
-    mask: MaskOption = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
+    matrices: opt.MatricesArgument,
+    key: opt.KeyOption = None,
+    mask: opt.MaskOption = None,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
     repaired: Annotated[
         Path | None,
-        output(
+        opt.output(
             "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
             "where they were singular.",
             *(".npy", ".npz", ".mat", ".nii", ".nii.gz"),
@@ -59,13 +49,13 @@ def inspect(
     ] = None,
     drop_bad: Annotated[
         bool,
-        file_option(
+        opt.file_option(
             "Leave out of --repaired what cannot be repaired: matrices that are zero or not finite. "
             "An .npz or .mat file also gets the indices of those that were kept.",
             "--drop-bad",
         ),
     ] = False,
-    force: ForceOption = False,
+    force: opt.ForceOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 
@@ -79,16 +69,16 @@ def inspect(
       spdatoms inspect dti.nii.gz --mask mask.nii.gz --components fsl
     """
     lonely = drop_bad and repaired is None
-    refuse_if(lonely, "--drop-bad needs --repaired, the file for what is kept")
+    opt.refuse_if(lonely, "--drop-bad needs --repaired, the file for what is kept")
     check_outputs([matrices, mask], [repaired], force=force)
-    from spdatoms.cli.formats.matrices import Source, read_matrices
+    from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.geometry.recognition import stack_advice
     from spdatoms.geometry.validation import as_float
     from spdatoms.scale.blocks import blocks, gathered, some_rows
     from spdatoms.scale.budget import is_streamed
 
-    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    read = read_matrices(matrices, key, mask, components, covariance)
     if not read.X.size:
         raise ValueError(f"{matrices} holds no matrix: its shape is {read.X.shape}.")
     X = read.X if is_streamed(read.X) else as_float(read.X, str(matrices))
@@ -105,7 +95,9 @@ def inspect(
         if len(unfit) > _LISTED:
             listed.append(("…", f"and {len(unfit) - _LISTED} more"))
         show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))
-        show_table(_advice(unfit), header=("matrices", "what", "advice"))
+        kinds = Counter(_kind(reason) for reason in unfit.values())
+        advice = [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
+        show_table(advice, header=("matrices", "what", "advice"))
         if 2 * len(unfit) > len(X) and (likeness := stack_advice(X)):
             say(f"note: {likeness}")
     if len(fit) > 1:
@@ -116,7 +108,7 @@ def inspect(
         show_table(kernels, header=header, title=title)
         record("kernels", {metric: {"beta": float(beta)} for metric, beta, *_ in kernels})
     if repaired is not None:
-        lost = irreparable(unfit)
+        lost = [i for i, why in unfit.items() if _kind(why) in ("is not finite", _ZERO)]
         if lost and not drop_bad:
             raise ValueError(
                 f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."
@@ -161,40 +153,29 @@ def _complaint(X: Array) -> str:
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
-    from spdatoms.geometry.hermitian import as_double
+    from spdatoms.cli.formats.announcement import spectra
     from spdatoms.geometry.validation import float_type
-    from spdatoms.scale.blocks import some_rows
 
     m, n, _ = X.shape
-    dtype = float_type(X.dtype, "X")
     verb = "is" if len(unfit) == 1 else "are"
     others = f", {len(unfit)} {verb} not" if unfit else " (all)"
     rows = [
-        ("matrices", f"{m} of {n}×{n}, {dtype}"),
+        ("matrices", f"{m} of {n}×{n}, {float_type(X.dtype, 'X')}"),
         ("positive definite", f"{len(fit)}{others}"),
     ]
-    A = as_double(some_rows(X, np.arange(0, m, -(-m // _SPECTRA))))
-    A = A[np.isfinite(A).all(axis=(1, 2))]
-    if not len(A):
+    found = spectra(X, _SPECTRA)
+    if found is None:
         return rows
-    eigenvalues = np.linalg.eigvalsh((A + A.conj().swapaxes(1, 2)) / 2)
-    scale = np.trace(A.real, axis1=1, axis2=2) / n
+    eigenvalues, scale, ranks = found
     rows.append(("mean eigenvalue", f"{scale.min():.3g} to {scale.max():.3g}"))
-    largest = abs(eigenvalues).max(axis=1)
-    threshold = n * float(np.finfo(dtype).eps) * largest
-    ranks = (abs(eigenvalues) > threshold[:, None]).sum(axis=1)
     rows.append(("rank", f"{n} (full)" if ranks.min() == n else f"{ranks.min()} to {ranks.max()}"))
     positive = eigenvalues[:, 0] > 0
     if positive.any():
         condition = eigenvalues[positive, -1] / eigenvalues[positive, 0]
-        rows.append(
-            (
-                "condition number",
-                f"median {np.median(condition):.3g}, largest {condition.max():.3g}",
-            )
-        )
-    if len(A) < m:
-        rows.append(("", f"eigenvalue, rank and condition are those of {len(A)} matrices"))
+        spread = f"median {np.median(condition):.3g}, largest {condition.max():.3g}"
+        rows.append(("condition number", spread))
+    if len(ranks) < m:
+        rows.append(("", f"eigenvalue, rank and condition are those of {len(ranks)} matrices"))
     return rows
 
 
@@ -214,11 +195,6 @@ def _range(X: Array, unfit: dict[int, str]) -> list[tuple[str, str]]:
         return [("common range", f"none: {error}"), *rows]
     used = "'learn', 'code' and 'classify' use it, in Python SPDRange() does"
     return [("common range", f"dimension {rank} of {X.shape[-1]}; {used}"), *rows]
-
-
-def _advice(unfit: dict[int, str]) -> list[tuple[str, str, str]]:
-    kinds = Counter(_kind(reason) for reason in unfit.values())
-    return [(str(count), kind, _ADVICE[kind]) for kind, count in kinds.most_common()]
 
 
 def _kind(reason: str) -> str:
@@ -250,28 +226,16 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def irreparable(unfit: dict[int, str]) -> list[int]:
-    """Return the indices of matrices that cannot be repaired: zero ones and those not finite."""
-    return [i for i, reason in unfit.items() if _kind(reason) in ("is not finite", _ZERO)]
-
-
 def repaired_block(X: Array, rows: slice, unfit: Array, kept: Array) -> Array:
     """Return the matrices of some rows that are kept, the unfit among them repaired; both are indices."""
+    from spdatoms.geometry import nearest_spd, regularise
     from spdatoms.geometry.validation import as_float
 
     own, bad = (i[(i >= rows.start) & (i < rows.stop)] - rows.start for i in (kept, unfit))
-    whole = repair(as_float(X, "X"), np.intersect1d(own, bad))
-    return whole if len(own) == len(whole) else whole[own]
-
-
-def repair(X: Array, unfit: Array) -> Array:
-    """Return X with these unfit matrices made positive definite."""
-    from spdatoms.geometry import nearest_spd, regularise
-
-    repaired = np.array(X)
-    for i in unfit:
-        repaired[i] = (X[i] + X[i].T) / 2
-    indefinite = [i for i in unfit if _complaint(repaired[i][None])]
+    bad, whole = np.intersect1d(own, bad), np.array(as_float(X, "X"))
+    for i in bad:
+        whole[i] = (whole[i] + whole[i].T) / 2
+    indefinite = [i for i in bad if _complaint(whole[i][None])]
     if indefinite:
-        repaired[indefinite] = regularise(nearest_spd(repaired[indefinite]))
-    return repaired
+        whole[indefinite] = regularise(nearest_spd(whole[indefinite]))
+    return whole if len(own) == len(whole) else whole[own]

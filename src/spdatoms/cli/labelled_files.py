@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +10,6 @@ from spdatoms.cli.formats.folders import has_classes, is_folder
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.volumes import VOLUME_FILES
-from spdatoms.cli.predictions import Labelled
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices
@@ -27,16 +26,13 @@ class Files(NamedTuple):
 def with_own_labels(files: Files) -> Files:
     """Return the files with the labels that epochs and folders have themselves, and the voxels that a map labels."""
     matrices, labels, mask = files
-    if matrices is not None and labels is None and has_own_labels(matrices):
-        labels = matrices
-    if mask is None and labels is not None and labels.name.lower().endswith(VOLUME_FILES):
-        mask = labels
-    return Files(matrices, labels, mask)
+    if matrices is not None and labels is None:
+        labels = matrices if matrices.suffix.lower() == ".fif" or is_folder(matrices) else None
+    return Files(matrices, labels, labels if mask is None and _is_volume(labels) else mask)
 
 
-def has_own_labels(path: Path) -> bool:
-    """Return whether a file of matrices also has their labels."""
-    return path.suffix.lower() == ".fif" or is_folder(path)
+def _is_volume(path: Path | None) -> bool:
+    return path is not None and path.name.lower().endswith(VOLUME_FILES)
 
 
 @dataclass(frozen=True)
@@ -48,46 +44,42 @@ class Reader:
     components: Components | None
     covariance: Covariance | None
 
-    def training(self, files: Files, others: Files) -> tuple[Labelled | None, Any]:
+    def training(self, files: Files, others: Files) -> tuple[Matrices | None, Any]:
         """Return the training matrices on their common range, and that range, or None as far as there are none."""
-        from spdatoms.cli import _models
+        from spdatoms.cli import models
 
         if files.matrices is None:
             return None, None
-        found = self._matrices(files.matrices, files.mask, others)
-        reach = _models.common_range(found.X, files.matrices)
-        placed = _models.on_range(found, files.matrices, reach)
-        return self._labelled(placed, files, others), reach
+        found = self._matrices(files.matrices, files.mask, others.matrices)
+        reach = models.common_range(found.X, files.matrices)
+        return self._labelled(models.on_range(found, files.matrices, reach), files, others), reach
 
-    def queries(self, files: Files, others: Files, reach: Any) -> Labelled | None:
+    def queries(self, files: Files, others: Files, reach: Any) -> Matrices | None:
         """Return the matrices to classify on the range of the training matrices; they may lack channels."""
-        from spdatoms.cli import _models
+        from spdatoms.cli import models
 
         if files.matrices is None:
             return None
-        found = self._matrices(files.matrices, files.mask, others)
-        placed = _models.on_range(found, files.matrices, reach, incomplete=True)
+        found = self._matrices(files.matrices, files.mask, others.matrices)
+        placed = models.on_range(found, files.matrices, reach, incomplete=True)
         if files.labels is None and has_classes(files.matrices):
             files = files._replace(labels=files.matrices)
         return self._labelled(placed, files, others)
 
-    def _matrices(self, path: Path, mask: Path | None, others: Files) -> Matrices:
-        from spdatoms.cli.formats.matrices import Source, read_matrices
+    def _matrices(self, path: Path, mask: Path | None, other: Path | None) -> Matrices:
+        from spdatoms.cli.formats.matrices import read_matrices
 
-        other = others.matrices
-        volumes = [f is not None and f.name.lower().endswith(VOLUME_FILES) for f in (path, other)]
-        order = self.components if volumes != [False, True] else None  # it is for the volume
-        key = _key(self.key, path, others.matrices)
-        return read_matrices(Source(path, key, mask, order, self.covariance))
+        for_other = _is_volume(other) and not _is_volume(path)  # the volume needs their order
+        order = None if for_other else self.components
+        return read_matrices(path, _key(self.key, path, other), mask, order, self.covariance)
 
-    def _labelled(self, found: Matrices, files: Files, others: Files) -> Labelled:
+    def _labelled(self, found: Matrices, files: Files, others: Files) -> Matrices:
         from spdatoms.cli.formats.labels import read_labels
 
         if files.labels is None:
-            return Labelled(found.X, None, found.volume)
+            return found
         key = _key(self.label_key, files.labels, others.labels)
-        y = read_labels(files.labels, key, len(found.X), found.volume)
-        return Labelled(found.X, y, found.volume)
+        return replace(found, y=read_labels(files.labels, key, len(found.X), found.volume))
 
 
 def _key(key: str | None, path: Path, other: Path | None) -> str | None:

@@ -5,81 +5,54 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms.cli import options as opt
 from spdatoms.cli.errors import INTERRUPTED
-from spdatoms.cli.options import (
-    AlphaOption,
-    BetaOption,
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    JobsOption,
-    KeyOption,
-    LearningMetric,
-    LearningMetricOption,
-    MaskOption,
-    MatricesArgument,
-    ReportOption,
-    SeedOption,
-    VerboseOption,
-    method_option,
-    output,
-    run_option,
-)
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, say, show_table, wants_progress
 
-
-class Init(StrEnum):
-    """The first atoms."""
-
-    kmeans = "kmeans"
-    kmeans_riemann = "kmeans-riemann"
-    random = "random"
+#: The first atoms.
+Init = Literal["kmeans", "kmeans-riemann", "random"]
 
 
 def learn(
-    matrices: MatricesArgument,
+    matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        output(
+        opt.output(
             "Where to put the dictionary: a model for 'code' (.spdatoms), its atoms with β, α and the metric "
             "(.npz, .mat), or its atoms alone (.npy).",
-            ".spdatoms",
-            ".npz",
-            ".mat",
-            ".npy",
+            *(".spdatoms", ".npz", ".mat", ".npy"),
         ),
     ],
-    key: KeyOption = None,
-    mask: MaskOption = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
-    atoms: Annotated[int, method_option("The number of atoms.", "--atoms", "-n")] = 64,
-    metric: LearningMetricOption = LearningMetric.stein,
-    beta: BetaOption = "auto",
-    alpha: AlphaOption = "auto",
-    init: Annotated[Init, method_option("The first atoms.")] = Init.kmeans,
-    iterations: Annotated[int, run_option("The greatest number of iterations.")] = 50,
+    key: opt.KeyOption = None,
+    mask: opt.MaskOption = None,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
+    atoms: Annotated[int, opt.method_option("The number of atoms.", "--atoms", "-n")] = 64,
+    metric: opt.LearningMetricOption = "stein",
+    beta: opt.BetaOption = "auto",
+    alpha: opt.AlphaOption = "auto",
+    init: Annotated[Init, opt.method_option("The first atoms.")] = "kmeans",
+    iterations: Annotated[int, opt.run_option("The greatest number of iterations.")] = 50,
     tol: Annotated[
-        float, run_option("Stop when the objective falls by less than this share.")
+        float, opt.run_option("Stop when the objective falls by less than this share.")
     ] = 1e-4,
-    seed: SeedOption = 0,
-    jobs: JobsOption = None,
+    seed: opt.SeedOption = 0,
+    jobs: opt.JobsOption = None,
     checkpoint: Annotated[
         Path | None,
-        run_option("A file written after every iteration; the same command goes on from it."),
+        opt.run_option("A file written after every iteration; the same command goes on from it."),
     ] = None,
-    report: ReportOption = None,
-    force: ForceOption = False,
-    verbose: VerboseOption = False,
+    report: opt.ReportOption = None,
+    force: opt.ForceOption = False,
+    verbose: opt.VerboseOption = False,
 ) -> None:
     """Learn a dictionary of atoms from matrices.
 
@@ -93,11 +66,11 @@ def learn(
     check_outputs([matrices, mask, checkpoint], [out, report], force=force)
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
-    from spdatoms.cli._models import common_range, on_range, save_model
-    from spdatoms.cli.formats.matrices import Source, complaints_about, read_matrices
+    from spdatoms.cli.formats.matrices import complaints_about, read_matrices
+    from spdatoms.cli.models import common_range, on_range, save_model
     from spdatoms.dictionary import SPDDictionaryLearning
 
-    read = read_matrices(Source(matrices, key, mask, components, covariance))
+    read = read_matrices(matrices, key, mask, components, covariance)
     reach = common_range(read.X, matrices)
     X = read.X if reach is None else on_range(read, matrices, reach).X
     if atoms > len(X):
@@ -107,10 +80,10 @@ def learn(
         )
     learner = SPDDictionaryLearning(
         atoms,
-        metric=metric.value,
+        metric=metric,
         beta=beta,
         alpha=alpha,
-        init=init.value,
+        init=init,
         max_iter=iterations,
         tol=tol,
         random_state=seed,

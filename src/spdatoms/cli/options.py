@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,34 +12,12 @@ from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.standard_input import spooled
 
-
-class Metric(StrEnum):
-    """The symmetric divergences, for codes over given atoms."""
-
-    stein = "stein"
-    jeffrey = "jeffrey"
-    riemann = "riemann"
-    logeuclid = "logeuclid"
-    euclid = "euclid"
-
-
-class ClassifierMetric(StrEnum):
-    """The divergences of a classifier; ``auto`` is its default."""
-
-    auto = "auto"
-    stein = "stein"
-    jeffrey = "jeffrey"
-    riemann = "riemann"
-    logeuclid = "logeuclid"
-    euclid = "euclid"
-
-
-class LearningMetric(StrEnum):
-    """The divergences with a formula for the update of atoms, which learn fast."""
-
-    stein = "stein"
-    jeffrey = "jeffrey"
-    logeuclid = "logeuclid"
+#: The symmetric divergences, for codes over given atoms.
+Metric = Literal["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+#: Those of a classifier; ``auto`` is its default.
+ClassifierMetric = Literal["auto", "stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+#: Those with a formula for the update of atoms, which learn fast.
+LearningMetric = Literal["stein", "jeffrey", "logeuclid"]
 
 
 def number_or_auto(text: str) -> float | str:
@@ -52,17 +28,6 @@ def number_or_auto(text: str) -> float | str:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is neither a number nor 'auto'") from None
-
-
-def ending_in(*suffixes: str) -> Callable[[Path | None], Path | None]:
-    """Return a check of the ending of a name; without suffixes any name is accepted."""
-
-    def check(path: Path | None) -> Path | None:
-        if path is not None and suffixes and not path.name.lower().endswith(suffixes):
-            raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
-        return path
-
-    return check
 
 
 def _option(panel: str, help_text: str, *names: str, **limits: Any) -> Any:
@@ -76,8 +41,14 @@ run_option = partial(_option, "The run")
 
 
 def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-o")) -> Any:
-    """Return the option of a file to write."""
-    return file_option(help_text, *names, callback=ending_in(*suffixes))
+    """Return the option of a file to write, whose name has one of these endings; without them any name is accepted."""
+
+    def check(path: Path | None) -> Path | None:
+        if path is not None and suffixes and not path.name.lower().endswith(suffixes):
+            raise typer.BadParameter(f"{path} does not end in {' or '.join(suffixes)}")
+        return path
+
+    return file_option(help_text, *names, callback=check)
 
 
 def refuse_if(wrong: bool, message: str) -> None:

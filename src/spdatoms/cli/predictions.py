@@ -4,39 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array
-from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume
+from spdatoms.cli.formats.volumes import VOLUME_FILES
 from spdatoms.cli.report.reasons import SHOWN, Reason, most_instructive, reasons
 from spdatoms.cli.show import record, say, show_table
+
+if TYPE_CHECKING:
+    from spdatoms.cli.formats.matrices import Matrices
 
 #: The greatest number of classes whose accuracies are listed.
 _LISTED = 30
 #: The greatest number of classes whose confusions are shown.
 _CONFUSED = 12
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """Matrices that were read and checked.
-
-    Attributes
-    ----------
-    X : ndarray of shape (m, n, n)
-        The matrices.
-    y : ndarray of shape (m,) or None
-        Their labels, if they are known.
-    volume : Volume or None
-        Where they lie in space, if they come from a volume.
-    """
-
-    X: Array
-    y: Any
-    volume: Volume | None
 
 
 @dataclass(frozen=True)
@@ -76,7 +60,7 @@ def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> 
 
 
 def cross_validate(
-    classifier: Any, labelled: Labelled, cv: int, seed: int, *, shown: bool, explained: bool = False
+    classifier: Any, labelled: Matrices, cv: int, seed: int, *, shown: bool, explained: bool = False
 ) -> Predictions:
     """Divide matrices into folds with equal shares of the classes, predict each by all others, and show it."""
     from sklearn.base import clone
@@ -116,17 +100,12 @@ def cross_validate(
     record("folds", by_fold)
     show_accuracy(y, held_out.labels)
     if len(classes) <= _CONFUSED:
-        _show_confusions(y, held_out)
+        table = [
+            (label, *(int((held_out.labels[y == label] == other).sum()) for other in classes))
+            for label in classes
+        ]
+        show_table(table, header=("class", *(f"as {other}" for other in classes)))
     return held_out
-
-
-def _show_confusions(y: Array, predictions: Predictions) -> None:
-    classes, predicted = predictions.classes, predictions.labels
-    table = [
-        (label, *(int((predicted[y == label] == other).sum()) for other in classes))
-        for label in classes
-    ]
-    show_table(table, header=("class", *(f"as {other}" for other in classes)))
 
 
 def _same(labels: Array, others: Array) -> Array:
@@ -148,7 +127,7 @@ def show_accuracy(truth: Array, predicted: Array) -> None:
     record("accuracy_of_classes", {str(c): float(right[truth == c].mean()) for c in classes})
 
 
-def write_predictions(out: Path, predictions: Predictions, of: Labelled) -> None:
+def write_predictions(out: Path, predictions: Predictions, of: Matrices) -> None:
     """Write labels as a map, labels and probabilities as arrays, or both with the true labels as a table."""
     from spdatoms.cli.formats.writing import write_arrays, write_table
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import IMAGES, read_colour, read_luminance
+from spdatoms._utils.tables import TEXT_FILES, read_numbers
 from spdatoms._utils.typing import Array
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 
-#: Files of skeletons.
-_TABLES = (".csv", ".tsv", ".txt")
 _AXES = 3
 
 
@@ -89,7 +87,7 @@ def folder_files(folder: Path) -> tuple[list[Path], list[str]]:
         problem = "both images and tables" if kinds else "no images and no tables of skeletons"
         raise ValueError(
             f"{folder} has {problem}: expected is a folder per class, all with images ({', '.join(IMAGES)}) or all "
-            f"with tables of joint positions ({', '.join(_TABLES)})."
+            f"with tables of joint positions ({', '.join(TEXT_FILES)})."
         )
     empty = [own.name for own in inside if not any(label == own.name for _, label in found)]
     if empty:
@@ -99,23 +97,13 @@ def folder_files(folder: Path) -> tuple[list[Path], list[str]]:
 
 def is_skeletons(path: Path) -> bool:
     """Return whether a file is a table of joint positions, by its name."""
-    return path.suffix.lower() in _TABLES
+    return path.suffix.lower() in TEXT_FILES
 
 
 def read_skeleton(path: Path) -> Array:
     """Return a table of joint positions as (frames, joints, 3)."""
-    text = path.read_text("utf-8-sig").splitlines()
-    delimiter = max(",;\t", key="".join(text[:1]).count)
-    rows = [row for row in csv.reader(text, delimiter=delimiter) if row]
-    try:
-        float(rows[0][0])
-    except (ValueError, IndexError):
-        rows = rows[1:]
-    try:
-        numbers = np.array(rows, dtype=np.float64)
-    except ValueError:
-        raise ValueError("has rows of different lengths, or entries that are not numbers") from None
-    if numbers.ndim != 2 or numbers.shape[1] % _AXES:
+    numbers = read_numbers(path)
+    if numbers.shape[1] % _AXES:
         raise ValueError(
             f"is a table of the shape {numbers.shape}: expected are frames × joints·3, x, y and z of joint after joint"
         )
@@ -128,5 +116,5 @@ def _samples(folder: Path) -> list[Path]:
         for path in folder.iterdir()
         if path.is_file()
         and not path.name.startswith(".")
-        and path.name.lower().endswith((*IMAGES, *_TABLES))
+        and path.name.lower().endswith((*IMAGES, *TEXT_FILES))
     )

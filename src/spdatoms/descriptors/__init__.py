@@ -8,18 +8,23 @@ Each item of X is described by itself, and `transform` returns an array (m, n, n
 also have ``transform_regions``, which returns a list with an array (n_regions, n, n) for every item.
 """
 
-from spdatoms.descriptors.gabor import face_features, gabor_bank, gabor_magnitudes
-from spdatoms.descriptors.images import (
+from spdatoms.descriptors.gabor import (
     FaceCovariance,
-    PersonCovariance,
-    RegionCovariance,
-    TextureCovariance,
+    face_features,
+    gabor_bank,
+    gabor_magnitudes,
 )
 from spdatoms.descriptors.joints import JointCovariance
 from spdatoms.descriptors.kinematics import KinematicCovariance, kinematic_features
 from spdatoms.descriptors.materials import MaterialCovariance, material_features
-from spdatoms.descriptors.pixels import person_features, texture_features
+from spdatoms.descriptors.pixels import (
+    PersonCovariance,
+    TextureCovariance,
+    person_features,
+    texture_features,
+)
 from spdatoms.descriptors.regions import region_covariances
+from spdatoms.descriptors.transformers import RegionCovariance
 
 __all__ = [
     "FaceCovariance",

@@ -1,9 +1,9 @@
-"""Magnitudes of Gabor wavelets: the face features of the paper, and those of Gabor SRC."""
+"""Faces: magnitudes of Gabor wavelets, as in the paper, and those of Gabor SRC."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.pixels import positions
+from spdatoms.descriptors.transformers import RegionDescriptor
 
 SCALES, ORIENTATIONS = 5, 8
 
@@ -247,3 +248,67 @@ def face(image: FloatArray, wavelets: Wavelets) -> FloatArray:
     x, y = positions(image)
     pixels = np.stack([image, x, y], axis=-1)[wavelets.inside(image.shape)]
     return np.concatenate([pixels, magnitudes(image, wavelets)], axis=-1)
+
+
+class FaceCovariance(RegionDescriptor):
+    """The 43×43 covariance of intensity, position and 40 Gabor magnitudes of grey images of faces.
+
+    `transform` returns an array (m, 43, 43): one matrix per image, or per window with `block`. The
+    features are those of `face_features`. Images may be arrays or paths of files.
+
+    Parameters
+    ----------
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 44.
+    sigma : float, default=π
+        The width of the envelopes of the wavelets, see `gabor_bank`.
+    size : int, default=None
+        The height and width of the wavelets in pixels, see `gabor_bank`.
+    border : {"reflect", "valid"}, default="reflect"
+        What happens where a wavelet reaches beyond the image, see `gabor_magnitudes`. The windows of `block` are those
+        of the pixels that remain.
+    shrinkage : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, default=None
+        The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import FaceCovariance
+    >>> FaceCovariance().transform(np.random.default_rng(0).random((2, 40, 40))).shape
+    (2, 43, 43)
+    """
+
+    _what = "grey images (height, width)"
+    _parameters = allow.declare(
+        **RegionDescriptor._parameters, sigma=WIDTHS, size=SIZES, border=BORDERS
+    )
+
+    def __init__(
+        self,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        *,
+        sigma: float = SIGMA,
+        size: int | None = None,
+        border: str = "reflect",
+        shrinkage: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
+        self.sigma = sigma
+        self.size = size
+        self.border = border
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        wavelets = Wavelets(sigma=self.sigma, size=self.size, border=self.border)
+        return face(check.grey_image(item, name), wavelets)

@@ -54,16 +54,17 @@ def as_real(array: ArrayLike, name: str) -> FloatArray:
 
 def grey_image(image: Any, name: str) -> FloatArray:
     """Return a checked grey image (height, width), which may be the path of a file."""
-    if isinstance(image, str | PathLike):
-        image = _read(read_luminance, image, name)
-    return _grey(image, name, "image (height, width)", 2)
+    return _grey(_loaded(image, read_luminance, name), name, "image (height, width)", 2)
 
 
-def _read(read: Callable[[Path], Any], path: str | PathLike[str], name: str) -> Any:
+def _loaded(image: Any, read: Callable[[Path], Any], name: str) -> Any:
+    """Return an image, read from a file if it is the path of one."""
+    if not isinstance(image, str | PathLike):
+        return image
     try:
-        return read(Path(path))
+        return read(Path(image))
     except ValueError as error:
-        raise ValueError(f"{name}, the file {fspath(path)}, {error}.") from error
+        raise ValueError(f"{name}, the file {fspath(image)}, {error}.") from error
 
 
 def _grey(array: ArrayLike, name: str, what: str, ndim: int) -> FloatArray:
@@ -81,9 +82,7 @@ def _grey(array: ArrayLike, name: str, what: str, ndim: int) -> FloatArray:
 
 def colour_image(image: Any, name: str) -> FloatArray:
     """Return a checked colour image (height, width, 3), which may be the path of a file."""
-    if isinstance(image, str | PathLike):
-        image = _read(read_colour, image, name)
-    values = as_real(image, name)
+    values = as_real(_loaded(image, read_colour, name), name)
     if values.ndim == 2:
         raise ValueError(
             f"{name} must be a colour image (height, width, 3), got a grey one of shape "

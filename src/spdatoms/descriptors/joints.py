@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors._base import Descriptor
 from spdatoms.descriptors.covariance import definite_covariance
+from spdatoms.descriptors.transformers import Descriptor
 
 
+@dataclass(repr=False, eq=False)
 class JointCovariance(Descriptor):
     """The covariance of the joint positions of a moving skeleton.
 
@@ -61,30 +63,20 @@ class JointCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        shrinkage=allow.real(0),
+        **Descriptor._parameters,
         heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
         vertical=allow.integer(0, 2),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
     )
 
     _what, _ndim = "sequences (frames, joints, 3)", 3
     _advice = "all sequences must have the same joints"
 
-    def __init__(
-        self,
-        shrinkage: float = 1e-4,
-        heading: tuple[int, int] | None = None,
-        vertical: int = 1,
-        *,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.heading = heading
-        self.vertical = vertical
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    shrinkage: float = 1e-4
+    heading: tuple[int, int] | None = None
+    vertical: int = 1
+    _: KW_ONLY
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,11 +15,12 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors._base import RegionDescriptor
 from spdatoms.descriptors.pixels import as_bytes
+from spdatoms.descriptors.transformers import RegionDescriptor
 
 # Frames must have room for the patches that are matched.
 _LEAST_SIDE = 12
+_SIZES = allow.NONE | check.sizes(3)
 
 
 @same_kind
@@ -103,6 +105,7 @@ def _derivative(field: FloatArray, axis: int) -> FloatArray:
     return np.asarray(correlate1d(field, (-0.5, 0.0, 0.5), axis=axis, mode="nearest"))
 
 
+@dataclass(repr=False, eq=False)
 class KinematicCovariance(RegionDescriptor):
     """12×12 covariances of the kinematic features over space-time volumes of grey videos.
 
@@ -134,40 +137,20 @@ class KinematicCovariance(RegionDescriptor):
     (50, 12, 12)
     """
 
-    _what, _ndim, _axes = "grey videos (frames, height, width)", 3, 3
-    _parameters = allow.declare(
-        **{
-            **RegionDescriptor._parameters,
-            "block": allow.NONE | check.sizes(3),
-            "step": allow.NONE | check.sizes(3),
-        }
-    )
+    _what, _ndim = "grey videos (frames, height, width)", 3
+    _parameters = allow.declare(**{**RegionDescriptor._parameters, "block": _SIZES, "step": _SIZES})
 
-    def __init__(
-        self,
-        block: Any = (15, 32, 32),
-        step: Any = 8,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
+    block: Any = (15, 32, 32)
+    step: Any = 8
 
     def _features(self, item: Any, name: str) -> FloatArray:
         video = check.grey_video(item, name, _LEAST_SIDE)
         if self.block is not None:
-            self._check_length(video.shape, name)
+            block = check.lengths(self.block, "block", 3)
+            least = (block[0] + 1, *block[1:])  # the last frame has no next one
+            if any(length < wanted for length, wanted in zip(video.shape, least, strict=True)):
+                raise ValueError(
+                    f"{name} has {check.times(video.shape)} frames×height×width, but a block of "
+                    f"{check.times(block)} needs {check.times(least)}: motion leads from one frame to the next."
+                )
         return kinematic(video)
-
-    def _check_length(self, shape: tuple[int, ...], name: str) -> None:
-        """Refuse a video too small for a block and the frame that has no next one."""
-        frames, height, width = check.lengths(self.block, "block", self._axes)
-        least = (frames + 1, height, width)
-        if any(length < wanted for length, wanted in zip(shape, least, strict=True)):
-            raise ValueError(
-                f"{name} has {check.times(shape)} frames×height×width, but a block of "
-                f"{check.times((frames, height, width))} needs {check.times(least)}: motion leads from "
-                "one frame to the next."
-            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors._base import Descriptor
 from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.pixels import as_bytes
+from spdatoms.descriptors.transformers import Descriptor
 
 SPACING, PATCH = 5, 16
 # Points need 3×3 pixels around them.
@@ -109,6 +110,7 @@ def _sift(image: FloatArray, x: Indices, y: Indices, patch: int) -> NDArray[np.f
     return np.asarray(descriptors, dtype=np.float32)
 
 
+@dataclass(repr=False, eq=False)
 class MaterialCovariance(Descriptor):
     """The 155×155 covariance of dense SIFT and colour inside the mask of colour images of materials.
 
@@ -142,32 +144,18 @@ class MaterialCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        spacing=_SPACING,
-        patch=_PATCH,
-        mean=allow.BOOLEAN,
-        shrinkage=allow.real(0),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+        **Descriptor._parameters, spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN
     )
 
     _what, _ndim = "colour images (height, width, 3)", 3
 
-    def __init__(
-        self,
-        spacing: int = SPACING,
-        patch: int = PATCH,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.spacing = spacing
-        self.patch = patch
-        self.mean = mean
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    spacing: int = SPACING
+    patch: int = PATCH
+    mean: bool = False
+    _: KW_ONLY
+    shrinkage: float = 1e-4
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         picture, mask = item if isinstance(item, tuple) and len(item) == 2 else (item, None)

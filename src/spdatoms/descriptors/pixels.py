@@ -1,6 +1,9 @@
-"""Feature vectors of pixels made of intensities, positions and derivatives."""
+"""Textures and persons: feature vectors of pixels made of intensities, positions and derivatives."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +12,7 @@ from scipy.ndimage import correlate1d
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
+from spdatoms.descriptors.transformers import RegionDescriptor
 
 # ∂I/∂x ≈ I(x+1) − I(x−1) and ∂²I/∂x² ≈ −I(x−1) + 2I(x) − I(x+1), up to factors that no
 # affine-invariant divergence depends on.
@@ -98,3 +102,81 @@ def positions(image: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the coordinates x (column) and y (row) of every pixel, in the type of the image."""
     y, x = np.indices(image.shape[:2]).astype(image.dtype)
     return x, y
+
+
+@dataclass(repr=False, eq=False)
+class TextureCovariance(RegionDescriptor):
+    """Covariances of grey value and derivatives, of blocks of grey images.
+
+    5×5 covariances of (I, |I_x|, |I_y|, |I_xx|, |I_yy|) over the blocks of grey images.
+
+    `transform` returns an array (m, 5, 5) with one matrix per block, in reading order, image by image;
+    with ``block=None`` one per image. ``transform_regions`` returns the blocks of every image by
+    themselves. Images may be arrays or paths of files; colours are then turned to grey.
+
+    Parameters
+    ----------
+    block : int or (int, int) or None, default=32
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 6.
+    shrinkage : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, default=None
+        The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import TextureCovariance
+    >>> images = np.random.default_rng(0).random((2, 256, 256))
+    >>> TextureCovariance(block=32).transform(images).shape
+    (128, 5, 5)
+    """
+
+    _what = "grey images (height, width)"
+
+    block: Any = 32
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        return texture(check.grey_image(item, name))
+
+
+class PersonCovariance(RegionDescriptor):
+    """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
+
+    `transform` returns an array (m, 17, 17): one matrix per image, or per window with `block`. The
+    features are those of `person_features`; images of the paper have 64×32 pixels. Images may be arrays or
+    paths of files.
+
+    Parameters
+    ----------
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size 18.
+    shrinkage : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, default=None
+        The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import PersonCovariance
+    >>> PersonCovariance().transform(np.random.default_rng(0).random((2, 64, 32, 3))).shape
+    (2, 17, 17)
+    """
+
+    _what, _ndim = "colour images (height, width, 3)", 3
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        return person(check.colour_image(item, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -104,15 +105,12 @@ def region_covariances(
     stack = check.feature_stack(features, "features")
     if sum(given is not None for given in (block, rectangles, masks)) > 1:
         raise ValueError("Give only one of block, rectangles and masks.")
+    check.check_step(step, block)
     shape = stack.shape[:-1]
     if masks is not None:
-        check.check_step(step, block)
-        inside = _checked_masks(masks, shape)
-        _, scale = _mean_and_scale(stack)
-        return _finished(stack, *_over_masks(stack, inside), scale, mean, shrinkage)
+        return _covariances(stack, _checked_masks(masks, shape), mean, shrinkage)
     if rectangles is not None:
-        check.check_step(step, block)
-        return _box_covariances(stack, _checked_rectangles(rectangles, shape), mean, shrinkage)
+        return _covariances(stack, _checked_rectangles(rectangles, shape), mean, shrinkage)
     return window_covariances(stack, "features", block, step, mean, shrinkage)
 
 
@@ -120,28 +118,18 @@ def window_covariances(
     stack: FloatArray, name: str, block: Any, step: Any, mean: bool, shrinkage: float
 ) -> FloatArray:
     """Return the covariances of the windows of a checked stack that errors call ``name``."""
-    check.check_step(step, block)
-    return _box_covariances(stack, _windows(stack.shape[:-1], name, block, step), mean, shrinkage)
+    return _covariances(stack, _windows(stack.shape[:-1], name, block, step), mean, shrinkage)
 
 
-def _box_covariances(stack: FloatArray, boxes: Boxes, mean: bool, shrinkage: float) -> FloatArray:
-    centre, scale = _mean_and_scale(stack)
-    return _finished(stack, *_over_boxes(stack, centre, boxes), scale, mean, shrinkage)
-
-
-def _mean_and_scale(stack: FloatArray) -> tuple[Floats, Floats]:
-    return mean_and_scale(stack.reshape(-1, stack.shape[-1]))
-
-
-def _finished(
-    stack: FloatArray,
-    means: Floats,
-    covariances: Floats,
-    scale: Floats,
-    mean: bool,
-    shrinkage: float,
+def _covariances(
+    stack: FloatArray, regions: NDArray[Any], mean: bool, shrinkage: float
 ) -> FloatArray:
-    """Return the definite covariances, with their means if ``mean``, in the dtype of the stack."""
+    """Return the definite covariances of boxes or masks, with their means if ``mean``."""
+    centre, scale = mean_and_scale(stack.reshape(-1, stack.shape[-1]))
+    if regions.dtype == np.bool_:
+        means, covariances = _directly(stack, regions)
+    else:
+        means, covariances = _over_boxes(stack, centre, regions)
     covariances = definite(covariances, scale, shrinkage)
     out = with_mean(covariances, means) if mean else covariances
     return out.astype(stack.dtype, copy=False)
@@ -171,19 +159,17 @@ def _checked_rectangles(rectangles: ArrayLike, shape: tuple[int, ...]) -> Boxes:
         )
     boxes: Boxes = values.astype(np.intp).reshape(-1, 2, axes).swapaxes(1, 2)
     outside = ((boxes[..., 0] < 0) | (boxes[..., 1] > np.array(shape))).any(axis=1)
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise ValueError(
-            f"rectangles[{i}] = {values[i].tolist()} leaves the image, whose size is "
-            f"{check.times(shape)}."
-        )
     empty = (boxes[..., 0] >= boxes[..., 1]).any(axis=1)
-    if empty.any():
-        i = int(np.argmax(empty))
-        raise ValueError(
-            f"rectangles[{i}] = {values[i].tolist()} holds no pixel: the order is top, left, bottom, "
-            "right, and the last two are one past the end."
-        )
+    for wrong, why in (
+        (outside, f"leaves the image, whose size is {check.times(shape)}."),
+        (
+            empty,
+            "holds no pixel: the order is top, left, bottom, right, and the last two are one past the end.",
+        ),
+    ):
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(f"rectangles[{i}] = {values[i].tolist()} {why}")
     return boxes
 
 
@@ -203,10 +189,6 @@ def _checked_masks(masks: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_
     return inside
 
 
-def _over_masks(stack: FloatArray, masks: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    return _gathered([sample_moments(stack[mask]) for mask in masks], stack.shape[-1])
-
-
 def _over_boxes(stack: FloatArray, centre: Floats, boxes: Boxes) -> tuple[Floats, Floats]:
     """Return means (n_regions, F) and covariances, directly or by an integral image."""
     shape, n = stack.shape[:-1], stack.shape[-1]
@@ -215,17 +197,14 @@ def _over_boxes(stack: FloatArray, centre: Floats, boxes: Boxes) -> tuple[Floats
     table_entries = int(np.prod([len(e) for e in edges])) * (n * (n + 3) // 2)
     few = pixels_to_visit <= _PASSES * int(np.prod(shape))
     if few or table_entries > _LARGEST_TABLE:
-        return _directly(stack, boxes)
+        return _directly(stack, (tuple(slice(*ends) for ends in box) for box in boxes))
     return _by_integral_image(stack, centre, boxes, edges)
 
 
-def _directly(stack: FloatArray, boxes: Boxes) -> tuple[Floats, Floats]:
+def _directly(stack: FloatArray, regions: Iterable[Any]) -> tuple[Floats, Floats]:
+    """Return the means and covariances of regions, given as indices of pixels, one after the other."""
     n = stack.shape[-1]
-    regions = (stack[tuple(slice(*ends) for ends in box)] for box in boxes)
-    return _gathered([sample_moments(region.reshape(-1, n)) for region in regions], n)
-
-
-def _gathered(moments: list[tuple[Floats, Floats]], n: int) -> tuple[Floats, Floats]:
+    moments = [sample_moments(stack[region].reshape(-1, n)) for region in regions]
     means = np.array([mean for mean, _ in moments]).reshape(-1, n)
     return means, np.array([covariance for _, covariance in moments]).reshape(-1, n, n)
 

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike
 
-from spdatoms._utils.container import StorageError, read_container, write_container
 from spdatoms._utils.locks import locked
+from spdatoms._utils.sealed_archive import StorageError, read_container, write_container
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.writing import check_target, remove_parts

@@ -7,7 +7,6 @@ order in which the kernels hold a matrix, tile by tile.
 from __future__ import annotations
 
 from functools import cache
-from math import isqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.triangles import entry_weights, symmetric, triangle
+from spdatoms.geometry.triangles import entry_weights, matrix_size, symmetric, triangle
 from spdatoms.geometry.validation import as_float, check_square, raise_unless_finite
 from spdatoms.native.interleave import tile_order
 
@@ -90,8 +89,8 @@ def unvech(v: ArrayLike, *, order: str = "lower", weighted: bool = False) -> Flo
     """
     half = as_float(v, "v")
     length = half.shape[-1] if half.ndim else 0
-    n = (isqrt(8 * length + 1) - 1) // 2
-    if length == 0 or n * (n + 1) // 2 != length:
+    n = matrix_size(length)
+    if not n:
         raise ValueError(
             "The last axis of v must have the length n(n+1)/2 for some n ≥ 1, got the shape "
             f"{half.shape}."

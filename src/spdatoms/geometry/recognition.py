@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations
-from math import isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms.geometry.triangles import symmetric, triangle
+from spdatoms.geometry.triangles import matrix_size, symmetric, triangle
 
 _Array = NDArray[Any]
 #: The greatest number of matrices that are looked at.
@@ -111,8 +110,8 @@ def shape_advice(X: Any, name: str) -> str:
 
 def half_vector_size(length: int) -> int:
     """Return the n ≥ 2 for which n(n+1)/2 is the length, or 0 if there is none."""
-    n = (isqrt(8 * length + 1) - 1) // 2
-    return n if n >= 2 and n * (n + 1) // 2 == length else 0
+    n = matrix_size(length)
+    return n if n >= 2 else 0
 
 
 def _of_table(X: Any, name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isqrt
+
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -16,6 +18,12 @@ def symmetric(half: FloatArray, rows: Indices, columns: Indices, weighted: bool)
     X[..., columns, rows] = half.conj()
     X[..., rows, columns] = half
     return X
+
+
+def matrix_size(length: int) -> int:
+    """Return the n ≥ 1 for which half-vectors have this length, n(n+1)/2, or 0 if there is none."""
+    n = (isqrt(8 * length + 1) - 1) // 2
+    return n if n * (n + 1) // 2 == length else 0
 
 
 def triangle(n: int, order: str) -> tuple[Indices, Indices]:

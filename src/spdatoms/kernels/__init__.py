@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spdatoms._utils.lazy import lazy_names
+from spdatoms._utils.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from spdatoms.kernels.base import Kernel as Kernel

@@ -5,15 +5,11 @@ A display holds the data of a picture. ``from_estimator`` (or ``from_codes``) ma
 comes with ``pip install 'spdatoms[plot]'``. All pictures can be read in grey.
 """
 
-from spdatoms.plotting._atoms import AtomsDisplay
-from spdatoms.plotting._bandwidth import BandwidthPenaltyDisplay
-from spdatoms.plotting._channels import ChannelRelevanceDisplay
-from spdatoms.plotting._codes import CodesDisplay
-from spdatoms.plotting._drift import DriftDisplay
-from spdatoms.plotting._explanation import ExplanationDisplay
-from spdatoms.plotting._learning_curve import LearningCurveDisplay
-from spdatoms.plotting._path import RegularisationPathDisplay
-from spdatoms.plotting._usage import AtomUsageDisplay
+from spdatoms.plotting.atoms import AtomsDisplay
+from spdatoms.plotting.codes import AtomUsageDisplay, CodesDisplay
+from spdatoms.plotting.curves import DriftDisplay, LearningCurveDisplay
+from spdatoms.plotting.decisions import ChannelRelevanceDisplay, ExplanationDisplay
+from spdatoms.plotting.penalties import BandwidthPenaltyDisplay, RegularisationPathDisplay
 
 __all__ = [
     "AtomUsageDisplay",

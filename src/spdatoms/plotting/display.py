@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from inspect import signature
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
@@ -48,18 +50,65 @@ class Display(ABC):
         AXES.check("ax", ax)
         if ax is None:
             pyplot = import_extra("matplotlib.pyplot", extra="plot")
-            _, ax = pyplot.subplots(figsize=self._size(), layout="constrained")
+            _, ax = pyplot.subplots(figsize=self._size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         self._draw(ax, **kwargs)
         return self
 
+    @property
     def _size(self) -> tuple[float, float]:
         """Return the width and height of a new figure, in inches."""
         return 6.4, 4.0
 
+    @classmethod
+    def _own(cls, options: dict[str, Any]) -> dict[str, Any]:
+        """Take the parameters of the class out of options, and return them."""
+        return {name: options.pop(name) for name in signature(cls).parameters if name in options}
+
     @abstractmethod
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         """Draw in the axes."""
+
+
+class FittedDisplay(Display):
+    """A display of what a fitted estimator has found."""
+
+    #: Methods that the estimator must have, and whether it needs matrices to draw.
+    _methods: ClassVar[tuple[str, ...]] = ()
+    _of_matrices: ClassVar[bool] = True
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike | None = None, *, ax: Any | None = None, **options: Any
+    ) -> Self:
+        """Draw what an estimator has found, see the class.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted one.
+        X : array-like of shape (m, n, n), default=None
+            SPD matrices, if the display is about such.
+        ax : matplotlib Axes, default=None
+            Where to draw; without it a new figure is made.
+        **options : dict
+            Parameters of the class; all others are passed to the method of the axes that draws, see ``plot``.
+
+        Returns
+        -------
+        Display
+            The display, which has been drawn.
+        """
+        allow.estimator(*cls._methods).check("estimator", estimator)
+        AXES.check("ax", ax)
+        (allow.MATRICES if cls._of_matrices else allow.NONE).check("X", X)
+        own = cls._own(options)
+        return cls._of(estimator, X, **own).plot(ax, **options)
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, estimator: Any, X: Any, **own: Any) -> Self:
+        """Return the display of an estimator, with parameters of the class."""
 
 
 def without_frame(ax: Any) -> None:
@@ -81,12 +130,3 @@ def fitted_attribute(estimator: Any, *names: str) -> Array:
         if hasattr(estimator, name):
             return np.asarray(getattr(estimator, name))
     raise TypeError(f"{type(estimator).__name__} has no attribute {' or '.join(names)} to draw.")
-
-
-def dense_codes(codes: Any) -> Array:
-    """Return codes (m, N), which may be a SciPy sparse matrix, as an array."""
-    dense = np.asarray(codes.toarray() if hasattr(codes, "toarray") else codes)
-    if dense.ndim != 2 or dense.size == 0:
-        raise ValueError(f"codes must have the shape (m, N), got {dense.shape}.")
-    allow.NUMBERS.check("codes", dense)
-    return dense

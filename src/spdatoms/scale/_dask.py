@@ -9,7 +9,6 @@ whatever is lost with a worker, and the result is the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from operator import getitem
 from typing import Any
@@ -22,7 +21,7 @@ from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
 from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Span, StreamPasses, Term, Work
+from spdatoms.scale.passes import Span, StreamPasses, Term
 from spdatoms.scale.stream import Stream
 from spdatoms.scale.waiting import (
     asked,
@@ -55,30 +54,18 @@ class DaskStream(Stream):
     @property
     def task_bytes(self) -> int:
         """Bytes of matrices that a task may read: more where workers have memory, as fewer tasks cost less."""
-        return block_bytes(max(BLOCK_BYTES, self._memory_per_thread // _SHARE_OF_MEMORY))
+        per_thread = (memory // max(1, threads) for memory, threads in self._workers)
+        return block_bytes(max(BLOCK_BYTES, min(per_thread, default=0) // _SHARE_OF_MEMORY))
 
     @property
     def memory(self) -> int:
         """Bytes of memory that the workers have in all; 0 if there are none, or it is not known."""
         return sum(memory for memory, _ in self._workers)
 
-    @property
-    def _memory_per_thread(self) -> int:
-        """The least memory that a worker has per thread; 0 if it is not known."""
-        return min((memory // max(1, threads) for memory, threads in self._workers), default=0)
-
     @cached_property
     def _workers(self) -> list[tuple[int, int]]:
         """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
-        client = client_of_user()
-        if client is None:
-            return []
-
-        def limits(dask_scheduler: Any) -> list[tuple[int, int]]:
-            workers = dask_scheduler.workers.values()
-            return [(int(worker.memory_limit or 0), worker.nthreads) for worker in workers]
-
-        return list(asked(client.run_on_scheduler, limits))
+        return _workers_now() or []
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
@@ -127,66 +114,33 @@ class DaskPasses(StreamPasses):
         else:
             self.sources = self.put([Recipe(source) for source in sources])
 
-    def over(self, states: list[Any]) -> DaskPasses:
-        """Return passes over the same spans that read these states in place of matrices."""
-        passes = copy(self)
-        passes.sources = states
-        return passes
-
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span, held by Dask."""
         with cluster_errors():
             delayed = (self.dask.delayed(value, traverse=False) for value in values)
             return list(self.dask.persist(*delayed))
 
-    def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
-        """Return the sum of a term over the spans; without ``read`` no matrices are read."""
-        (total,) = results_of([self._added(self._results(term, states, shared, read))])
-        return total
-
-    def run(
-        self,
-        work: Work,
-        states: list[Any] | None,
-        *shared: Any,
-        keep: bool = True,
-        read: bool = True,
-    ) -> tuple[list[Any], Any]:
-        """Return the new states of the spans, and the sum of the terms."""
-        new_states, total = self._submit(work, states, shared, read)
-        if states is not None and not keep:
-            # Not before the scheduler knows the new tasks: it might drop what they need.
-            if futures := futures_of(new_states):
-                wait_for(futures, all_of_them=False)
-            states.clear()
-        return new_states, results_of([total])[0]
-
-    def _submit(
-        self, work: Work, states: list[Any] | None, shared: tuple[Any, ...], read: bool
-    ) -> tuple[list[Any], Any]:
-        """Start the work; return the new states of the spans, and the sum of the terms, delayed."""
-        results = self._results(work, states, shared, read)
-        total = self._added([result[1] for result in results])
-        with cluster_errors():
-            *new_states, total = self.dask.persist(*(result[0] for result in results), total)
-        return list(new_states), total
-
     def _results(
-        self, function: Term, states: list[Any] | None, shared: tuple[Any, ...], read: bool
+        self, function: Term, states: Any, shared: tuple[Any, ...], read: bool, keep: bool
     ) -> list[Any]:
-        """Return the delayed function of every span."""
         call = self.dask.delayed(_call, nout=2, pure=False)
         common = self.dask.delayed(shared, traverse=False)
-        return [
-            call(
-                function,
-                self.sources[number] if read else None,
-                span,
-                None if states is None else states[number],
-                common,
-            )
-            for number, span in enumerate(self.spans)
-        ]
+        nothing = [None] * len(self.spans)
+        each = zip(self.sources if read else nothing, self.spans, states or nothing, strict=True)
+        return [call(function, source, span, state, common) for source, span, state in each]
+
+    def _sum(self, terms: list[Any]) -> Any:
+        return results_of([self._added(terms)])[0]
+
+    def _held(self, states: list[Any], terms: list[Any], old: Any) -> tuple[list[Any], Any]:
+        with cluster_errors():
+            *held, total = self.dask.persist(*states, self._added(terms))
+        if old is not None:
+            # Not before the scheduler knows the new tasks: it might drop what they need.
+            if futures := futures_of(held):
+                wait_for(futures, all_of_them=False)
+            old.clear()
+        return held, results_of([total])[0]
 
     def _added(self, terms: list[Any]) -> Any:
         """Return the delayed sum of delayed terms, added on the workers: few of them meet in one place."""
@@ -210,12 +164,21 @@ def _added_here(*terms: Any) -> Any:
     return added(terms)
 
 
-def _threads_of(dask_scheduler: Any) -> int:
-    return sum(worker.nthreads for worker in dask_scheduler.workers.values())
+def _limits(dask_scheduler: Any) -> list[tuple[int, int]]:
+    workers = dask_scheduler.workers.values()
+    return [(int(worker.memory_limit or 0), worker.nthreads) for worker in workers]
+
+
+def _workers_now() -> list[tuple[int, int]] | None:
+    """Return the memory of every worker, 0 if it is not known, and its threads; None without a cluster."""
+    client = client_of_user()
+    return None if client is None else list(asked(client.run_on_scheduler, _limits))
 
 
 def _threads() -> int:
     """Return how many tasks can run at once."""
-    client = client_of_user()
-    threads = asked(client.run_on_scheduler, _threads_of) if client else available_processors()
-    return max(1, threads)  # there may be none while a cluster restarts its only workers
+    workers = _workers_now()
+    if workers is None:
+        return available_processors()
+    # There may be none while a cluster restarts its only workers.
+    return max(1, sum(threads for _, threads in workers))

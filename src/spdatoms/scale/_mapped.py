@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import block_bytes
 from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Span, StreamPasses, Term, Work
+from spdatoms.scale.passes import Span, StreamPasses, Term
 from spdatoms.scale.stream import Stream
 
 
@@ -49,54 +48,29 @@ class ThreadedPasses(StreamPasses):
 
     def __init__(self, stream: Stream, spans: list[Span], n_jobs: int | None) -> None:
         self.stream, self.spans, self.n_jobs = stream, spans, n_jobs
-        self.sources: list[Any] | None = None
-
-    def over(self, states: list[Any]) -> ThreadedPasses:
-        """Return passes over the same spans that read these states in place of matrices."""
-        passes = copy(self)
-        passes.sources = states
-        return passes
-
-    def _read(self, number: int) -> Any:
-        """Return what a span consists of."""
-        return (
-            self.stream[self.spans[number].rows] if self.sources is None else self.sources[number]
-        )
-
-    def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
-        """Return the sum of a term over the spans; without ``read`` no matrices are read."""
-        return added(self._results(term, states, shared, read, keep=True))
-
-    def run(
-        self,
-        work: Work,
-        states: list[Any] | None,
-        *shared: Any,
-        keep: bool = True,
-        read: bool = True,
-    ) -> tuple[list[Any], Any]:
-        """Return the new states of the spans, and the sum of the terms."""
-        results = self._results(work, states, shared, read, keep)
-        return [state for state, _ in results], added([term for _, term in results])
+        self.sources: list[Any] | None = None  # the stream
 
     def _results(
-        self,
-        function: Term,
-        states: list[Any] | None,
-        shared: tuple[Any, ...],
-        read: bool,
-        keep: bool,
+        self, function: Term, states: Any, shared: tuple[Any, ...], read: bool, keep: bool
     ) -> list[Any]:
-        """Return the function of every span."""
         before = [None] * len(self.spans) if states is None else states
 
         def result(number: int) -> Any:
-            span, state = self.spans[number], before[number]
+            span, state, matrices = self.spans[number], before[number], None
             if not keep:
                 before[number] = None
-            return function(self._read(number) if read else None, span, state, *shared)
+            if read:
+                sources = self.sources
+                matrices = self.stream[span.rows] if sources is None else sources[number]
+            return function(matrices, span, state, *shared)
 
         return map_in_threads(result, len(self.spans), self.n_jobs)
+
+    def _sum(self, terms: list[Any]) -> Any:
+        return added(terms)
+
+    def _held(self, states: list[Any], terms: list[Any], old: Any) -> tuple[list[Any], Any]:
+        return states, added(terms)
 
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states."""

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -96,22 +97,15 @@ def gathered(results: Iterable[Array], count: int) -> Array:
     first = np.asarray(next(results))
     shape = (count, *first.shape[1:])
     if math.prod(shape) * first.itemsize <= _IN_MEMORY or sys.platform == "win32":
-        whole: Array = np.empty(shape, first.dtype)
-        _fill(whole, first, results)
+        whole, start = np.empty(shape, first.dtype), 0
+        for block in chain([first], results):
+            whole[start : start + len(block)] = block
+            start += len(block)
         return whole
     with scratch_file(None) as (file, path):
-        file.write(np.ascontiguousarray(first).data.cast("B"))
-        for block in results:
+        for block in chain([first], results):
             file.write(np.ascontiguousarray(block, first.dtype).data.cast("B"))
     try:
         return np.memmap(path, first.dtype, "r", shape=shape)
     finally:
         path.unlink()
-
-
-def _fill(whole: Array, first: Array, others: Iterator[Array]) -> None:
-    whole[: len(first)] = first
-    start = len(first)
-    for block in others:
-        whole[start : start + len(block)] = block
-        start += len(block)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -57,11 +58,14 @@ class StreamPasses(ABC):
     ----------
     spans : list of Span
         What the tasks of a pass read.
+    sources : object
+        Where they read it.
     in_this_process : bool
         Whether states are held in the memory of this process.
     """
 
     spans: list[Span]
+    sources: Any
     in_this_process: ClassVar[bool] = False
 
     @property
@@ -69,11 +73,10 @@ class StreamPasses(ABC):
         """The greatest number of parts in a span."""
         return max(len(span.parts) for span in self.spans)
 
-    @abstractmethod
     def total(self, term: Term, states: list[Any] | None, *shared: Any, read: bool = True) -> Any:
         """Return the sum of a term over the spans; without ``read`` no matrices are read."""
+        return self._sum(self._results(term, states, shared, read, keep=True))
 
-    @abstractmethod
     def run(
         self,
         work: Work,
@@ -87,15 +90,34 @@ class StreamPasses(ABC):
         Unless ``keep``, each of the old states is dropped as soon as it has been used. Without
         ``read`` no matrices are read.
         """
+        results = self._results(work, states, shared, read, keep)
+        new_states, terms = [result[0] for result in results], [result[1] for result in results]
+        return self._held(new_states, terms, None if keep else states)
+
+    def over(self, states: list[Any]) -> Self:
+        """Return passes over the same spans that read these states in place of matrices."""
+        passes = copy(self)
+        passes.sources = states
+        return passes
+
+    def put(self, values: Sequence[Any]) -> list[Any]:
+        """Return states with these values, one for each span."""
+        return list(values)
 
     @abstractmethod
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states themselves, in the memory of this process."""
 
     @abstractmethod
-    def over(self, states: list[Any]) -> StreamPasses:
-        """Return passes over the same spans that read these states in place of matrices."""
+    def _results(
+        self, function: Term, states: Any, shared: tuple[Any, ...], read: bool, keep: bool
+    ) -> list[Any]:
+        """Return the function of every span, perhaps still to be computed."""
 
-    def put(self, values: Sequence[Any]) -> list[Any]:
-        """Return states with these values, one for each span."""
-        return list(values)
+    @abstractmethod
+    def _sum(self, terms: list[Any]) -> Any:
+        """Return the sum of terms."""
+
+    @abstractmethod
+    def _held(self, states: list[Any], terms: list[Any], old: Any) -> tuple[list[Any], Any]:
+        """Return states, held where they were computed, and the sum of terms; drop old states, if they are given."""

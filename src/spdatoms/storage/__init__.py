@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.container import Metadata, StorageError, read_container, write_container
+from spdatoms._utils.sealed_archive import Metadata, StorageError, read_container, write_container
 from spdatoms._utils.typing import Array
 from spdatoms._utils.version import __version__
 from spdatoms.storage._classes import stored_class

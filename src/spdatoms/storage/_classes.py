@@ -1,21 +1,28 @@
-"""Which classes a file may name, and how their objects are taken apart and put together."""
+"""Which classes a file may name, and how their objects are taken apart, put together and checked.
+
+What classes hold is checked as ``fit`` checks it, because compiled code trusts what an estimator holds: parameters,
+positive definite matrices, finite numbers, and all that belongs together of one size. Prediction with others could
+read beyond an array, or iterate without an end.
+"""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
+from spdatoms._utils.estimator import StackEstimator
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import divergence_classes
-from spdatoms.layout import PARTS, PreparedFrom, check_stack, held_by
-from spdatoms.storage._checks import check_arguments, check_estimator
+from spdatoms.layout import PARTS, PreparedFrom, Sizes, check_stack, held_by, missing
 from spdatoms.storage._scikit_learn import of_scikit_learn
 
 #: Every estimator in the ``__all__`` of one of these can be stored. They are imported when a file or a class asks for
@@ -23,6 +30,8 @@ from spdatoms.storage._scikit_learn import of_scikit_learn
 _PUBLIC = ("spdatoms", "spdatoms.descriptors", "spdatoms.paper.baselines")
 #: What classes declare of themselves, and objects do not have of their own.
 _DECLARED = ("_parameters", "_stored")
+#: Attributes in which a number may be missing: combinations of parameters that were not tried.
+_WITH_GAPS = ("cv_scores_", "cv_results_")
 #: Functions in the ``__all__`` of one of these can be the features of a descriptor.
 _FEATURES = ("spdatoms.descriptors",)
 
@@ -82,12 +91,14 @@ class StoredClass:
         if lacking := needed - set(parameters):
             raise ValueError(f"{self.name} lacks {', '.join(sorted(lacking))}")
         if not issubclass(self.cls, BaseEstimator):
-            check_arguments(self.cls, parameters)
+            _check_parts(self.cls, parameters)
+            for name, value in parameters.items():
+                _check_numbers(name, value)
             return self.cls(**parameters)
         value = self.cls(**parameters)
         vars(value).update(attributes)
         _prepare(value)
-        check_estimator(value)
+        _check_estimator(value)
         return value
 
     @property
@@ -184,3 +195,35 @@ def _public(name: str, modules: tuple[str, ...]) -> Any:
         if find_spec(module) is not None and name in import_module(module).__all__:
             return getattr(import_module(module), name)
     return None
+
+
+def _check_estimator(value: BaseEstimator) -> None:
+    """Refuse an estimator whose attributes are not what a fit leaves behind."""
+    if not any(name.endswith("_") for name in vars(value)):
+        return  # not fitted: what its parameters are ``fit`` will see
+    if lacking := missing(type(value), vars(value)):
+        raise ValueError(f"{type(value).__name__} lacks {', '.join(lacking)}")
+    if isinstance(value, StackEstimator):
+        value.check_parameters()
+    _check_parts(type(value), vars(value))
+    of_the_user = value.get_params(deep=False)
+    for name, part in vars(value).items():
+        if name not in of_the_user and name not in _WITH_GAPS:
+            _check_numbers(name, part)
+
+
+def _check_parts(cls: type, values: Mapping[str, Any]) -> None:
+    held, sizes = held_by(cls), Sizes()
+    # In the order of the layout: what is said of sizes then does not depend on the file.
+    for name in held:
+        if name in values:
+            held[name].check(name, values[name], sizes, True)
+
+
+def _check_numbers(name: str, part: Any) -> None:
+    if isinstance(part, tuple):
+        for one in part:
+            _check_numbers(name, one)
+    is_number = isinstance(part, float | np.ndarray | np.floating)
+    if is_number and np.asarray(part).dtype.kind in "fc" and not np.isfinite(part).all():
+        raise ValueError(f"{name} is not finite")

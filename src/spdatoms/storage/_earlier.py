@@ -10,16 +10,6 @@ State: TypeAlias = tuple[str, dict[str, Any], dict[str, Any]]
 
 #: Parameters of `SPDSparseClassifierCV` that have another name now.
 _RENAMED = {"metric": "metrics", "rule": "rules", "whitening": "whitenings"}
-#: Descriptors, whose ``ridge`` is the ``shrinkage`` now.
-_DESCRIPTORS = (
-    "FaceCovariance",
-    "JointCovariance",
-    "KinematicCovariance",
-    "MaterialCovariance",
-    "PersonCovariance",
-    "RegionCovariance",
-    "TextureCovariance",
-)
 #: What `SPDEnsembleClassifier` has of the parameters of classifiers that averaged kernels.
 _OF_ENSEMBLE = ("cv", "class_weight", "n_jobs", "verbose")
 
@@ -28,7 +18,7 @@ def of_today(name: str, parameters: dict[str, Any], attributes: dict[str, Any]) 
     """Return the class, parameters and attributes that an object of a file has today."""
     if name in ("SPDSparseClassifier", "SPDSparseClassifierCV") and "average_" in attributes:
         return _ensemble(name, parameters, attributes)
-    if name in _DESCRIPTORS and "ridge" in parameters:
+    if name.endswith("Covariance") and "ridge" in parameters:  # a descriptor
         renamed = {("shrinkage" if k == "ridge" else k): v for k, v in parameters.items()}
         return name, renamed, attributes
     if name == "DivergenceKernel":  # its correction has them

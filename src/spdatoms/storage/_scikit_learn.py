@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from spdatoms.layout import OF_SCIKIT_LEARN, Held, Labels, Maybe, Numbers, Size, Stored
+from spdatoms.layout import OF_SCIKIT_LEARN, Held, Labels, Maybe, Numbers, Size, Stored, holds
 
 #: Of scikit-learn: what stands after features in a pipeline and consists of arrays that NumPy alone
 #: computes with, and splitters. (A support vector machine with a kernel hands its arrays to C code that
 #: trusts their lengths.)
 _LISTED = {
-    "sklearn.decomposition": ("PCA",),
-    "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis",),
-    "sklearn.linear_model": ("LogisticRegression",),
-    "sklearn.model_selection": (
-        "GroupKFold",
-        "GroupShuffleSplit",
-        "KFold",
-        "LeaveOneGroupOut",
-        "LeaveOneOut",
-        "ShuffleSplit",
-        "StratifiedGroupKFold",
-        "StratifiedKFold",
-        "StratifiedShuffleSplit",
-    ),
-    "sklearn.pipeline": ("Pipeline",),
-    "sklearn.preprocessing": ("StandardScaler",),
-    "sklearn.svm": ("LinearSVC",),
+    "sklearn.decomposition": "PCA",
+    "sklearn.discriminant_analysis": "LinearDiscriminantAnalysis",
+    "sklearn.linear_model": "LogisticRegression",
+    "sklearn.model_selection": "GroupKFold GroupShuffleSplit KFold LeaveOneGroupOut LeaveOneOut ShuffleSplit "
+    "StratifiedGroupKFold StratifiedKFold StratifiedShuffleSplit",
+    "sklearn.pipeline": "Pipeline",
+    "sklearn.preprocessing": "StandardScaler",
+    "sklearn.svm": "LinearSVC",
 }
-_PREDICTION = ("n_features_in_", "classes_", "coef_", "intercept_")
-_LINEAR: dict[str, Held] = {
-    "n_features_in_": Size("f"),
-    "classes_": Labels("C"),
-    "coef_": Numbers("rows f"),
-    "intercept_": Numbers("rows"),
-}
+_LINEAR = holds(
+    n_features_in_=Size("f"),
+    classes_=Labels("C"),
+    coef_=Numbers("rows f"),
+    intercept_=Numbers("rows"),
+)
 _DISCRIMINANT: dict[str, Held] = {
     "means_": Numbers("C f"),
     "priors_": Numbers("C"),
@@ -49,16 +39,13 @@ _COMPONENTS: dict[str, Held] = {
     "explained_variance_": Numbers("k"),
     "singular_values_": Numbers("k"),
 }
-_SCALES: dict[str, Held] = {
-    "n_features_in_": Size("f"),
-    "mean_": Maybe(Numbers("f")),
-    "var_": Maybe(Numbers("f")),
-    "scale_": Maybe(Numbers("f")),
-}
+_SCALES: dict[str, Held] = {"n_features_in_": Size("f")} | dict.fromkeys(
+    ("mean_", "var_", "scale_"), Maybe(Numbers("f"))
+)
 OF_SCIKIT_LEARN |= {
-    "LogisticRegression": Stored(_PREDICTION, _LINEAR),
-    "LinearSVC": Stored(_PREDICTION, _LINEAR),
-    "LinearDiscriminantAnalysis": Stored(_PREDICTION, _LINEAR | _DISCRIMINANT),
+    "LogisticRegression": _LINEAR,
+    "LinearSVC": _LINEAR,
+    "LinearDiscriminantAnalysis": Stored(_LINEAR.needed, {**_LINEAR.held, **_DISCRIMINANT}),
     "PCA": Stored(("n_features_in_", "components_", "mean_", "explained_variance_"), _COMPONENTS),
     "StandardScaler": Stored(("n_features_in_", "mean_", "scale_"), _SCALES),
 }
@@ -66,8 +53,9 @@ OF_SCIKIT_LEARN |= {
 
 def of_scikit_learn(name: str) -> type | None:
     """Return the class of scikit-learn that a file calls ``sklearn.<name>``, None if it is not listed."""
+    library, _, own = name.partition(".")
     for module, names in _LISTED.items():
-        if name.startswith("sklearn.") and name.removeprefix("sklearn.") in names:
-            cls: type = getattr(import_module(module), name.removeprefix("sklearn."))
+        if library == "sklearn" and own in names.split():
+            cls: type = getattr(import_module(module), own)
             return cls
     return None

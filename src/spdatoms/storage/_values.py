@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.container import DTYPES, METADATA, StorageError
 from spdatoms._utils.parameters import shown
+from spdatoms._utils.sealed_archive import DTYPES, METADATA, StorageError
 from spdatoms._utils.typing import Array
 from spdatoms.storage._classes import (
     Prepared,
@@ -28,23 +28,11 @@ from spdatoms.storage._classes import (
 from spdatoms.storage._earlier import of_today
 
 _SPARSE = {
-    cls.__name__: cls
-    for cls in (
-        scipy.sparse.csr_array,
-        scipy.sparse.csc_array,
-        scipy.sparse.csr_matrix,
-        scipy.sparse.csc_matrix,
-    )
+    name: getattr(scipy.sparse, name)
+    for name in ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
 }
 _BIT_GENERATORS: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (
-        np.random.PCG64,
-        np.random.PCG64DXSM,
-        np.random.MT19937,
-        np.random.Philox,
-        np.random.SFC64,
-    )
+    name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
 #: How far the position in the buffer of a bit generator can be: beyond it lies foreign memory.
 _LAST_POSITION = {"MT19937": ("state", "pos", 624), "Philox": (None, "buffer_pos", 4)}

@@ -37,7 +37,8 @@ def announce(path: Path, X: Array, estimator: str = "") -> None:
         return  # an error follows
     name = path.name.lower()
     form = next((f for ending, f in _FORMATS.items() if name.endswith(ending)), "folder")
-    scale, rank = _scale_and_rank(X)
+    found = spectra(X, _LOOKED_AT)
+    scale, rank = (None, None) if found is None else map(_least_and_greatest, found[1:])
     record(
         "read",
         {
@@ -62,20 +63,24 @@ def announce(path: Path, X: Array, estimator: str = "") -> None:
     say(f"read {path}: {', '.join(parts)}")
 
 
-def _scale_and_rank(X: Array) -> tuple[list[float] | None, list[int] | None]:
-    """Return the least and greatest mean eigenvalue and rank of some matrices that are finite."""
-    some = some_rows(X, evenly_spaced(len(X), min(_LOOKED_AT, len(X))))
+def spectra(X: Array, most: int) -> tuple[Array, Array, Array] | None:
+    """Return the eigenvalues, their means and the ranks of some matrices that are finite; None if there are none."""
+    some = some_rows(X, evenly_spaced(len(X), min(most, len(X))))
     if some.dtype.kind not in "fiubc" or X.shape[1] != X.shape[2]:
-        return None, None
+        return None
     double = some.astype(np.complex128 if some.dtype.kind == "c" else np.float64)
     double = double[np.isfinite(double).all(axis=(1, 2))]
     if not len(double):
-        return None, None
-    values = abs(np.linalg.eigvalsh((double + double.conj().swapaxes(1, 2)) / 2))
-    eps = np.finfo(some.dtype).eps if some.dtype.kind in "fc" else np.finfo(np.float64).eps
-    ranks = (values > X.shape[-1] * eps * values.max(axis=1, keepdims=True)).sum(axis=1)
-    scales = np.einsum("mii->m", double).real / X.shape[-1]
-    return [float(f(scales)) for f in (np.min, np.max)], [int(f(ranks)) for f in (np.min, np.max)]
+        return None
+    values = np.linalg.eigvalsh((double + double.conj().swapaxes(1, 2)) / 2)
+    eps = np.finfo(some.dtype if some.dtype.kind in "fc" else np.float64).eps
+    sizes = abs(values)
+    ranks = (sizes > X.shape[-1] * eps * sizes.max(axis=1, keepdims=True)).sum(axis=1)
+    return values, np.einsum("mii->m", double).real / X.shape[-1], ranks
+
+
+def _least_and_greatest(values: Array) -> list[Any]:
+    return [values.min().item(), values.max().item()]
 
 
 def _span(pair: list[Any]) -> str:

@@ -5,7 +5,7 @@ What is heavy is imported when it is used, because the options of all commands k
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import Literal
 
 import numpy as np
 
@@ -15,20 +15,14 @@ from spdatoms._utils.typing import Array
 _TRIED = 2000
 
 
-class Components(StrEnum):
-    """The order of the different entries of a matrix."""
-
-    fsl = "fsl"
-    mrtrix = "mrtrix"
-    dipy = "dipy"
-    nilearn = "nilearn"
-
-
-_WORDS = {
-    Components.fsl: ("upper triangle", "xx, xy, xz, yy, yz, zz"),
-    Components.mrtrix: ("diagonal first", "xx, yy, zz, xy, xz, yz"),
-    Components.dipy: ("lower triangle", "xx, xy, yy, xz, yz, zz"),
-    Components.nilearn: ("lower triangle, diagonal over √2", ""),
+#: The order of the different entries of a matrix.
+Components = Literal["fsl", "mrtrix", "dipy", "nilearn"]
+#: What each order is, for any n and for n = 3.
+_WORDS: dict[Components, tuple[str, str]] = {
+    "fsl": ("upper triangle", "xx, xy, xz, yy, yz, zz"),
+    "mrtrix": ("diagonal first", "xx, yy, zz, xy, xz, yz"),
+    "dipy": ("lower triangle", "xx, xy, yy, xz, yz, zz"),
+    "nilearn": ("lower triangle, diagonal over √2", ""),
 }
 
 
@@ -50,7 +44,7 @@ def from_half_vectors(rows: Array, order: Components) -> Array:
             f"{which_order(rows)}"
         )
     values = np.asarray(rows, dtype=np.result_type(rows.dtype, np.float32))
-    of_nilearn = order is Components.nilearn
+    of_nilearn = order == "nilearn"
     X = symmetric(values, *triangle(n, TENSOR_ORDERS.get(order, "lower")), of_nilearn)
     return np.asarray(X * np.sqrt(2).astype(X.dtype) if of_nilearn else X)
 
@@ -78,4 +72,4 @@ def _shares(rows: Array) -> dict[Components, float]:
 
     some = np.asarray(rows[:: -(-len(rows) // _TRIED)], dtype=np.float64)
     found = readings(some)
-    return {order: found.get(TENSOR_ORDERS.get(order, order), 0.0) for order in Components}
+    return {order: found.get(TENSOR_ORDERS.get(order, order), 0.0) for order in _WORDS}

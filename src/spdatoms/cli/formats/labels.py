@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.archives import read_npy
+from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.checks import check_characters
+from spdatoms._utils.tables import TEXT_FILES, read_rows
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
-from spdatoms.cli.formats._tables import PARQUET_FILES, TEXT_FILES, read_parquet, read_rows
 from spdatoms.cli.formats.folders import folder_labels, is_folder
 from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
+from spdatoms.cli.formats.parquet import PARQUET_FILES, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
 from spdatoms.cli.show import counted
@@ -36,20 +37,7 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
             there = "is" if len(labels) == 1 else "are"
             raise ValueError(f"there {there} {labelled} for {wanted}")
-        _refuse_empty(labels)
-        return _as_numbers(labels)
-
-
-def _refuse_empty(labels: Array) -> None:
-    """Refuse labels that are missing: they are no class."""
-    if labels.dtype.kind == "i":
-        return
-    empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
-    if len(empty):
-        others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
-        raise ValueError(
-            f"the label of matrix {empty[0]} is empty{others}: fill it in, or leave out the matrix and its label"
-        )
+        return labels if labels.dtype.kind == "i" else _as_numbers(labels)
 
 
 def _labels(path: Path, key: str | None, count: int) -> Array:
@@ -106,16 +94,12 @@ def _text_column(rows: Sequence[Sequence[str]], key: str | None, count: int) -> 
         raise ValueError(f"there are several columns ({names}). Choose one by --label-key")
     else:
         column = 0
-        rows = rows[1:] if len(rows) == count + 1 and _has_header(rows) else rows
+        first, *others = (row[0] for row in rows) if rows else [""]
+        # It may be the name of the column: a label would occur again.
+        rows = rows[1:] if len(rows) == count + 1 and first not in others else rows
     if any(len(row) <= column for row in rows):
         raise ValueError("a line has fewer columns than the first")
     return np.array([row[column] for row in rows], dtype=str)
-
-
-def _has_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first line may be the name of the column: a label would occur again."""
-    first, *others = (row[0] for row in rows)
-    return first not in others
 
 
 def _text(item: Any) -> str:
@@ -128,9 +112,13 @@ def _text(item: Any) -> str:
 
 
 def _as_numbers(labels: Array) -> Array:
-    """Return labels as integers if all are; "007" is a name."""
-    if labels.dtype.kind == "i":
-        return labels
+    """Return labels as integers if all are ("007" is a name); refuse missing ones, which are no class."""
+    empty = np.flatnonzero(np.isin(np.char.strip(np.char.lower(labels)), _MISSING))
+    if len(empty):
+        others = f", and {len(empty) - 1} more" if len(empty) > 1 else ""
+        raise ValueError(
+            f"the label of matrix {empty[0]} is empty{others}: fill it in, or leave out the matrix and its label"
+        )
     try:
         numbers = np.array([int(label) for label in labels])
     except ValueError:

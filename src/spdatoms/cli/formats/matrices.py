@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from spdatoms._utils.archives import read_apart, read_npy, read_npz
+from spdatoms._utils.array_files import read_apart, read_npy, read_npz
+from spdatoms._utils.tables import TEXT_FILES, read_numbers
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats._named import chosen, named
 from spdatoms.cli.formats._stack import (
@@ -18,16 +20,10 @@ from spdatoms.cli.formats._stack import (
     may_be_rows,
     may_be_signals,
 )
-from spdatoms.cli.formats._tables import (
-    PARQUET_FILES,
-    TEXT_FILES,
-    numbers_of,
-    read_numbers,
-    read_parquet,
-)
 from spdatoms.cli.formats.announcement import announce
 from spdatoms.cli.formats.folders import folder_matrices, is_folder
 from spdatoms.cli.formats.half_vectors import Components
+from spdatoms.cli.formats.parquet import PARQUET_FILES, numbers_of, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
 
@@ -44,31 +40,6 @@ MATRIX_FILES = (
 
 
 @dataclass(frozen=True)
-class Source:
-    """A file of matrices, and how to read it.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    key : str or None, default=None
-        The array, if there are several.
-    mask : Path or None, default=None
-        The voxels of a tensor volume.
-    components : Components or None, default=None
-        The order of the six components of a tensor.
-    covariance : Covariance or None, default=None
-        How covariances are estimated from signals.
-    """
-
-    path: Path
-    key: str | None = None
-    mask: Path | None = None
-    components: Components | None = None
-    covariance: Covariance | None = None
-
-
-@dataclass(frozen=True)
 class Matrices:
     """Matrices that were read, not checked yet.
 
@@ -80,45 +51,70 @@ class Matrices:
         Where they lie in space, if they come from a volume.
     estimator : str, default=""
         How they were estimated, if they are covariances of signals.
+    y : ndarray of shape (m,) or None, default=None
+        Their labels, if they are known.
     """
 
     X: Array
     volume: Volume | None = None
     estimator: str = ""
+    y: Any = None
 
 
-def read_matrices(source: Source) -> Matrices:
+def read_matrices(
+    path: Path,
+    key: str | None = None,
+    mask: Path | None = None,
+    components: Components | None = None,
+    covariance: Covariance | None = None,
+) -> Matrices:
     """Return the matrices of a file, or the covariances of its signals.
 
     MATLAB's (n, n, m) is transposed, a single matrix becomes a stack of one. If the shape allows both
     orders, symmetry decides.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    key : str or None, default=None
+        The array, if there are several.
+    mask : Path or None, default=None
+        The voxels of a tensor volume.
+    components : Components or None, default=None
+        The order of the six components of a tensor, and of half-vectors.
+    covariance : Covariance or None, default=None
+        How covariances are estimated from signals.
     """
-    with named(source.path):
-        _refuse_idle_options(source)
-        read = _read(source)
-    announce(source.path, read.X, read.estimator)
+    with named(path):
+        if ends_in(path, VOLUME_FILES):
+            if covariance is not None:
+                raise ValueError("--covariance is for signals, and a tensor volume has none")
+            read = Matrices(*read_volume(path, mask, components))
+        elif mask is not None:
+            raise ValueError("--mask is for tensor volumes (.nii, .nii.gz)")
+        elif is_folder(path):
+            X, descriptor = folder_matrices(path)
+            read = Matrices(X, None, descriptor)
+        elif ends_in(path, EPOCHS_FILES):
+            read = _of_signals(read_epochs(path)[0], covariance or "oas")
+        else:
+            read = _of_array(_array(path, key, components, covariance), components, covariance)
+    announce(path, read.X, read.estimator)
     return read
 
 
-def _read(source: Source) -> Matrices:
-    path, order = source.path, source.components
-    if is_folder(path):
-        X, descriptor = folder_matrices(path)
-        return Matrices(X, None, descriptor)
-    if ends_in(path, VOLUME_FILES):
-        tensors, volume = read_volume(path, source.mask, order)
-        return Matrices(tensors, volume)
-    if ends_in(path, EPOCHS_FILES):
-        return _of_signals(read_epochs(path)[0], source.covariance or Covariance.oas)
-    array = _array(path, source.key, order, signals=source.covariance is not None)
-    if source.covariance is not None:
-        return _of_signals(array, source.covariance)
+def _of_array(
+    array: Array, components: Components | None, covariance: Covariance | None
+) -> Matrices:
+    if covariance is not None:
+        return _of_signals(array, covariance)
     if may_be_signals(array):
         raise ValueError(
             f"the shape {array.shape} is not (m, n, n). If these are signals of {array.shape[0]} trials "
             f"with {array.shape[1]} channels, give --covariance oas to use the covariances of the channels"
         )
-    return Matrices(as_stack(array, order))
+    return Matrices(as_stack(array, components))
 
 
 def _of_signals(signals: Array, estimator: Covariance) -> Matrices:
@@ -137,16 +133,11 @@ def complaints_about(path: Path) -> Iterator[None]:
             raise
         if found[2] == "has":
             raise ValueError(f"{path.name}{str(error)[1:]}") from error
+        like = "".join(re.findall(r"They look like .*$", str(error)))
+        complaint = f"{path.name}{found[1].rstrip('.')}. {like}".rstrip()
         raise ValueError(
-            f"{path.name}{found[1].rstrip('.')}. {_likeness(str(error))}'spdatoms inspect {path}' lists all such "
-            "matrices, and --repaired there writes repaired ones."
+            f"{complaint} 'spdatoms inspect {path}' lists all such matrices, and --repaired there writes repaired ones."
         ) from error
-
-
-def _likeness(message: str) -> str:
-    """Return what an error message says matrices look like, or nothing."""
-    found = re.search(r"They look like .*$", message)
-    return f"{found[0]} " if found else ""
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
@@ -159,42 +150,33 @@ def ends_in(path: Path, suffixes: tuple[str, ...]) -> bool:
     return path.name.lower().endswith(suffixes)
 
 
-def _array(path: Path, key: str | None, order: Components | None, *, signals: bool) -> Array:
+def _array(
+    path: Path, key: str | None, order: Components | None, covariance: Covariance | None
+) -> Array:
+    """Return the array of a file that may be matrices, or signals if their covariances are wanted."""
     suffix = path.suffix.lower()
     if suffix == ".npy":
         if key is not None:
             raise ValueError(f"is an .npy file, which holds one array: leave out --key {key}")
         return read_npy(path)
     if suffix in ARRAY_FILES:
-        may_be = may_be_signals if signals else may_be_matrices
-        what = "signals" if signals else "matrices"
         arrays = read_arrays(path)
-        for other in (
-            may_be_rows,
-            may_be_signals,
-        ):  # the latter for the error that offers covariances
+        what, may_be = "matrices", may_be_matrices
+        if covariance is not None:
+            what, may_be = "signals", may_be_signals
+        # The last of them for the error that offers covariances.
+        for other in (may_be_rows, may_be_signals):
             if not any(map(may_be, arrays.values())) and any(map(other, arrays.values())):
                 may_be = other
         return chosen(arrays, key, may_be, what, "--key")
     if suffix in MATRIX_FILES and suffix in TEXT_FILES:
-        return _of_table(read_numbers(path), order)
-    if suffix in PARQUET_FILES:
+        numbers = read_numbers(path)
+    elif suffix in PARQUET_FILES:
         columns = read_parquet(path)
         if key is not None:
             columns = {key: chosen(columns, key, lambda _: True, "matrices", "--key")}
-        return _of_table(numbers_of(columns), order)
-    raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(MATRIX_FILES)}")
-
-
-def _of_table(numbers: Array, order: Components | None) -> Array:
-    """Return the matrices of rows of numbers; a column of nested lists has them already, (m, n, n)."""
+        numbers = numbers_of(columns)
+    else:
+        raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(MATRIX_FILES)}")
+    # A column of nested lists has matrices already, (m, n, n).
     return from_rows(numbers, order) if numbers.ndim == 2 else numbers
-
-
-def _refuse_idle_options(source: Source) -> None:
-    """Refuse options that a format does not have, rather than ignore them."""
-    is_volume = ends_in(source.path, VOLUME_FILES)
-    if not is_volume and source.mask is not None:
-        raise ValueError("--mask is for tensor volumes (.nii, .nii.gz)")
-    if is_volume and source.covariance is not None:
-        raise ValueError("--covariance is for signals, and a tensor volume has none")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from spdatoms._utils.allowed import RefusedError
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError
 
 EPOCHS_FILES = (".fif", ".fif.gz")
 
@@ -24,12 +23,8 @@ _OTHER = {
 }
 
 
-class Covariance(StrEnum):
-    """How covariances are estimated from signals."""
-
-    oas = "oas"
-    lwf = "lwf"
-    scm = "scm"
+#: How covariances are estimated from signals.
+Covariance = Literal["oas", "lwf", "scm"]
 
 
 def read_epochs(path: Path) -> tuple[Array, Array]:
@@ -75,9 +70,9 @@ def covariances(signals: Array, estimator: Covariance) -> Array:
     from sklearn.covariance import empirical_covariance, ledoit_wolf, oas
 
     estimate = {
-        Covariance.oas: lambda samples: oas(samples)[0],
-        Covariance.lwf: lambda samples: ledoit_wolf(samples)[0],
-        Covariance.scm: empirical_covariance,
+        "oas": lambda samples: oas(samples)[0],
+        "lwf": lambda samples: ledoit_wolf(samples)[0],
+        "scm": empirical_covariance,
     }[estimator]
     if not signals.size:
         raise ValueError(f"holds no signals: the shape is {signals.shape}")

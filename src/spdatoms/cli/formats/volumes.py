@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.allowed import PLAIN, RefusedError, check_memory, check_there
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import PLAIN, RefusedError, check_memory, check_there
 from spdatoms._utils.writing import replacing
 from spdatoms.cli.formats.half_vectors import Components, from_half_vectors, which_order
 
@@ -77,7 +77,7 @@ def read_volume(path: Path, mask: Path | None, order: Components | None) -> tupl
         )
     components = data[inside]
     if order is None and image.header.get_intent()[0] == _SYMMETRIC:
-        order = Components.dipy
+        order = "dipy"
     if order is None:
         raise ValueError(
             f"has six components per voxel, and does not say in which order: {which_order(components)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spdatoms._utils.lazy import lazy_names
+from spdatoms._utils.lazy_imports import lazy_names
 
 if TYPE_CHECKING:
     from spdatoms.paper.baselines.cov3dj import Cov3DJClassifier as Cov3DJClassifier

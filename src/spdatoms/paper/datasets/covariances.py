@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.archives import read_npz
+from spdatoms._utils.array_files import read_npz
 from spdatoms.datasets.dataset import Dataset, encode
 from spdatoms.geometry.validation import check_spd
 from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.archives import read_all_apart, read_apart
+from spdatoms._utils.array_files import read_all_apart, read_apart
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
 from spdatoms.datasets.dataset import Dataset, Samples, encode

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.archives import read_npz
+from spdatoms._utils.array_files import read_npz
 from spdatoms._utils.typing import Array
 from spdatoms.datasets.dataset import Dataset, Samples, encode
 from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder

@@ -63,6 +63,7 @@ class ComparisonDisplay(Display):
             raise ValueError("accuracies must hold at least one method.")
         self.emphasis = emphasis
 
+    @property
     def _size(self) -> tuple[float, float]:
         return 6.4, 0.9 + 0.3 * len(self._names())
 

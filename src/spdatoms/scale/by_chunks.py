@@ -31,23 +31,12 @@ class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    def __call__(self, X: FloatArray) -> Any:
-        return self.method(self.estimator, X, *self.args, **self.kwargs)
-
-    def of_rows(self, rows: slice) -> _Call:
-        """Return the call for some rows."""
-        if not self.by_matrix:
-            return self
-        return self.with_channels(np.asarray(self.kwargs["channels"])[rows])
-
-    @property
-    def by_matrix(self) -> bool:
-        """Whether a mask of channels differs between matrices."""
-        return "channels" in self.kwargs and np.ndim(self.kwargs["channels"]) == 2
-
-    def with_channels(self, channels: Any) -> _Call:
-        """Return the call with other channels."""
-        return replace(self, kwargs=self.kwargs | {"channels": channels})
+    def __call__(self, X: FloatArray, rows: slice | None = None) -> Any:
+        """Call it for some rows; None stands for an example, which has all channels."""
+        kwargs, channels = self.kwargs, np.asarray(self.kwargs.get("channels"))
+        if channels.ndim == 2:  # a mask that differs between matrices
+            kwargs = kwargs | {"channels": None if rows is None else channels[rows]}
+        return self.method(self.estimator, X, *self.args, **kwargs)
 
 
 def by_chunks(method: Callable[..., Any], estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,8 +75,6 @@ def with_progress(
 def _example(call: _Call, X: Any) -> FloatArray:
     """Return the result for an example, which has the dtype and the shape of that of every matrix."""
     query = call.estimator.example_query(X.shape[-1], float_type(X.dtype, "X"))
-    if call.by_matrix:
-        call = call.with_channels(None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.asarray(call(query))
@@ -127,4 +114,4 @@ def _of_rows(call: _Call, X: FloatArray, start: int, name: str = "X") -> Any:
     """Return the result for some rows; an error gives the index of a matrix in the whole, or in a chunk."""
     rows = slice(start, start + len(X))
     with errors_in_block(rows, name=name):
-        return call.of_rows(rows)(X)
+        return call(X, rows)

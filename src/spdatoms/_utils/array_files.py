@@ -18,13 +18,13 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from spdatoms._utils import allowed, reading_child
-from spdatoms._utils.allowed import RefusedError
+from spdatoms._utils import reading_child, untrusted_files
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError
 from spdatoms._utils.zarr_metadata import stored_bytes
 
 #: How an .npy file begins.
@@ -85,9 +85,9 @@ def _refuse_bomb(archive: zipfile.ZipFile) -> None:
         if is_array:
             with archive.open(info) as stream:
                 total += _declared_bytes(stream, info)
-        elif info.file_size > allowed.memory():
+        elif info.file_size > untrusted_files.memory():
             raise MemoryError
-    if total > allowed.memory():
+    if total > untrusted_files.memory():
         raise MemoryError
 
 
@@ -132,7 +132,7 @@ def read_all_apart(paths: Sequence[Path]) -> list[dict[str, Array] | ValueError]
 
 def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
     """Let a child process read files, and return what is wrong with the first one that it did not come to."""
-    size = sum(map(_bytes, paths))
+    size = sum(stored_bytes(str(p)) if p.is_dir() else p.lstat().st_size for p in paths)
     seconds = math.ceil(_PATIENCE + size / _BYTES_PER_SECOND)
     files = [str(path.absolute()) for path in paths]
     command = [sys.executable, "-P", reading_child.__file__, str(seconds), folder, *files]
@@ -153,11 +153,6 @@ def _run_child(paths: Sequence[Path], folder: str) -> ValueError:
     return ValueError("made its reader crash: it is damaged")
 
 
-def _bytes(path: Path) -> int:
-    """Return the bytes of a file, or of all files of a folder."""
-    return stored_bytes(str(path)) if path.is_dir() else path.lstat().st_size
-
-
 def _result(path: Path, folder: Path) -> dict[str, Array] | ValueError | None:
     """Return the arrays or the error that the child process has written, None if there is neither."""
     complaint = folder.with_suffix(".txt")
@@ -173,32 +168,21 @@ def _result(path: Path, folder: Path) -> dict[str, Array] | ValueError | None:
 
 
 def _variable(path: Path, folder: Path, number: int) -> Array:
-    """Return a variable of a file; a cell array is an array of objects."""
-    there = folder / f"{number}.npy"
+    """Return a variable of a file, a long one as a memory map; a cell array is an array of objects."""
+    there, place = folder / f"{number}.npy", folder / f"{number}.at.npy"
+    if place.exists():  # in the file itself the numbers lie as they are in memory
+        dtype, (offset, turned, *shape) = np.load(there).dtype, np.load(place).tolist()
+        if not math.prod(shape):
+            return np.empty(shape, dtype)
+        mapped = np.memmap(path, dtype, "r", offset, tuple(shape))
+        return mapped.T if turned else mapped
     if there.exists():
-        place = folder / f"{number}.at.npy"
-        return (
-            _mapped_in_place(path, np.load(there).dtype, place) if place.exists() else _own(there)
-        )
-    shape: Any = np.load(folder / f"{number}.shape.npy")
-    cells = np.empty(int(shape.prod()), dtype=object)
+        # A file that is mapped needs no name any more; but Windows removes no such file.
+        is_mapped = sys.platform != "win32" and there.stat().st_size > _MAPPED
+        array: Array = np.load(there, mmap_mode="r" if is_mapped else None)
+        return array
+    shape = np.load(folder / f"{number}.shape.npy")
+    cells = np.empty(int(np.prod(shape)), dtype=object)
     for i in range(len(cells)):
         cells[i] = np.load(folder / f"{number}.{i}.npy")
     return cells.reshape(shape)
-
-
-def _own(path: Path) -> Array:
-    """Return the array of a temporary file: a long one as a memory map, which needs no name any more."""
-    # Windows removes no file that is mapped.
-    mapped = sys.platform != "win32" and path.stat().st_size > _MAPPED
-    array: Array = np.load(path, mmap_mode="r" if mapped else None)
-    return array
-
-
-def _mapped_in_place(path: Path, dtype: Any, place: Path) -> Array:
-    """Return numbers that lie in a file as they are in memory, as a memory map."""
-    offset, turned, *shape = np.load(place).tolist()
-    if not math.prod(shape):
-        return np.empty(shape, dtype)
-    mapped = np.memmap(path, dtype, "r", offset, tuple(shape))
-    return mapped.T if turned else mapped

@@ -1,63 +1,27 @@
-"""Tables: text with commas, semicolons or tabs between the columns, and Parquet."""
+"""Tables of Parquet: their columns as arrays, some rows at a time."""
 
 from __future__ import annotations
 
 import base64
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.allowed import RefusedError, check_size
-from spdatoms._utils.archives import refusing_damage
+from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.tables import original
 from spdatoms._utils.typing import Array
+from spdatoms._utils.untrusted_files import RefusedError, check_size
 from spdatoms.scale.blocks import gathered
 
-TEXT_FILES = (".csv", ".tsv", ".txt")
 PARQUET_FILES = (".parquet",)
-_DELIMITERS = ",;\t"
 #: Where a Parquet file keeps the types of Arrow, and what is there of a type that is pickled.
 _SCHEMA, _PYTHON_TYPE = b"ARROW:schema", b"arrow.py_extension_type"
 #: A number in a list of Python: itself, and its place in the list.
 _BYTES_OF_NUMBER = 32
 #: Rows of a column that are read at a time.
 _ROWS = 1 << 13
-
-
-def read_rows(path: Path) -> list[list[str]]:
-    """Return the rows of a text file, without empty ones, and without spaces around cells."""
-    with (
-        refusing_damage("a text file in UTF-8"),
-        path.open(newline="", encoding="utf-8-sig") as file,
-    ):
-        first = file.readline()
-        # A comma in a file of tabs is part of a name.
-        delimiter = "\t" if path.suffix == ".tsv" else max(_DELIMITERS, key=first.count)
-        file.seek(0)
-        reader = csv.reader(file, delimiter=delimiter)
-        return [[original(cell.strip()) for cell in row] for row in reader if row]
-
-
-def read_numbers(path: Path) -> Array:
-    """Return the numbers of a text file, (rows, columns), without a first line of names and columns of text."""
-    rows = read_rows(path)
-    names = rows[0] if rows and not _are_numbers(rows[0]) else []
-    rows = rows[1:] if names else rows
-    widths = {len(row) for row in rows} | ({len(names)} if names else set())
-    if not rows or len(widths) != 1:
-        problem = "has no numbers" if not rows else "has rows of different lengths"
-        raise ValueError(problem)
-    if names and not all(map(_are_numbers, rows)):
-        columns = [column for column in zip(*rows, strict=True) if not _is_text(column)]
-        rows = [list(row) for row in zip(*columns, strict=True)]
-    try:
-        return np.array(rows, dtype=np.float64)
-    except ValueError:
-        raise ValueError("has entries that are not numbers") from None
 
 
 def read_parquet(path: Path) -> dict[str, Array]:
@@ -146,16 +110,3 @@ def _values(values: Sequence[object]) -> Array:
         return np.array(values)
     except ValueError:
         return np.array([str(value) for value in values])
-
-
-def _is_text(column: Sequence[str]) -> bool:
-    """Return whether no cell is a number, as in a column of names: one that has both is an error."""
-    return not any(_are_numbers([cell]) for cell in column)
-
-
-def _are_numbers(row: Sequence[str]) -> bool:
-    try:
-        [float(cell) for cell in row]
-    except ValueError:
-        return False
-    return True

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from spdatoms._utils.lazy import lazy_names
+from spdatoms._utils.lazy_imports import lazy_names
 
 
 @pytest.fixture

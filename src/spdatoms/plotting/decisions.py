@@ -1,9 +1,9 @@
-"""Why a query has its class or number: bars of what training matrices contribute, with pictures if there are any."""
+"""Why a query has its class or number: training matrices, and channels, that decided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +14,9 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
 from spdatoms.classification.explanation import NamedAtoms
+from spdatoms.classification.relevance import ChannelRelevance
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting.display import AXES, INK, PALE, Display, without_frame
+from spdatoms.plotting.display import AXES, INK, PALE, Display, FittedDisplay, without_frame
 
 
 def _is_picture(value: Any) -> bool:
@@ -51,10 +52,6 @@ class ExplanationDisplay(Display):
     ----------
     bars_ : matplotlib BarContainer
         The bars, from top to bottom.
-    ax_ : matplotlib Axes
-        The axes with the bars.
-    figure_ : matplotlib Figure
-        The figure of the axes.
 
     Examples
     --------
@@ -103,15 +100,8 @@ class ExplanationDisplay(Display):
     @classmethod
     @allow.checks(estimator=allow.estimator("explain"), ax=AXES)
     def from_estimator(
-        cls,
-        estimator: Any,
-        x: ArrayLike,
-        *,
-        images: Sequence[ArrayLike] | None = None,
-        max_atoms: int = 8,
-        ax: Any | None = None,
-        **kwargs: Any,
-    ) -> ExplanationDisplay:
+        cls, estimator: Any, x: ArrayLike, *, ax: Any | None = None, **options: Any
+    ) -> Self:
         """Draw why a classifier gives one matrix its class, or a regressor its number.
 
         Parameters
@@ -120,14 +110,10 @@ class ExplanationDisplay(Display):
             A fitted classifier or regressor with a method ``explain``, such as `spdatoms.SPDEnsembleClassifier`.
         x : array-like of shape (n, n)
             The SPD matrix to explain.
-        images : sequence of array-like, default=None
-            A picture of each atom.
-        max_atoms : int, default=8
-            The greatest number of atoms to show.
         ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
-        **kwargs : dict
-            Passed to matplotlib's ``barh``.
+        **options : dict
+            Parameters of the class; all others are passed to matplotlib's ``barh``.
 
         Returns
         -------
@@ -140,8 +126,10 @@ class ExplanationDisplay(Display):
         check_is_fitted(estimator)
         check_size(query, estimator.n_features_in_, "x")
         [explanation] = estimator.explain(query)
-        return cls(explanation, images=images, max_atoms=max_atoms).plot(ax, **kwargs)
+        own = cls._own(options)
+        return cls(explanation, **own).plot(ax, **options)
 
+    @property
     def _size(self) -> tuple[float, float]:
         return 6.4, max(1.6, 0.45 * self._count() + 1.0)
 
@@ -173,12 +161,108 @@ class ExplanationDisplay(Display):
         for row, atom in enumerate(atoms):
             picture = np.asarray(self.images[int(atom)])
             small = offsets.OffsetImage(picture, zoom=24.0 / max(picture.shape[:2]), cmap="gray")
-            place = offsets.AnnotationBbox(
-                small,
-                (0.0, row),
-                xybox=(-17.0, 0.0),
-                xycoords=ax.get_yaxis_transform(),
-                boxcoords="offset points",
-                frameon=False,
-            )
-            ax.add_artist(place)
+            place = {"xybox": (-17.0, 0.0), "boxcoords": "offset points", "frameon": False}
+            across = ax.get_yaxis_transform()
+            ax.add_artist(offsets.AnnotationBbox(small, (0.0, row), xycoords=across, **place))
+
+
+#: Up to this number of channels their names are written.
+_NAMED = 32
+#: Negative entries beyond this share of the greatest have a mark.
+_MARKED = 0.1
+_INFO = allow.NONE | allow.Allowed(
+    ("an mne.Info",), lambda value: isinstance(value, Mapping) and "chs" in value
+)
+
+
+class ChannelRelevanceDisplay(FittedDisplay):
+    """What channels, and pairs of channels, contributed to a decision.
+
+    Red speaks for the prediction, blue (and a minus sign) for the runner-up. Without ``info`` it is the matrix of all
+    pairs, with it a map of the scalp with the contribution of each channel. ``from_estimator`` draws which channels a
+    classifier's decisions about matrices are due to, of several the mean.
+
+    Parameters
+    ----------
+    relevance : ChannelRelevance
+        ``explain(X)[i].channels`` of a classifier. Of several decisions the mean is drawn.
+    names : sequence of str, default=None
+        The names of the channels.
+    info : mne.Info, default=None
+        Where the channels are on the head (needs MNE).
+
+    Attributes
+    ----------
+    image_ : matplotlib AxesImage
+        The picture.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms import SPDSparseClassifier
+    >>> from spdatoms.plotting import ChannelRelevanceDisplay
+    >>> X = np.eye(2) * np.array([1.0, 2.0, 10.0, 20.0])[:, None, None]
+    >>> classifier = SPDSparseClassifier(alpha=0.1).fit(X, ["a", "a", "b", "b"])
+    >>> display = ChannelRelevanceDisplay.from_estimator(classifier, 1.5 * X[:1], names=["Fz", "Cz"])
+    >>> display.ax_.get_title()
+    'contribution to the margin'
+    """
+
+    _methods = ("explain",)
+
+    @allow.checks(
+        relevance=allow.Allowed(
+            ("a ChannelRelevance",), lambda value: isinstance(value, ChannelRelevance)
+        ),
+        names=allow.NONE | allow.ARRAY,
+        info=_INFO,
+    )
+    def __init__(
+        self,
+        relevance: ChannelRelevance,
+        *,
+        names: Sequence[str] | None = None,
+        info: Any = None,
+    ) -> None:
+        n = relevance.pairs.shape[-1]
+        for what, given in (("names", names), ("info", None if info is None else info["chs"])):
+            if given is not None and len(given) != n:
+                raise ValueError(f"{what} must have {n} channels, got {len(given)}.")
+        self.relevance = relevance
+        self.names = names
+        self.info = info
+
+    @classmethod
+    def _of(cls, estimator: Any, X: ArrayLike, **own: Any) -> Self:
+        return cls(estimator.explain(X).channels, **own)
+
+    _size = 5.6, 4.6
+
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
+        pairs = self.relevance.pairs
+        pairs = pairs.reshape(-1, *pairs.shape[-2:]).mean(axis=0)
+        if self.info is None:
+            self._draw_pairs(ax, pairs, **kwargs)
+        else:
+            topomap = import_extra("mne.viz", extra="eeg").plot_topomap
+            values = pairs.sum(axis=1)
+            limit = float(np.abs(values).max()) or 1.0
+            style = {"cmap": "RdBu_r", "vlim": (-limit, limit), "show": False, "axes": ax}
+            self.image_, _ = topomap(values, self.info, **style | kwargs)
+        ax.set_title("contribution to the margin", fontsize=10)
+        ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
+
+    def _draw_pairs(self, ax: Any, pairs: Any, **kwargs: Any) -> None:
+        limit = float(np.abs(pairs).max()) or 1.0
+        style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+        self.image_ = ax.imshow(pairs, **style | kwargs)
+        # Minus signs, so that it can be read in grey.
+        for a, b in np.argwhere(pairs < -_MARKED * limit) if len(pairs) <= _NAMED else ():
+            ax.text(b, a, "−", ha="center", va="center", fontsize=8)
+        names = self.names
+        if names is not None and len(names) <= _NAMED:
+            labels = [visible(str(name)) for name in names]
+            ax.set_xticks(range(len(labels)), labels, rotation=90, fontsize=8)
+            ax.set_yticks(range(len(labels)), labels, fontsize=8)
+        else:
+            ax.set(xlabel="channel", ylabel="channel")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
     #: What the items are, and the number of axes of one of them.
     _what, _ndim = "images", 2
     _advice = "all images must have the same number of features"
+    _parameters = allow.declare(shrinkage=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
     n_jobs: int | None
 
     def __sklearn_tags__(self) -> Any:
@@ -92,35 +95,24 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
         """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
 
+@dataclass(repr=False, eq=False)
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
-    _axes = 2
     _parameters = allow.declare(
+        **Descriptor._parameters,
         block=allow.NONE | check.sizes(2),
         step=allow.NONE | check.sizes(2),
         mean=allow.BOOLEAN,
-        shrinkage=allow.real(0),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
     )
 
-    def __init__(
-        self,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.block = block
-        self.step = step
-        self.mean = mean
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    block: Any = None
+    step: Any = None
+    mean: bool = False
+    _: KW_ONLY
+    shrinkage: float = 1e-4
+    n_jobs: int | None = None
+    verbose: int = 0
 
     def check_parameters(self) -> None:
         """Refuse a distance between windows without their size, too."""
@@ -150,3 +142,65 @@ class RegionDescriptor(Descriptor):
     @abstractmethod
     def _features(self, item: Any, name: str) -> FloatArray:
         """Return the stack of features of one item."""
+
+
+class RegionCovariance(RegionDescriptor):
+    """Covariances of features of your own, of whole images or their windows.
+
+    C_R = covariance of the features f_p of the pixels p ∈ R, for each image or its windows R.
+
+    `transform` returns an array (m, n, n): without `block` one matrix per image, with it one per window,
+    image by image. ``transform_regions`` returns the windows of every image by themselves.
+
+    Parameters
+    ----------
+    features : callable, default=None
+        Takes one item of X and returns its features (height, width, F). Without it the items of X
+        are such features themselves.
+    block : int or (int, int), default=None
+        The height and width of windows; None stands for the whole image.
+    step : int or (int, int), default=None
+        The distance between windows; None stands for their size, which puts blocks side by side.
+    mean : bool, default=False
+        Add the mean: matrices [[C + μμᵀ, μ], [μᵀ, 1]] of size n = F + 1 instead of n = F.
+    shrinkage : float, default=1e-4
+        Makes covariances of flat and tiny regions definite, see `region_covariances`.
+    n_jobs : int, default=None
+        The number of threads over images.
+    verbose : int, default=0
+        1 shows progress bars (needs tqdm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spdatoms.descriptors import RegionCovariance
+    >>> images = np.random.default_rng(0).random((3, 32, 32))
+    >>> RegionCovariance(lambda image: np.stack([image, image**2], axis=-1)).transform(images).shape
+    (3, 2, 2)
+    """
+
+    _parameters = allow.declare(
+        **RegionDescriptor._parameters, features=allow.NONE | allow.FUNCTION
+    )
+
+    def __init__(
+        self,
+        features: Callable[[Any], Any] | None = None,
+        block: Any = None,
+        step: Any = None,
+        mean: bool = False,
+        *,
+        shrinkage: float = 1e-4,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
+        self.features = features
+
+    def _features(self, item: Any, name: str) -> FloatArray:
+        if self.features is not None:
+            item, name = self.features(item), f"features({name})"
+        stack = check.feature_stack(item, name)
+        if stack.ndim != 3:
+            raise ValueError(f"{name} must have the shape (height, width, F), got {stack.shape}.")
+        return stack

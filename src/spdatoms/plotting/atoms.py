@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Floats
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import check_spd
-from spdatoms.plotting.display import AXES, INK, PALE, Display, fitted_attribute
+from spdatoms.plotting.display import INK, PALE, FittedDisplay, fitted_attribute
 
 #: Line styles of the coordinate planes (1, 2), (1, 3) and (2, 3).
 _LINE_STYLES = ("-", "--", ":")
@@ -25,10 +25,12 @@ _PITCH = 1.2
 _POINTS = 80
 
 
-class AtomsDisplay(Display):
+class AtomsDisplay(FittedDisplay):
     """Atoms as ellipses, or as heat maps if they are larger than 3×3.
 
     {x : xᵀ A⁻¹ x = 1} for atoms A of size 2 or 3, and A / max|a_ij| as a heat map for larger ones.
+
+    ``from_estimator`` draws the ``atoms_`` of a dictionary or the ``cluster_centers_`` of k-means.
 
     An ellipsoid (n = 3) is shown by its outlines as seen along the three axes, which are the ellipses of
     the 2×2 blocks of A. All ellipses have the same scale, unless ``common_scale`` is false.
@@ -45,13 +47,6 @@ class AtomsDisplay(Display):
     n_columns : int, default=None
         The number of atoms per row; without it the picture is a wide rectangle.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        The axes with the atoms.
-    figure_ : matplotlib Figure
-        The figure of the axes.
-
     Examples
     --------
     >>> import numpy as np
@@ -60,6 +55,8 @@ class AtomsDisplay(Display):
     >>> len(display.ax_.lines)
     2
     """
+
+    _of_matrices = False
 
     @allow.checks(
         titles=allow.NONE | allow.ARRAY,
@@ -84,39 +81,10 @@ class AtomsDisplay(Display):
         self.n_columns = n_columns
 
     @classmethod
-    @allow.checks(estimator=allow.estimator(), ax=AXES)
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        titles: list[str] | None = None,
-        common_scale: bool = True,
-        n_columns: int | None = None,
-        ax: Any | None = None,
-    ) -> AtomsDisplay:
-        """Draw the ``atoms_`` of a dictionary or the ``cluster_centers_`` of k-means.
+    def _of(cls, estimator: Any, X: None, **own: Any) -> Self:
+        return cls(fitted_attribute(estimator, "atoms_", "cluster_centers_"), **own)
 
-        Parameters
-        ----------
-        estimator : estimator
-            A fitted one.
-        titles : sequence of str, default=None
-            The text under the atoms.
-        common_scale : bool, default=True
-            Draw all ellipses at the same scale.
-        n_columns : int, default=None
-            The number of atoms per row.
-        ax : matplotlib Axes, default=None
-            Where to draw; without it a new figure is made.
-
-        Returns
-        -------
-        AtomsDisplay
-        """
-        atoms = fitted_attribute(estimator, "atoms_", "cluster_centers_")
-        display = cls(atoms, titles=titles, common_scale=common_scale, n_columns=n_columns)
-        return display.plot(ax)
-
+    @property
     def _size(self) -> tuple[float, float]:
         # 1.1 inches per cell, or less to fit on a page.
         rows, columns = self._grid()
@@ -137,7 +105,9 @@ class AtomsDisplay(Display):
             self._draw_ellipses(ax, cells)
         else:
             self._draw_heat_maps(ax, cells)
-        self._write_titles(ax, cells)
+        titles = self.titles or map(str, range(len(self.atoms)))
+        for title, (x, y) in zip(titles, cells, strict=True):
+            ax.text(x, y + 0.46, visible(title), ha="center", va="top", fontsize=8, color="0.25")
         ax.set(xlim=(-0.55, columns - 0.45), ylim=(_PITCH * rows - 0.5, -0.5), aspect="equal")
         ax.set_axis_off()
 
@@ -153,13 +123,9 @@ class AtomsDisplay(Display):
                 if len(planes) == 1:
                     ax.fill(cell[0] + x, cell[1] - y, color=PALE, alpha=0.35, linewidth=0)
         if len(planes) > 1:
-            self._name_planes(ax, planes)
-
-    def _name_planes(self, ax: Any, planes: list[tuple[int, int]]) -> None:
-        handles = ax.lines[:: len(self.atoms)]
-        names = [f"axes {a + 1}, {b + 1}" for a, b in planes]
-        place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
-        ax.legend(handles, names, frameon=False, fontsize=9, **place)
+            names = [f"axes {a + 1}, {b + 1}" for a, b in planes]
+            place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(planes)}
+            ax.legend(ax.lines[:: len(self.atoms)], names, frameon=False, fontsize=9, **place)
 
     def _draw_heat_maps(self, ax: Any, cells: Floats) -> None:
         half = 0.42
@@ -168,11 +134,6 @@ class AtomsDisplay(Display):
             extent = (x - half, x + half, y + half, y - half)
             image = ax.imshow(atom / np.abs(atom).max(), extent=extent, **style)
         self.figure_.colorbar(image, ax=ax, label="entry / largest entry", shrink=0.8)
-
-    def _write_titles(self, ax: Any, cells: Floats) -> None:
-        titles = self.titles or map(str, range(len(self.atoms)))
-        for title, (x, y) in zip(titles, cells, strict=True):
-            ax.text(x, y + 0.46, visible(title), ha="center", va="top", fontsize=8, color="0.25")
 
 
 def ellipse(A: NDArray[np.floating]) -> Floats:

@@ -46,43 +46,28 @@ def lazy_names(
 
 @contextmanager
 def whole_import() -> Iterator[None]:
-    """Let an import be quick, and come to its end before Ctrl-C is heard."""
-    with _interrupts_held(), _no_search_for_garbage():
-        yield
+    """Let an import be quick, and come to its end before Ctrl-C is heard.
 
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C: compiled modules of other libraries cannot be imported again once an import was cut short.
-
-    Only the main thread hears it. A handler that is not one of Python is left alone.
+    Compiled modules of other libraries cannot be imported again once an import was cut short. Only the main thread
+    hears Ctrl-C, and a handler that is not one of Python is left alone. Python's search for cycles is held, too:
+    imports make many objects and no garbage, and it takes a tenth of their time.
     """
     heard: list[int] = []
 
     def note(number: int, frame: object) -> None:
         heard.append(number)
 
-    before = signal.getsignal(signal.SIGINT)
-    if not callable(before) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        if signal.getsignal(signal.SIGINT) is note:  # else what was imported wants its own
-            signal.signal(signal.SIGINT, before)
-        if heard:
-            signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def _no_search_for_garbage() -> Iterator[None]:
-    """Hold Python's search for cycles: imports make many objects and no garbage, and it takes a tenth of their time."""
-    was_on = gc.isenabled()
+    before, searches = signal.getsignal(signal.SIGINT), gc.isenabled()
+    held = callable(before) and threading.current_thread() is threading.main_thread()
+    if held:
+        signal.signal(signal.SIGINT, note)
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
+        if searches:
             gc.enable()
+        if held and signal.getsignal(signal.SIGINT) is note:  # else what was imported wants its own
+            signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)

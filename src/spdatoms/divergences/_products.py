@@ -12,7 +12,7 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -75,6 +75,35 @@ class SquaredDistance(Divergence):
         return rounded(squares, real_type(X.dtype))
 
     @abstractmethod
+    def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
+        """Return the matrix of a vector, projected onto the cone unless it lies in it; complex if ``current`` is."""
+
+    def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
+        """Return the matrix of the mean Σ w_i v_i / Σ w_i of vectors, the stationary point."""
+        mean = self.centre_term(Z, weights, current) / weights.sum()
+        return self.from_vector(mean, current, definite=not (weights < 0).any())
+
+    def distances_and_centre(
+        self, Z: VectorSet, weights: Floats, current: Array, least: float
+    ) -> tuple[Floats, Array]:
+        """Return ‖v_i − u‖, where u is the vector of C, and the matrix of the mean with the weights w/distance."""
+        differences = Z.vectors - self.prepare(current[None]).vectors
+        with _overflow_is_checked():
+            squares = np.einsum("ij,ij->i", differences, differences)
+        if differences[squares == 0.0].any():
+            raise too_small(squares.dtype)
+        distances = np.sqrt(rounded(squares, squares.dtype))
+        return distances, self.centre(Z, weights / np.maximum(distances, least), current)
+
+    def centre_term(self, Z: VectorSet, weights: Floats, current: Array) -> Floats:
+        """Return Σ w_i v_i over a part of the data."""
+        return np.asarray(weights @ Z.vectors)
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Array) -> Array:
+        """Return the matrix of Σ w_i v_i / Σ w_i."""
+        return self.from_vector(terms / total, current)
+
+    @abstractmethod
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the gradients in X_i (m, n, n) of slopes_i · v_i, v_i being the vector of X_i."""
 
@@ -107,10 +136,10 @@ class SquaredDistance(Divergence):
 class HalfVectorSet(VectorSet):
     """Half-vectors of the matrices, or of functions of them, in double precision."""
 
-    def mean(self, weights: Floats) -> Floats:
-        """Return Σ w_i Z_i / Σ w_i as a matrix."""
-        mean = (weights @ self.vectors)[None] / weights.sum()
-        return np.asarray(from_half_vectors(mean, self.n, weighted=True)[0])
+
+def matrix_of(half: Floats, n: int) -> Floats:
+    """Return the matrix of a half-vector."""
+    return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
 
 
 def shifted_products(

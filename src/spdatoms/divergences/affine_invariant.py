@@ -12,12 +12,12 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradient_sums import summed_gradients
 from spdatoms.geometry.batched import inverse
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
-from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.spectral import (
     AIRM,
@@ -181,23 +181,21 @@ class AffineInvariant(Divergence):
 
         Negative weights move the centre away from their matrices; the result is SPD in any case.
         """
-        shares = weights / weights.sum()
-        used = np.flatnonzero(shares)
         L = cholesky(current)
-        small = Z.n <= LARGEST_IN_LANES
-        step = np.zeros(current.shape)
+        return _moved(L, self.tangent(Z, weights, current, L))
 
-        def vectors(C: Floats, X: Floats) -> Floats:
-            return L @ _whitened_logs(C[0], L, X) @ L.T
+    def tangent(self, Z: PreparedSet, weights: Floats, current: Floats, L: Floats) -> Floats:
+        """Return Σ w_i log(L⁻¹ Z_i L⁻ᵀ) / Σ w_i."""
+        total, _ = _pull(Z, weights, current, L)
+        return np.asarray(total / weights.sum())
 
-        for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            X = Z.matrices[used[part]].astype(np.float64, copy=False)
-            logs = (
-                in_lanes(LOG, vectors, X, current[None]) if small else _whitened_logs(current, L, X)
-            )
-            step += np.tensordot(shares[used[part]], logs, axes=1)
-        eigenvalues, U = np.linalg.eigh(symmetric_part(whiten(L, step)) if small else step)
-        return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+    def distances_and_centre(
+        self, Z: PreparedSet, weights: Floats, current: Floats, least: float
+    ) -> tuple[Floats, Floats]:
+        """Return the distances to C and the step with the weights w/distance, from the same logarithms."""
+        L = cholesky(current)
+        step, norms = _pull(Z, weights, current, L, least)
+        return norms, _moved(L, step / (weights / np.maximum(norms, least)).sum())
 
     def between(self, A: Floats, B: Floats, t: float) -> Floats:
         """Return A #_t B."""
@@ -241,6 +239,25 @@ def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> F
     sums = summed_gradients(tangents_at_one, X, Y, weights, n_jobs)
     inverses = inverse(X)
     return symmetric_part(inverses @ (-2.0 * sums) @ inverses)
+
+
+def _pull(
+    Z: PreparedSet, weights: Floats, C: Floats, L: Floats, least: float = np.nan
+) -> tuple[Floats, Floats]:
+    """Return Σ w_i log(L⁻¹ Z_i L⁻ᵀ), where ``C = L Lᵀ``, and the norms of the terms, see `whitened_sum`."""
+    used = slice(None) if weights.all() else np.flatnonzero(weights)
+    norms = np.zeros(len(Z))
+    step, norms[used] = whitened_sum(
+        *(LOG, lambda X: _whitened_logs(C, L, X), Z.matrices[used], weights[used], C),
+        least=least,
+    )
+    return step, norms
+
+
+def _moved(L: Floats, V: Floats) -> Floats:
+    """Return L exp(V) Lᵀ."""
+    eigenvalues, U = np.linalg.eigh(V)
+    return gram(L @ (U * np.exp(0.5 * eigenvalues)))
 
 
 def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:

@@ -9,7 +9,12 @@ import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, SquaredDistance
+from spdatoms.divergences._products import (
+    PREPARE_BYTES,
+    HalfVectorSet,
+    SquaredDistance,
+    matrix_of,
+)
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
@@ -42,17 +47,9 @@ class LogEuclidean(SquaredDistance):
         V = from_half_vectors(slopes, X.shape[-1], weighted=True)
         return symmetric_part(log_derivative(roots, U, V))
 
-    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
-        """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""
-        return np.asarray(expm(Z.mean(weights)))
-
-    def coordinates(self, C: Floats, current: Floats) -> Floats:
-        """Return log C."""
-        return np.asarray(logm(C))
-
-    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
-        """Return exp V."""
-        return np.asarray(expm(V))
+    def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
+        """Return exp V for the matrix V of a half-vector."""
+        return np.asarray(expm(matrix_of(vector, len(current))))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return True: it is a Gaussian kernel."""

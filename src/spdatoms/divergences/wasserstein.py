@@ -15,16 +15,18 @@ from spdatoms.divergences._factor_pairs import (
     of_each_pair,
     of_pairs,
 )
+from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
-from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.spectral import (
-    LARGEST_IN_LANES,
     POWER,
     WASSERSTEIN,
     cholesky,
-    in_lanes,
+    congruent,
+    gram,
+    inverse_lower,
+    spd_roots,
     symmetric_part,
     transpose,
 )
@@ -81,21 +83,28 @@ class Wasserstein(Divergence):
         S.flat[:: len(S) + 1] += 1.0 - t
         return symmetric_part(S @ A @ S)
 
+    def distances_and_centre(
+        self, Z: PreparedSet, weights: Floats, current: Floats, least: float
+    ) -> tuple[Floats, Floats]:
+        """Return the distances to C and `centre` of the weights w/distance."""
+        distances = np.sqrt(self.paired(Z.matrices, np.broadcast_to(current, Z.matrices.shape)))
+        return distances, self.centre(Z, weights / np.maximum(distances, least), current)
+
     def centre(self, Z: PreparedSet, weights: Floats, current: Floats) -> Floats:
-        """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
-        used = np.flatnonzero(weights)  # in k-means those of one cluster
-        X = Z.matrices[used].astype(np.float64, copy=False)
-        if Z.n <= LARGEST_IN_LANES:
-            maps = in_lanes(POWER, _maps, X, batched.inverse(current[None]), 0.5)
-        else:
-            maps = _maps(batched.inverse(current[None]), X)
-        T = np.tensordot(weights[used], maps, 1) / weights.sum()
-        return symmetric_part(T @ current @ T)
+        """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i.
 
+        With ``C⁻¹ = L Lᵀ`` it is L S² Lᵀ for the mean S of (L⁻¹ Z_i L⁻ᵀ)^½.
+        """
+        used = slice(None) if weights.all() else np.flatnonzero(weights)  # in k-means one cluster
+        inverse = batched.inverse(current[None])[0]
+        L = cholesky(inverse)
 
-def _maps(A: Floats, X: Floats) -> Floats:
-    """Return A # X_i."""
-    return CommonFrame.of(A, X).point(0.5)
+        def roots(X: Floats) -> Floats:
+            values, U = spd_roots(congruent(inverse_lower(L)[None], X))
+            return gram(U * np.sqrt(values)[:, None, :])
+
+        S, _ = whitened_sum(POWER, roots, Z.matrices[used], weights[used], inverse, 0.5)
+        return gram(L @ S / weights.sum())
 
 
 def _procrustes(L: Floats, M: Floats) -> Floats:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+from tests._matrices import random_spd
 
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.geometry.spectral import LOG, POWER
-from tests._matrices import random_spd
 
 
 def whitened(X, base):

@@ -15,9 +15,10 @@ from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
+from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.half_vectors import from_half_vectors
-from spdatoms.geometry.hermitian import real_type
-from spdatoms.geometry.spectral import as_stack
+from spdatoms.geometry.hermitian import as_double, real_form, real_type
+from spdatoms.geometry.spectral import adjoint, as_stack, eigh
 from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -29,6 +30,9 @@ _LEAST_ROWS, _LEAST_SHARED_ROWS = 512, 256
 _LEAST_SHARED_FLOPS = 1e7
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
+#: Eigenvalues, relative to the greatest, and squared distances, relative to the squares that they are differences of,
+#: that have enough digits.
+_ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 PREPARE_BYTES = 4 << 20
 
@@ -72,6 +76,31 @@ class SquaredDistance(Divergence):
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
         with _overflow_is_checked():
             squares = np.einsum("ij,ij->i", differences, differences)
+        return rounded(squares, real_type(X.dtype))
+
+    def _paired_by_eigenvalues(
+        self, function: Callable[[Floats], Floats], X: Array, Y: Array
+    ) -> FloatArray:
+        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
+
+        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
+        """
+        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
+        fit = np.ones(len(X), bool)
+        for Z, (values, _) in zip((X, Y), spectra, strict=True):
+            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
+            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
+        with np.errstate(all="ignore"):
+            a, b = (function(values) for values, _ in spectra)
+            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
+            a, b = a - middle, b - middle
+            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
+            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
+            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
+            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
+        if rest.any():
+            A, B = (real_form(Z[rest]) for Z in (X, Y))
+            squares[rest] = SquaredDistance.paired(self, A, B) / (A.shape[-1] // X.shape[-1])
         return rounded(squares, real_type(X.dtype))
 
     @abstractmethod

@@ -12,13 +12,16 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences._products import rounded
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradient_sums import summed_gradients
 from spdatoms.geometry.batched import inverse
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
+from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import (
     AIRM,
     LARGEST_IN_LANES,
@@ -48,6 +51,8 @@ _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
 # The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
 _LARGEST_NATIVE = 200
+# Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
+_LARGEST_STACKED = 100
 # Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
 _LARGEST_BY_ROTATIONS = 12
 # From this λ_min/λ_max on eigenvalues have nearly the digits of singular values.
@@ -100,6 +105,7 @@ class AffineInvariant(Divergence):
 
     name: ClassVar[str] = "riemann"
     congruence_invariant: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = 32
 
     def prepare(self, X: FloatArray) -> FactoredSet:
         """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
@@ -149,10 +155,21 @@ class AffineInvariant(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return AIRM² of pairs."""
+        if is_complex(X):
+            return self._paired_complex(X, Y)
         if X.shape[-1] > _LARGEST_BY_ROTATIONS:
             return self._paired(X, Y).astype(X.dtype, copy=False)
         A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
         return in_lanes(AIRM, self._paired, B, A).astype(X.dtype, copy=False)
+
+    def _paired_complex(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        logs = log_ratios_of_pairs(as_double(X), as_double(Y))
+        out = np.einsum("ij,ij->i", logs, logs)
+        out[(X == Y).all(axis=(-2, -1))] = 0.0
+        rest = np.isnan(out)
+        if rest.any():
+            out[rest] = 0.5 * self._paired(real_form(X[rest]), real_form(Y[rest]))
+        return rounded(out, real_type(X.dtype))
 
     def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
         one, other = self.prepare(X), self.prepare(Y)
@@ -165,9 +182,8 @@ class AffineInvariant(Divergence):
                 *(-1, out, count),
             )
         else:
-            for i in range(len(X)):
-                logs = interruptibly(log_ratios_of_pair, X[i], Y[i])
-                out[i] = logs @ logs
+            logs = log_ratios_of_pairs(as_double(X), as_double(Y))
+            np.einsum("ij,ij->i", logs, logs, out=out)
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
         for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
@@ -316,14 +332,17 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
     return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
 
 
-def log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
-    """Return log λ(X⁻¹ Y) of two large matrices, NaN if some would have too few digits."""
+def log_ratios_of_pairs(X: FloatArray, Y: FloatArray) -> Floats:
+    """Return log λ(X_i⁻¹ Y_i) of large or complex matrices, NaN for a pair of which some would have too few digits."""
     try:
-        values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
+        if X.shape[-1] <= _LARGEST_STACKED:
+            values = np.linalg.eigvalsh(whiten(np.linalg.cholesky(X), Y))
+        else:
+            values = np.array([interruptibly(eigvalsh, *pair) for pair in zip(Y, X, strict=True)])
     except np.linalg.LinAlgError:  # the range was not enough
-        return np.full(len(X), np.nan)
-    enough = values[0] > _WELL_CONDITIONED * values[-1]
-    return np.log(values) if enough else np.full(len(values), np.nan)
+        return np.full(X.shape[:2], np.nan)
+    enough = values[:, 0] > _WELL_CONDITIONED * values[:, -1]
+    return np.log(np.where(enough[:, None], values, np.nan))
 
 
 def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:

@@ -74,6 +74,8 @@ class Divergence(ABC):
     real_form_factor: ClassVar[float] = 2.0
     #: The number of the kernel of `checked_pairs` for pairs, if it has one.
     pair_kernel: ClassVar[int | None] = None
+    #: From this size on `paired` takes complex matrices as they are; smaller ones are sooner done as real forms.
+    complex_pairs_from: ClassVar[float] = np.inf
     #: Whether the methods take complex matrices as they are. It may be so only if `centre` has a closed form.
     native_complex: ClassVar[bool] = False
 

@@ -19,7 +19,8 @@ from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.hermitian import is_complex
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, log_derivative, spd_roots, symmetric_part
 
 
 class LogEuclidean(SquaredDistance):
@@ -32,6 +33,7 @@ class LogEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "logeuclid"
     closed_form: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the logarithms."""
@@ -40,6 +42,12 @@ class LogEuclidean(SquaredDistance):
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             half_vectors(logarithms(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        if X.shape[-1] <= LARGEST_IN_LANES and not is_complex(X):
+            return super().paired(X, Y)
+        return self._paired_by_eigenvalues(np.log, X, Y)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of log at X_i along the slopes: the derivative is its own adjoint."""

@@ -16,8 +16,9 @@ from spdatoms.divergences._products import (
 )
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
+from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import power_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, power_derivative, spd_roots, symmetric_part
 
 
 class PowerEuclidean(SquaredDistance):
@@ -40,6 +41,7 @@ class PowerEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "poweuclid"
     closed_form: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     @allow.checks(p=allow.real())
     def __init__(self, p: float = 0.5) -> None:
@@ -60,6 +62,12 @@ class PowerEuclidean(SquaredDistance):
             raise too_small(X.dtype)
         half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        if X.shape[-1] <= LARGEST_IN_LANES and not is_complex(X):
+            return super().paired(X, Y)
+        return self._paired_by_eigenvalues(lambda values: values**self.p / self.p, X, Y)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of X^p / p at X_i along the slopes: the derivative is its own adjoint."""

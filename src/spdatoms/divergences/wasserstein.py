@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import svdvals
 
+from spdatoms._utils.threads import interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._factor_pairs import (
     FactorSet,
@@ -20,8 +21,10 @@ from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.spectral import (
+    LARGEST_IN_LANES,
     POWER,
     WASSERSTEIN,
+    adjoint,
     cholesky,
     congruent,
     gram,
@@ -49,6 +52,7 @@ class Wasserstein(Divergence):
     """
 
     name: ClassVar[str] = "wasserstein"
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     def prepare(self, X: FloatArray) -> FactorSet:
         """Return the Cholesky factors."""
@@ -66,7 +70,7 @@ class Wasserstein(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(WASSERSTEIN, _procrustes, _by_singular_values, X, Y)
+        return of_each_pair(WASSERSTEIN, _procrustes, _by_singular_values, X, Y, 2.0)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
@@ -113,14 +117,14 @@ def _procrustes(L: Floats, M: Floats) -> Floats:
     return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
 
 
-def _by_singular_values(A: Floats, B: Floats) -> float:
-    """Return tr A + tr B − 2 Σ σ(MᵀL) of two matrices, NaN if too much cancels, or the range is not enough."""
-    L, M = cholesky(A), cholesky(B)
-    traces = float(np.trace(A) + np.trace(B))
-    if not _LEAST < traces < 1.0 / _LEAST:
-        return np.nan
-    value = traces - 2.0 * float(svdvals(M.T @ L, overwrite_a=True, check_finite=False).sum())
-    return value if value > _CANCELLED * traces else np.nan
+def _by_singular_values(A: Floats, B: Floats) -> Floats:
+    """Return tr A + tr B − 2 Σ σ(MᴴL) of pairs, NaN where too much cancels, or the range is not enough."""
+    traces = np.einsum("mii->m", A).real + np.einsum("mii->m", B).real
+    products = adjoint(cholesky(B)) @ cholesky(A)
+    sums = [interruptibly(svdvals, product).sum() for product in products]
+    values = traces - 2.0 * np.array(sums)
+    fit = (traces > _LEAST) & (traces < 1.0 / _LEAST) & (values > _CANCELLED * traces)
+    return np.where(fit, values, np.nan)
 
 
 def _difference(L: Floats, M: Floats) -> Floats:

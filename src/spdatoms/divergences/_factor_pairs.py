@@ -39,21 +39,17 @@ def near_one(L: Floats) -> tuple[Floats, Indices]:
 
 def of_each_pair(
     kind: int,
-    function: Callable[[Floats, Floats], Floats],
+    careful: Callable[[Floats, Floats], Floats],
     by_values: Callable[[Floats, Floats], Floats],
     X: FloatArray,
     Y: FloatArray,
     factor: float,
 ) -> FloatArray:
-    """Return what the kernel of this number, or the function of two factors, gives for pairs; zero for equal ones.
+    """Return what the kernel of this number, or ``careful(A, B)``, gives for pairs; zero for equal ones.
 
     Of large or complex matrices ``by_values(A, B)`` finds it sooner, by LAPACK's eigenvalues or singular values alone;
     it is NaN where they have too few digits. Real forms of complex matrices give it times the factor.
     """
-
-    def careful(A: Floats, B: Floats) -> Floats:
-        return function(cholesky(A), cholesky(B))
-
     A, B = as_double(X), as_double(Y)
     if A.shape[-1] > LARGEST_IN_LANES or is_complex(A):
         values = by_values(A, B)

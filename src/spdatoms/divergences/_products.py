@@ -17,8 +17,8 @@ from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.half_vectors import from_half_vectors
-from spdatoms.geometry.hermitian import as_double, real_form, real_type
-from spdatoms.geometry.spectral import adjoint, as_stack, eigh
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, adjoint, as_stack, eigh
 from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -73,14 +73,21 @@ class SquaredDistance(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
+        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
+            return self._paired_by_eigenvalues(X, Y)
+        return self._paired_by_vectors(X, Y)
+
+    def _paired_by_vectors(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
         with _overflow_is_checked():
             squares = np.einsum("ij,ij->i", differences, differences)
         return rounded(squares, real_type(X.dtype))
 
-    def _paired_by_eigenvalues(
-        self, function: Callable[[Floats], Floats], X: Array, Y: Array
-    ) -> FloatArray:
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return f(λ), if the vectors are those of f(X)."""
+        raise NotImplementedError
+
+    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
         """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
 
         It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
@@ -91,7 +98,7 @@ class SquaredDistance(Divergence):
             fit &= ~is_graded(np.einsum("mii->mi", Z).real)
             fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
         with np.errstate(all="ignore"):
-            a, b = (function(values) for values, _ in spectra)
+            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
             middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
             a, b = a - middle, b - middle
             overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
@@ -100,7 +107,7 @@ class SquaredDistance(Divergence):
             rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
         if rest.any():
             A, B = (real_form(Z[rest]) for Z in (X, Y))
-            squares[rest] = SquaredDistance.paired(self, A, B) / (A.shape[-1] // X.shape[-1])
+            squares[rest] = self._paired_by_vectors(A, B) / (A.shape[-1] // X.shape[-1])
         return rounded(squares, real_type(X.dtype))
 
     @abstractmethod

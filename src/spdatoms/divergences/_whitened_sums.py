@@ -30,6 +30,13 @@ def whitened_sum(
     The weights are divided by these norms, or by ``least`` where it is greater, unless it is NaN. The kernel has a
     number for f; what is large, or would lose digits there, ``function(X)`` answers.
     """
+    if not weights.all():  # in k-means those of other clusters are zero
+        used = np.flatnonzero(weights)
+        norms = np.zeros(len(X))
+        total, norms[used] = whitened_sum(
+            kind, function, X[used], weights[used], base, exponent, least
+        )
+        return total, norms
     count, n = X.shape[:2]
     total, norms = np.zeros((n, n)), np.zeros(count)
     plain = X.dtype == np.float64 and X.flags.c_contiguous

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.divergences._products import rounded
+from spdatoms.divergences._factor_pairs import of_each_pair
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradient_sums import summed_gradients
@@ -21,7 +21,7 @@ from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
-from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
+from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import (
     AIRM,
     LARGEST_IN_LANES,
@@ -155,21 +155,9 @@ class AffineInvariant(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return AIRM² of pairs."""
-        if is_complex(X):
-            return self._paired_complex(X, Y)
-        if X.shape[-1] > _LARGEST_BY_ROTATIONS:
+        if X.shape[-1] > _LARGEST_BY_ROTATIONS and not is_complex(X):
             return self._paired(X, Y).astype(X.dtype, copy=False)
-        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-        return in_lanes(AIRM, self._paired, B, A).astype(X.dtype, copy=False)
-
-    def _paired_complex(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        logs = log_ratios_of_pairs(as_double(X), as_double(Y))
-        out = np.einsum("ij,ij->i", logs, logs)
-        out[(X == Y).all(axis=(-2, -1))] = 0.0
-        rest = np.isnan(out)
-        if rest.any():
-            out[rest] = 0.5 * self._paired(real_form(X[rest]), real_form(Y[rest]))
-        return rounded(out, real_type(X.dtype))
+        return of_each_pair(AIRM, self._paired, _by_eigenvalues, X, Y, 2.0)
 
     def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
         one, other = self.prepare(X), self.prepare(Y)
@@ -182,8 +170,7 @@ class AffineInvariant(Divergence):
                 *(-1, out, count),
             )
         else:
-            logs = log_ratios_of_pairs(as_double(X), as_double(Y))
-            np.einsum("ij,ij->i", logs, logs, out=out)
+            out[:] = _by_eigenvalues(as_double(X), as_double(Y))
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
         for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
@@ -202,7 +189,8 @@ class AffineInvariant(Divergence):
 
     def tangent(self, Z: PreparedSet, weights: Floats, current: Floats, L: Floats) -> Floats:
         """Return Σ w_i log(L⁻¹ Z_i L⁻ᵀ) / Σ w_i."""
-        total, _ = _pull(Z, weights, current, L)
+        logs = partial(_whitened_logs, current, L)
+        total, _ = whitened_sum(LOG, logs, Z.matrices, weights, current)
         return np.asarray(total / weights.sum())
 
     def distances_and_centre(
@@ -210,7 +198,8 @@ class AffineInvariant(Divergence):
     ) -> tuple[Floats, Floats]:
         """Return the distances to C and the step with the weights w/distance, from the same logarithms."""
         L = cholesky(current)
-        step, norms = _pull(Z, weights, current, L, least)
+        logs = partial(_whitened_logs, current, L)
+        step, norms = whitened_sum(LOG, logs, Z.matrices, weights, current, least=least)
         return norms, _moved(L, step / (weights / np.maximum(norms, least)).sum())
 
     def between(self, A: Floats, B: Floats, t: float) -> Floats:
@@ -255,19 +244,6 @@ def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> F
     sums = summed_gradients(tangents_at_one, X, Y, weights, n_jobs)
     inverses = inverse(X)
     return symmetric_part(inverses @ (-2.0 * sums) @ inverses)
-
-
-def _pull(
-    Z: PreparedSet, weights: Floats, C: Floats, L: Floats, least: float = np.nan
-) -> tuple[Floats, Floats]:
-    """Return Σ w_i log(L⁻¹ Z_i L⁻ᵀ), where ``C = L Lᵀ``, and the norms of the terms, see `whitened_sum`."""
-    used = slice(None) if weights.all() else np.flatnonzero(weights)
-    norms = np.zeros(len(Z))
-    step, norms[used] = whitened_sum(
-        *(LOG, lambda X: _whitened_logs(C, L, X), Z.matrices[used], weights[used], C),
-        least=least,
-    )
-    return step, norms
 
 
 def _moved(L: Floats, V: Floats) -> Floats:
@@ -343,6 +319,12 @@ def log_ratios_of_pairs(X: FloatArray, Y: FloatArray) -> Floats:
         return np.full(X.shape[:2], np.nan)
     enough = values[:, 0] > _WELL_CONDITIONED * values[:, -1]
     return np.log(np.where(enough[:, None], values, np.nan))
+
+
+def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
+    """Return Σ log² λ(X_i⁻¹ Y_i), NaN where it would have too few digits."""
+    logs = log_ratios_of_pairs(X, Y)
+    return np.asarray(np.einsum("ij,ij->i", logs, logs))
 
 
 def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:

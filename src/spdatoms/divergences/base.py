@@ -221,7 +221,7 @@ class Divergence(ABC):
         -------
         tuple of ndarray of shape (m,) and ndarray of shape (n, n)
         """
-        values = self.each_to_centres(Z, current[None])[:, 0]
+        values = self.paired(Z.matrices, np.broadcast_to(current, Z.matrices.shape))
         distances = np.sqrt(np.maximum(np.asarray(values, np.float64), 0.0))
         shares = weights / np.maximum(distances, least)
         return distances, self.centre(Z, shares / shares.sum(), current)

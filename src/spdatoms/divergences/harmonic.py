@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, SquaredDistance, matrix_of
+from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, matrix_of
 from spdatoms.divergences.power_euclidean import PowerEuclidean
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -36,10 +36,6 @@ class Harmonic(PowerEuclidean):
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             inverse_half_vectors(X[part], half[part], first=part.start)
         return HalfVectorSet(X, np.negative(half, out=half))
-
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs."""
-        return SquaredDistance.paired(self, X, Y)
 
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return −V⁻¹ for the matrix V of a half-vector."""

@@ -19,7 +19,6 @@ from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.spectral import LARGEST_IN_LANES, log_derivative, spd_roots, symmetric_part
 
 
@@ -43,11 +42,9 @@ class LogEuclidean(SquaredDistance):
             half_vectors(logarithms(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
 
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs."""
-        if X.shape[-1] <= LARGEST_IN_LANES and not is_complex(X):
-            return super().paired(X, Y)
-        return self._paired_by_eigenvalues(np.log, X, Y)
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return log λ."""
+        return np.log(values)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of log at X_i along the slopes: the derivative is its own adjoint."""

@@ -16,7 +16,6 @@ from spdatoms.divergences._products import (
 )
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import LARGEST_IN_LANES, power_derivative, spd_roots, symmetric_part
 
@@ -63,11 +62,9 @@ class PowerEuclidean(SquaredDistance):
         half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
 
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs."""
-        if X.shape[-1] <= LARGEST_IN_LANES and not is_complex(X):
-            return super().paired(X, Y)
-        return self._paired_by_eigenvalues(lambda values: values**self.p / self.p, X, Y)
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return λ^p / p."""
+        return np.asarray(values**self.p / self.p)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of X^p / p at X_i along the slopes: the derivative is its own adjoint."""

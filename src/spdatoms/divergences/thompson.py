@@ -17,7 +17,7 @@ from spdatoms.divergences._factor_pairs import (
 from spdatoms.divergences.affine_invariant import log_ratios_of_pairs
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.frames import CommonFrame
-from spdatoms.geometry.spectral import LARGEST_IN_LANES, THOMPSON, solve_lower
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, THOMPSON, cholesky, solve_lower
 
 
 class Thompson(Divergence):
@@ -49,7 +49,7 @@ class Thompson(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(THOMPSON, _greatest_ratio, _by_eigenvalues, X, Y, 1.0)
+        return of_each_pair(THOMPSON, _between_factors, _by_eigenvalues, X, Y, 1.0)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""
@@ -64,6 +64,10 @@ class Thompson(Divergence):
             "The Thompson distance has no unique mean, so that it goes with neither means nor k-means nor "
             "dictionaries: use metric='riemann' for them, which has the same geodesics."
         )
+
+
+def _between_factors(A: Floats, B: Floats) -> Floats:
+    return _greatest_ratio(cholesky(A), cholesky(B))
 
 
 def _by_eigenvalues(A: Floats, B: Floats) -> Floats:

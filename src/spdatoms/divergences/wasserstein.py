@@ -70,7 +70,7 @@ class Wasserstein(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(WASSERSTEIN, _procrustes, _by_singular_values, X, Y, 2.0)
+        return of_each_pair(WASSERSTEIN, _between_factors, _by_singular_values, X, Y, 2.0)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
@@ -87,19 +87,11 @@ class Wasserstein(Divergence):
         S.flat[:: len(S) + 1] += 1.0 - t
         return symmetric_part(S @ A @ S)
 
-    def distances_and_centre(
-        self, Z: PreparedSet, weights: Floats, current: Floats, least: float
-    ) -> tuple[Floats, Floats]:
-        """Return the distances to C and `centre` of the weights w/distance."""
-        distances = np.sqrt(self.paired(Z.matrices, np.broadcast_to(current, Z.matrices.shape)))
-        return distances, self.centre(Z, weights / np.maximum(distances, least), current)
-
     def centre(self, Z: PreparedSet, weights: Floats, current: Floats) -> Floats:
         """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i.
 
         With ``C⁻¹ = L Lᵀ`` it is L S² Lᵀ for the mean S of (L⁻¹ Z_i L⁻ᵀ)^½.
         """
-        used = slice(None) if weights.all() else np.flatnonzero(weights)  # in k-means one cluster
         inverse = batched.inverse(current[None])[0]
         L = cholesky(inverse)
 
@@ -107,7 +99,7 @@ class Wasserstein(Divergence):
             values, U = spd_roots(congruent(inverse_lower(L)[None], X))
             return gram(U * np.sqrt(values)[:, None, :])
 
-        S, _ = whitened_sum(POWER, roots, Z.matrices[used], weights[used], inverse, 0.5)
+        S, _ = whitened_sum(POWER, roots, Z.matrices, weights, inverse, 0.5)
         return gram(L @ S / weights.sum())
 
 
@@ -115,6 +107,10 @@ def _procrustes(L: Floats, M: Floats) -> Floats:
     """Return min_U ‖L − M U‖²_F."""
     difference = _difference(L, M)
     return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
+
+
+def _between_factors(A: Floats, B: Floats) -> Floats:
+    return _procrustes(cholesky(A), cholesky(B))
 
 
 def _by_singular_values(A: Floats, B: Floats) -> Floats:

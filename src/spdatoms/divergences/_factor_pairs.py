@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spdatoms._utils.threads import interruptibly, run_blocks
+from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import PreparedSet
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import LARGEST_IN_LANES, cholesky, in_lanes
 from spdatoms.native.elementwise import mirror
 
@@ -38,29 +39,28 @@ def near_one(L: Floats) -> tuple[Floats, Indices]:
 
 def of_each_pair(
     kind: int,
-    function: Callable[[Floats, Floats], Floats],
-    by_values: Callable[[Floats, Floats], float],
+    careful: Callable[[Floats, Floats], Floats],
+    by_values: Callable[[Floats, Floats], Floats],
     X: FloatArray,
     Y: FloatArray,
+    factor: float,
 ) -> FloatArray:
-    """Return what the kernel of this number, or the function of two factors, gives for pairs; zero for equal ones.
+    """Return what the kernel of this number, or ``careful(A, B)``, gives for pairs; zero for equal ones.
 
-    Of large matrices ``by_values(A, B)`` finds it sooner, by LAPACK's eigenvalues or singular values alone; it is NaN
-    where they have too few digits.
+    Of large or complex matrices ``by_values(A, B)`` finds it sooner, by LAPACK's eigenvalues or singular values alone;
+    it is NaN where they have too few digits. Real forms of complex matrices give it times the factor.
     """
-
-    def careful(A: Floats, B: Floats) -> Floats:
-        return function(cholesky(A), cholesky(B))
-
-    A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-    if A.shape[-1] > LARGEST_IN_LANES:
-        values = np.array([interruptibly(by_values, *pair) for pair in zip(A, B, strict=True)])
+    A, B = as_double(X), as_double(Y)
+    if A.shape[-1] > LARGEST_IN_LANES or is_complex(A):
+        values = by_values(A, B)
         open_ = np.isnan(values)
-        values[open_] = careful(A[open_], B[open_])
+        if open_.any():
+            doubled = factor if is_complex(A) else 1.0
+            values[open_] = careful(real_form(A[open_]), real_form(B[open_])) / doubled
     else:
         values = in_lanes(kind, careful, B, A)
     values[(A == B).all(axis=(-2, -1))] = 0.0
-    return rounded(values, X.dtype)
+    return rounded(values, real_type(X.dtype))
 
 
 def of_pairs(

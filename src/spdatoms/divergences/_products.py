@@ -12,12 +12,13 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
+from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.half_vectors import from_half_vectors
-from spdatoms.geometry.hermitian import real_type
-from spdatoms.geometry.spectral import as_stack
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, adjoint, as_stack, eigh
 from spdatoms.native.elementwise import mirror, scale_and_shift, settle_squares, symmetrise
 
 #: Flops in a block of rows: tens of milliseconds, enough for BLAS to be at its best.
@@ -29,6 +30,9 @@ _LEAST_ROWS, _LEAST_SHARED_ROWS = 512, 256
 _LEAST_SHARED_FLOPS = 1e7
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
+#: Eigenvalues, relative to the greatest, and squared distances, relative to the squares that they are differences of,
+#: that have enough digits.
+_ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 PREPARE_BYTES = 4 << 20
 
@@ -69,10 +73,71 @@ class SquaredDistance(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
+        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
+            return self._paired_by_eigenvalues(X, Y)
+        return self._paired_by_vectors(X, Y)
+
+    def _paired_by_vectors(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
         with _overflow_is_checked():
             squares = np.einsum("ij,ij->i", differences, differences)
         return rounded(squares, real_type(X.dtype))
+
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return f(λ), if the vectors are those of f(X)."""
+        raise NotImplementedError
+
+    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
+        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
+
+        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
+        """
+        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
+        fit = np.ones(len(X), bool)
+        for Z, (values, _) in zip((X, Y), spectra, strict=True):
+            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
+            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
+        with np.errstate(all="ignore"):
+            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
+            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
+            a, b = a - middle, b - middle
+            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
+            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
+            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
+            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
+        if rest.any():
+            A, B = (real_form(Z[rest]) for Z in (X, Y))
+            squares[rest] = self._paired_by_vectors(A, B) / (A.shape[-1] // X.shape[-1])
+        return rounded(squares, real_type(X.dtype))
+
+    @abstractmethod
+    def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
+        """Return the matrix of a vector, projected onto the cone unless it lies in it; complex if ``current`` is."""
+
+    def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
+        """Return the matrix of the mean Σ w_i v_i / Σ w_i of vectors, the stationary point."""
+        mean = self.centre_term(Z, weights, current) / weights.sum()
+        return self.from_vector(mean, current, definite=not (weights < 0).any())
+
+    def distances_and_centre(
+        self, Z: VectorSet, weights: Floats, current: Array, least: float
+    ) -> tuple[Floats, Array]:
+        """Return ‖v_i − u‖, where u is the vector of C, and the matrix of the mean with the weights w/distance."""
+        differences = Z.vectors - self.prepare(current[None]).vectors
+        with _overflow_is_checked():
+            squares = np.einsum("ij,ij->i", differences, differences)
+        if differences[squares == 0.0].any():
+            raise too_small(squares.dtype)
+        distances = np.sqrt(rounded(squares, squares.dtype))
+        return distances, self.centre(Z, weights / np.maximum(distances, least), current)
+
+    def centre_term(self, Z: VectorSet, weights: Floats, current: Array) -> Floats:
+        """Return Σ w_i v_i over a part of the data."""
+        return np.asarray(weights @ Z.vectors)
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Array) -> Array:
+        """Return the matrix of Σ w_i v_i / Σ w_i."""
+        return self.from_vector(terms / total, current)
 
     @abstractmethod
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
@@ -107,10 +172,10 @@ class SquaredDistance(Divergence):
 class HalfVectorSet(VectorSet):
     """Half-vectors of the matrices, or of functions of them, in double precision."""
 
-    def mean(self, weights: Floats) -> Floats:
-        """Return Σ w_i Z_i / Σ w_i as a matrix."""
-        mean = (weights @ self.vectors)[None] / weights.sum()
-        return np.asarray(from_half_vectors(mean, self.n, weighted=True)[0])
+
+def matrix_of(half: Floats, n: int) -> Floats:
+    """Return the matrix of a half-vector."""
+    return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
 
 
 def shifted_products(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,8 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.divergences._factor_pairs import of_each_pair
+from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradient_sums import summed_gradients
 from spdatoms.geometry.batched import inverse
@@ -19,6 +21,7 @@ from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.graded import is_graded
+from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import (
     AIRM,
     LARGEST_IN_LANES,
@@ -48,6 +51,8 @@ _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
 # The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
 _LARGEST_NATIVE = 200
+# Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
+_LARGEST_STACKED = 100
 # Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
 _LARGEST_BY_ROTATIONS = 12
 # From this λ_min/λ_max on eigenvalues have nearly the digits of singular values.
@@ -100,6 +105,7 @@ class AffineInvariant(Divergence):
 
     name: ClassVar[str] = "riemann"
     congruence_invariant: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = 32
 
     def prepare(self, X: FloatArray) -> FactoredSet:
         """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
@@ -149,10 +155,9 @@ class AffineInvariant(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return AIRM² of pairs."""
-        if X.shape[-1] > _LARGEST_BY_ROTATIONS:
+        if X.shape[-1] > _LARGEST_BY_ROTATIONS and not is_complex(X):
             return self._paired(X, Y).astype(X.dtype, copy=False)
-        A, B = (np.asarray(Z, np.float64) for Z in (X, Y))
-        return in_lanes(AIRM, self._paired, B, A).astype(X.dtype, copy=False)
+        return of_each_pair(AIRM, self._paired, _by_eigenvalues, X, Y, 2.0)
 
     def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
         one, other = self.prepare(X), self.prepare(Y)
@@ -165,9 +170,7 @@ class AffineInvariant(Divergence):
                 *(-1, out, count),
             )
         else:
-            for i in range(len(X)):
-                logs = interruptibly(log_ratios_of_pair, X[i], Y[i])
-                out[i] = logs @ logs
+            out[:] = _by_eigenvalues(as_double(X), as_double(Y))
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
         for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
@@ -181,23 +184,23 @@ class AffineInvariant(Divergence):
 
         Negative weights move the centre away from their matrices; the result is SPD in any case.
         """
-        shares = weights / weights.sum()
-        used = np.flatnonzero(shares)
         L = cholesky(current)
-        small = Z.n <= LARGEST_IN_LANES
-        step = np.zeros(current.shape)
+        return _moved(L, self.tangent(Z, weights, current, L))
 
-        def vectors(C: Floats, X: Floats) -> Floats:
-            return L @ _whitened_logs(C[0], L, X) @ L.T
+    def tangent(self, Z: PreparedSet, weights: Floats, current: Floats, L: Floats) -> Floats:
+        """Return Σ w_i log(L⁻¹ Z_i L⁻ᵀ) / Σ w_i."""
+        logs = partial(_whitened_logs, current, L)
+        total, _ = whitened_sum(LOG, logs, Z.matrices, weights, current)
+        return np.asarray(total / weights.sum())
 
-        for part in block_slices(len(used), max(1, _BLOCK_BYTES // current.nbytes)):
-            X = Z.matrices[used[part]].astype(np.float64, copy=False)
-            logs = (
-                in_lanes(LOG, vectors, X, current[None]) if small else _whitened_logs(current, L, X)
-            )
-            step += np.tensordot(shares[used[part]], logs, axes=1)
-        eigenvalues, U = np.linalg.eigh(symmetric_part(whiten(L, step)) if small else step)
-        return gram(L @ (U * np.exp(0.5 * eigenvalues)))
+    def distances_and_centre(
+        self, Z: PreparedSet, weights: Floats, current: Floats, least: float
+    ) -> tuple[Floats, Floats]:
+        """Return the distances to C and the step with the weights w/distance, from the same logarithms."""
+        L = cholesky(current)
+        logs = partial(_whitened_logs, current, L)
+        step, norms = whitened_sum(LOG, logs, Z.matrices, weights, current, least=least)
+        return norms, _moved(L, step / (weights / np.maximum(norms, least)).sum())
 
     def between(self, A: Floats, B: Floats, t: float) -> Floats:
         """Return A #_t B."""
@@ -241,6 +244,12 @@ def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> F
     sums = summed_gradients(tangents_at_one, X, Y, weights, n_jobs)
     inverses = inverse(X)
     return symmetric_part(inverses @ (-2.0 * sums) @ inverses)
+
+
+def _moved(L: Floats, V: Floats) -> Floats:
+    """Return L exp(V) Lᵀ."""
+    eigenvalues, U = np.linalg.eigh(V)
+    return gram(L @ (U * np.exp(0.5 * eigenvalues)))
 
 
 def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:
@@ -299,14 +308,23 @@ def _log_ratios(L: Floats, M: Floats) -> Floats:
     return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
 
 
-def log_ratios_of_pair(X: FloatArray, Y: FloatArray) -> Floats:
-    """Return log λ(X⁻¹ Y) of two large matrices, NaN if some would have too few digits."""
+def log_ratios_of_pairs(X: FloatArray, Y: FloatArray) -> Floats:
+    """Return log λ(X_i⁻¹ Y_i) of large or complex matrices, NaN for a pair of which some would have too few digits."""
     try:
-        values = eigvalsh(Y.astype(np.float64), X.astype(np.float64), check_finite=False)
+        if X.shape[-1] <= _LARGEST_STACKED:
+            values = np.linalg.eigvalsh(whiten(np.linalg.cholesky(X), Y))
+        else:
+            values = np.array([interruptibly(eigvalsh, *pair) for pair in zip(Y, X, strict=True)])
     except np.linalg.LinAlgError:  # the range was not enough
-        return np.full(len(X), np.nan)
-    enough = values[0] > _WELL_CONDITIONED * values[-1]
-    return np.log(values) if enough else np.full(len(values), np.nan)
+        return np.full(X.shape[:2], np.nan)
+    enough = values[:, 0] > _WELL_CONDITIONED * values[:, -1]
+    return np.log(np.where(enough[:, None], values, np.nan))
+
+
+def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
+    """Return Σ log² λ(X_i⁻¹ Y_i), NaN where it would have too few digits."""
+    logs = log_ratios_of_pairs(X, Y)
+    return np.asarray(np.einsum("ij,ij->i", logs, logs))
 
 
 def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:

@@ -20,9 +20,13 @@ from spdatoms.divergences.atom_sums import AtomSums, GradientSums
 from spdatoms.divergences.finite_differences import difference_gradient
 from spdatoms.divergences.gradient_sums import summed_gradients
 from spdatoms.geometry.functions import exp_map, log_map
+from spdatoms.geometry.geodesics import whiten
+from spdatoms.geometry.spectral import compose, symmetric_part
 
 #: All pairs of so few are cheap where only those that belong together are wanted.
 _PAIRS_AT_ONCE = 8
+#: By what share of itself the variance of a centre shrinks at most in one step.
+_LEAST_CHANGE = -0.99
 
 
 @dataclass
@@ -70,6 +74,8 @@ class Divergence(ABC):
     real_form_factor: ClassVar[float] = 2.0
     #: The number of the kernel of `checked_pairs` for pairs, if it has one.
     pair_kernel: ClassVar[int | None] = None
+    #: From this size on `paired` takes complex matrices as they are; smaller ones are sooner done as real forms.
+    complex_pairs_from: ClassVar[float] = np.inf
     #: Whether the methods take complex matrices as they are. It may be so only if `centre` has a closed form.
     native_complex: ClassVar[bool] = False
 
@@ -176,6 +182,49 @@ class Divergence(ABC):
             By default None.
         """
         return None
+
+    def tangent(self, Z: Any, weights: Floats, current: Floats, L: Floats) -> Floats:
+        """Return the V with which `centre` is L exp(V) Lᵀ, where L Lᵀ is ``current``.
+
+        Parameters
+        ----------
+        Z, weights, current
+            As in `centre`.
+        L : ndarray of shape (n, n)
+            The Cholesky factor of ``current``.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+        change = whiten(L, self.centre(Z, weights, current) - current)
+        eigenvalues, U = np.linalg.eigh(symmetric_part(change))
+        return compose(U, np.log1p(np.maximum(eigenvalues, _LEAST_CHANGE)))
+
+    def distances_and_centre(
+        self, Z: Any, weights: Floats, current: Floats, least: float
+    ) -> tuple[Floats, Floats]:
+        """Return √d(Z_i, C) and `centre` of the weights w_i/√d(Z_i, C), a step towards the median.
+
+        Parameters
+        ----------
+        Z : PreparedSet
+            m matrices, from `prepare_for_centre`.
+        weights : ndarray of shape (m,)
+            The weights w, not negative.
+        current : ndarray of shape (n, n)
+            The point C.
+        least : float
+            What shorter distances count as in the weights.
+
+        Returns
+        -------
+        tuple of ndarray of shape (m,) and ndarray of shape (n, n)
+        """
+        values = self.paired(Z.matrices, np.broadcast_to(current, Z.matrices.shape))
+        distances = np.sqrt(np.maximum(np.asarray(values, np.float64), 0.0))
+        shares = weights / np.maximum(distances, least)
+        return distances, self.centre(Z, shares / shares.sum(), current)
 
     def centres(self, Z: Any, weights: scipy.sparse.csc_array, current: Floats) -> Floats:
         """Return `centre` for every column of weights.

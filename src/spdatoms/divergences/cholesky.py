@@ -46,9 +46,9 @@ class Cholesky(SquaredDistance):
         Q = below + adjoint(below) + np.eye(P.shape[-1]) * P.real
         return 0.5 * congruence(inverse_lower(L), Q)
 
-    def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
-        """Return the matrix with the mean Σ w_i L_i / Σ w_i of the factors, the stationary point."""
-        L = self._factor((weights @ Z.vectors) / weights.sum(), Z.n, is_complex(Z.matrices))
+    def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
+        """Return the matrix whose factor has these entries."""
+        L = self._factor(vector, len(current), is_complex(current))
         C = L @ L.conj().T
         return np.asarray(0.5 * (C + C.conj().T))
 

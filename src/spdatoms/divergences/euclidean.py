@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, SquaredDistance
+from spdatoms.divergences._products import HalfVectorSet, SquaredDistance, matrix_of
 from spdatoms.divergences.checked_pairs import EUCLIDEAN
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -37,18 +37,10 @@ class Euclidean(SquaredDistance):
         """Return the matrices of half-vectors."""
         return from_half_vectors(slopes, X.shape[-1], weighted=True)
 
-    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
-        """Return Σ w_i Z_i / Σ w_i, the stationary point."""
-        C = Z.mean(weights)
-        return np.asarray(nearest_spd(C)) if (weights < 0).any() else C
-
-    def coordinates(self, C: Floats, current: Floats) -> Floats:
-        """Return C itself."""
-        return C
-
-    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
-        """Return V itself."""
-        return V
+    def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
+        """Return the matrix of a half-vector."""
+        C = matrix_of(vector, len(current))
+        return C if definite else np.asarray(nearest_spd(C))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return True: it is a Gaussian kernel."""

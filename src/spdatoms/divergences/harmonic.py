@@ -8,7 +8,7 @@ import numpy as np
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet
+from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, matrix_of
 from spdatoms.divergences.power_euclidean import PowerEuclidean
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -24,6 +24,7 @@ class Harmonic(PowerEuclidean):
     """
 
     name: ClassVar[str] = "harmonic"
+    complex_pairs_from: ClassVar[float] = np.inf
 
     def __init__(self) -> None:
         super().__init__(-1.0)
@@ -35,6 +36,12 @@ class Harmonic(PowerEuclidean):
         for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
             inverse_half_vectors(X[part], half[part], first=part.start)
         return HalfVectorSet(X, np.negative(half, out=half))
+
+    def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
+        """Return −V⁻¹ for the matrix V of a half-vector."""
+        if not definite:
+            return super().from_vector(vector, current, definite)
+        return np.asarray(inverse(matrix_of(-vector, len(current))[None])[0])
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return X_i⁻¹ V_i X_i⁻¹, V_i being the slopes."""

@@ -67,6 +67,8 @@ class Hermitian(Divergence):
 
     def paired(self, X: Array, Y: Array) -> FloatArray:
         """Return d(X_i, Y_i) of pairs."""
+        if X.shape[-1] >= self.divergence.complex_pairs_from:
+            return self.divergence.paired(X, Y)
         return self._own(self.divergence.paired(_real(X), _real(Y)), X)
 
     def centre(self, Z: HermitianSet, weights: Floats, current: Array) -> Array:

@@ -20,7 +20,7 @@ from spdatoms.divergences.atom_sums import AtomSums, floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.checked_pairs import JEFFREY
 from spdatoms.geometry import batched
-from spdatoms.geometry.functions import geometric_mean
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -163,7 +163,7 @@ def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:
     Q, P = from_half_vectors(sums.reshape(2, -1), n, weighted=True)
     if not definite:
         Q, P = nearest_spd(Q), nearest_spd(P)
-    return np.asarray(geometric_mean(Q, batched.inverse(P[None])[0]))
+    return np.asarray(points_between(Q, batched.inverse(P[None])[0], 0.5))
 
 
 class JeffreySums(AtomSums):

@@ -9,12 +9,17 @@ import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, SquaredDistance
+from spdatoms.divergences._products import (
+    PREPARE_BYTES,
+    HalfVectorSet,
+    SquaredDistance,
+    matrix_of,
+)
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, log_derivative, spd_roots, symmetric_part
 
 
 class LogEuclidean(SquaredDistance):
@@ -27,6 +32,7 @@ class LogEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "logeuclid"
     closed_form: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the logarithms."""
@@ -36,23 +42,19 @@ class LogEuclidean(SquaredDistance):
             half_vectors(logarithms(X[part].astype(np.float64)), half[part])
         return HalfVectorSet(X, half)
 
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return log λ."""
+        return np.log(values)
+
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of log at X_i along the slopes: the derivative is its own adjoint."""
         roots, U = spd_roots(X.astype(np.float64))
         V = from_half_vectors(slopes, X.shape[-1], weighted=True)
         return symmetric_part(log_derivative(roots, U, V))
 
-    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
-        """Return exp(Σ w_i log Z_i / Σ w_i), the stationary point."""
-        return np.asarray(expm(Z.mean(weights)))
-
-    def coordinates(self, C: Floats, current: Floats) -> Floats:
-        """Return log C."""
-        return np.asarray(logm(C))
-
-    def from_coordinates(self, V: Floats, current: Floats) -> Floats:
-        """Return exp V."""
-        return np.asarray(expm(V))
+    def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
+        """Return exp V for the matrix V of a half-vector."""
+        return np.asarray(expm(matrix_of(vector, len(current))))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return True: it is a Gaussian kernel."""

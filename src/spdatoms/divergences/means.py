@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
-from spdatoms._utils.threads import one_blas_thread
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.threads import block_slices, one_blas_thread
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
@@ -21,8 +21,7 @@ from spdatoms.divergences.jeffrey import Jeffrey
 from spdatoms.divergences.registry import METRIC, get_divergence
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.channels import find_unfit_channels, known_channels
-from spdatoms.geometry.functions import points_between
-from spdatoms.geometry.geodesics import relative_change, whiten
+from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.spectral import as_matrices, cholesky, symmetric_part
@@ -32,6 +31,10 @@ from spdatoms.geometry.validation import as_float, check_semidefinite, check_spd
 AXIS = allow.integer(-64, 64)
 #: The tolerance and the most steps of a mean.
 _TOL, _MAX_ITER = 1e-9, 200
+#: Matrices of a closed form that are prepared at a time.
+_BLOCK_BYTES = 4 << 20
+#: Variances up to this, and down to its inverse, need no other units.
+_NEAR_ONE = 1e6
 
 
 @same_kind
@@ -137,17 +140,18 @@ def centre_of(
 
     ``find`` is given real forms in double precision, in units of their own, and returns the centre and its last change.
     """
-    used = weights > 0
+    if not weights.all():
+        used = np.flatnonzero(weights)
+        X, weights = X[used], weights[used]
     # Twice the sum of a divergence has the same minimum: of complex matrices the real forms will do.
-    Z = as_double(X[used])
+    Z = as_double(X)
     if not divergence.native_complex:
         Z = real_form(Z)
-    units = np.zeros(Z.shape[-1], np.intp)
-    if divergence.congruence_invariant:
-        units = np.rint(unit_exponents(Z).mean(axis=0)).astype(np.intp)
+    units = _common_units(Z) if divergence.congruence_invariant else None
+    if units is not None:
         Z = in_units(Z, units)
     with one_blas_thread():  # the matrices are small, and threads would only wait for each other
-        C, last_change = find(divergence, Z, weights[used], tol, max_iter)
+        C, last_change = find(divergence, Z, weights, tol, max_iter)
     if last_change > tol:
         from sklearn.exceptions import ConvergenceWarning
 
@@ -157,13 +161,21 @@ def centre_of(
             ConvergenceWarning,
         )
     with np.errstate(over="ignore"):
-        C = in_units(C, -units) if divergence.congruence_invariant else C
+        C = C if units is None else in_units(C, -units)
         C = (complex_form(C) if is_complex(X) and not is_complex(C) else C).astype(X.dtype)
     if not np.isfinite(C).all():
         raise OutOfRangeError(
             f"The {name} is beyond the range of {X.dtype}: bring the matrices to a scale nearer to one first."
         )
     return C
+
+
+def _common_units(Z: Floats) -> Indices | None:
+    """Return the exponents of units in which variances are near one, unless all are near enough to it."""
+    variances = np.einsum("mii->mi", Z)
+    if variances.min() > 1.0 / _NEAR_ONE and variances.max() < _NEAR_ONE:
+        return None
+    return np.asarray(np.rint(unit_exponents(Z).mean(axis=0)), np.intp)
 
 
 def along_axis(
@@ -198,7 +210,7 @@ def stationary_point(
     if len(Z) == 1 and not is_complex(Z):
         return symmetric_part(Z)[0], 0.0
     if divergence.closed_form:
-        return divergence.centre(divergence.prepare(Z), weights, Z[0]), 0.0
+        return _closed_form(divergence, Z, weights), 0.0
     if len(Z) == 2 and (point := divergence.between(Z[0], Z[1], float(weights[1]))) is not None:
         return point, 0.0
     if start is None:
@@ -209,8 +221,19 @@ def stationary_point(
 
 def first_centre(Z: Floats, weights: Floats) -> Floats:
     """Return Jeffrey's mean, which has a closed form: other centres are near it."""
-    jeffrey = over(Jeffrey(), Z)
-    return jeffrey.centre(jeffrey.prepare(Z), weights, Z[0])
+    return _closed_form(over(Jeffrey(), Z), Z, weights)
+
+
+def _closed_form(divergence: Divergence, Z: Floats, weights: Floats) -> Floats:
+    """Return the centre of a divergence that has a closed form; what is prepared of a part is not kept."""
+    at_once = max(1, _BLOCK_BYTES // Z[0].nbytes)
+    if len(Z) <= at_once or type(divergence).centre_term is Divergence.centre_term:
+        return divergence.centre(divergence.prepare(Z), weights, Z[0])
+    terms = sum(
+        divergence.centre_term(divergence.prepare(Z[part]), weights[part], Z[0])
+        for part in block_slices(len(Z), at_once)
+    )
+    return divergence.centre_from_terms(np.asarray(terms), float(weights.sum()), Z[0])
 
 
 def _iterate(
@@ -221,35 +244,35 @@ def _iterate(
     tol: float,
     max_iter: int,
 ) -> tuple[Floats, float]:
-    """Repeat steps d towards `centre`; their length follows from the last two.
+    """Repeat steps V towards `centre`; their length follows from the last two.
 
-    Near the stationary point d shrinks by a factor 1 − t·h from one step of length t to the next, so
-    t/(1 − r) with the observed factor r = ⟨d, d'⟩/⟨d', d'⟩ is the length that would end there
+    Near the stationary point V shrinks by a factor 1 − t·h from one step of length t to the next, so
+    t/(1 − r) with the observed factor r = ⟨V, V'⟩/⟨V', V'⟩ is the length that would end there
     (Barzilai and Borwein). It is longer than 1 where `centre` is slow, shorter where it overshoots.
     """
-    L = cholesky(C)
-    best, least, since = (C, C), np.inf, 0
-    step, longest, previous = 1.0, 10.0, np.zeros_like(C)
+    best, least, since = C, np.inf, 0
+    from_best = AffineGeodesics(C, np.zeros(len(C)))  # until there is a step
+    step, longest, previous = divergence.relaxation, 10.0, np.zeros_like(C)
     for _ in range(max_iter):
-        proposal = divergence.centre(Z, weights, C)
-        change = float(relative_change(C, proposal))
+        L = cholesky(C)
+        V = divergence.tangent(Z, weights, C, L)
+        curve = AffineGeodesics.whitened(L, V)
+        change = float(np.linalg.norm(np.expm1(curve.speeds))) / np.sqrt(len(C))
         if change <= tol:
-            return proposal, change
+            return curve.points(1.0)[0], change
         since = 0 if change < 0.5 * least else since + 1
-        if since > 20 and least < _rounding(best[0]):
-            return best[0], 0.0  # as still as rounding lets it be
+        if since > 20 and least < _rounding(best):
+            return best, 0.0  # as still as rounding lets it be
         if change > 4.0 * least:  # gone astray: back to the best point, and more slowly from there
             longest = step = 0.5 * step
-            C, proposal = best
+            curve = from_best
         else:
-            displacement = whiten(L, proposal - C)
-            ratio = (displacement * previous).sum() / max((previous * previous).sum(), 1e-300)
-            step = min(step / max(1.0 - ratio, 0.05), longest)
-            previous = displacement
+            ratio = float(np.vdot(V, previous)) / max(float(np.vdot(previous, previous)), 1e-300)
+            step, previous = min(step / max(1.0 - ratio, 0.05), longest), V
         if change < least:
-            best, least, longest = (C, proposal), change, min(1.5 * longest, 10.0)
-        C = points_between(C, proposal, step)
-    return best[0], least
+            best, from_best, least, longest = C, curve, change, min(1.5 * longest, 10.0)
+        C = curve.points(step)[0]
+    return best, least
 
 
 def _rounding(C: Floats) -> float:

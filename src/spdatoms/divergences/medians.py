@@ -13,7 +13,7 @@ from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import AXIS, along_axis, centre_of, first_centre
 from spdatoms.divergences.registry import METRIC, get_divergence
-from spdatoms.geometry.functions import geodesic
+from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
@@ -110,11 +110,13 @@ def _median(
     C = centre_of(X, divergence, weights, tol, max_iter, "median", _weiszfeld)
     Z = as_double(X)
     sums = DistanceSums(over(divergence, Z), Z, weights)
-    distances = np.where(weights > 0, sums.distances(as_double(C)), np.inf)
+    distances = sums.distances(C)
+    total = float(weights @ distances)
+    distances[weights == 0] = np.inf
     nearest = X[distances.argmin()]
     # Steps do not tell shorter distances apart, and some of these are roots of rounding errors.
-    at_hand = distances.min() <= _SMOOTHING * sums.at(C)
-    return nearest if at_hand or sums.at(nearest) <= sums.at(C) else C
+    at_hand = distances.min() <= _SMOOTHING * total
+    return nearest if at_hand or sums.at(nearest) <= total else C
 
 
 class DistanceSums:
@@ -122,23 +124,32 @@ class DistanceSums:
 
     def __init__(self, divergence: Divergence, Z: Array, weights: Floats) -> None:
         self.divergence, self.matrices, self.weights = divergence, Z, weights
-        self.prepared = divergence.prepare(Z)
+        self.prepared = divergence.prepare_for_centre(Z)
+        #: What shorter distances count as; at first any small number, which overflows nowhere.
+        self.least = _ROUNDING
 
     def distances(self, C: Array) -> Floats:
         """Return √d(Z_i, C)."""
-        values = self.divergence.each_to_centres(self.prepared, as_double(C)[None])[:, 0]
-        return np.sqrt(np.maximum(np.asarray(values, np.float64), 0.0))
+        return self.divergence.distances_and_centre(
+            self.prepared, self.weights, as_double(C), self.least
+        )[0]
 
     def at(self, C: Array) -> float:
         """Return the sum at C."""
         return float(self.weights @ self.distances(C))
 
-    def step(self, C: Array, distances: Floats) -> Array:
-        """Return the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
-        total = float(self.weights @ distances)
-        if total == 0.0:
-            return C
-        return self._centre(self.weights / np.maximum(distances, _SMOOTHING * total), C)
+    def look(self, C: Array) -> tuple[Floats, Array]:
+        """Return √d(Z_i, C), and the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
+        distances, proposal = self.divergence.distances_and_centre(
+            self.prepared, self.weights, C, self.least
+        )
+        least = _SMOOTHING * float(self.weights @ distances)
+        if distances.min() >= max(least, self.least):
+            return distances, proposal
+        if least == 0.0:
+            return distances, C
+        self.least = least
+        return self.divergence.distances_and_centre(self.prepared, self.weights, C, least)
 
     def away(self, distances: Floats) -> Array | None:
         """Return a better point than one with these distances, if it is near a matrix that is not the median.
@@ -159,7 +170,7 @@ class DistanceSums:
         target = self._centre(pulls, nearest)
         least = (1.0 - _GAIN) * min(level, float(self.weights @ between))
         for length in 0.5 ** np.arange(_HALVINGS):
-            point = np.asarray(geodesic(nearest, target, length))
+            point = points_between(nearest, target, float(length))
             if self.at(point) < least:
                 return point
         return None
@@ -173,26 +184,27 @@ def _weiszfeld(
 ) -> tuple[Floats, float]:
     """Return the median and the size of the last step to it; steps that would go uphill are shortened."""
     sums = DistanceSums(divergence, Z, weights)
-    C, length, change = first_centre(Z, weights), 1.0, np.inf
-    distances = sums.distances(C)
+    C, length, change = first_centre(Z, weights), divergence.relaxation, np.inf
+    distances, proposal = sums.look(C)
     shortest, idle = np.inf, 0
     for _ in range(max_iter):
-        proposal = sums.step(C, distances)
         change = float(relative_change(C, proposal))
         if change <= tol or length < _ROUNDING or idle > _PATIENCE:
             away = sums.away(distances)
             if away is None:
                 return proposal, min(change, tol)
-            C, distances, length = away, sums.distances(away), 1.0
+            C, length = away, divergence.relaxation
+            distances, proposal = sums.look(C)
             shortest, idle = np.inf, 0
             continue
-        there = proposal if length == 1.0 else np.asarray(geodesic(C, proposal, length))
-        to_there = sums.distances(there)
+        there = proposal if length == 1.0 else points_between(C, proposal, length)
+        to_there, next_proposal = sums.look(there)
         here, after = weights @ distances, weights @ to_there
         idle = 0 if change < 0.9 * shortest or _LEVEL * after < here else idle + 1
         shortest = min(shortest, change)
         if after > _LEVEL * here:
             length *= 0.5
         else:
-            C, distances, length = there, to_there, min(divergence.relaxation, 1.5 * length)
+            C, distances, proposal = there, to_there, next_proposal
+            length = min(divergence.relaxation, 1.5 * length)
     return C, change

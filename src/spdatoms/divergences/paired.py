@@ -19,8 +19,8 @@ from spdatoms.geometry.spectral import as_matrices
 from spdatoms.geometry.validation import common_shape
 from spdatoms.native import lane_count
 
-#: Matrices that are compared at a time.
-_BLOCK_BYTES = 2 << 20
+#: Matrices that are compared at a time, in bytes, and what groups of lanes they fill at least.
+_BLOCK_BYTES, _LEAST_BATCHES = 1 << 19, 4
 
 
 @same_kind
@@ -100,7 +100,8 @@ def _paired(measure: Divergence, X: FloatArray, Y: FloatArray) -> FloatArray:
     X, Y = np.broadcast_arrays(X, Y)
     values = np.empty(len(X), np.finfo(dtype).dtype)
     lanes = lane_count(np.float64)  # a block fills them
-    at_once = max(1, _BLOCK_BYTES // (dtype.itemsize * X.shape[-1] ** 2 * lanes)) * lanes
+    batches = _BLOCK_BYTES // (dtype.itemsize * X.shape[-1] ** 2 * lanes)
+    at_once = max(_LEAST_BATCHES, batches) * lanes
     for part in block_slices(len(X), at_once):
         values[part] = measure.paired(*(Z[part].astype(dtype, copy=False) for Z in (X, Y)))
     return values

@@ -8,11 +8,16 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, SquaredDistance, too_small
+from spdatoms.divergences._products import (
+    HalfVectorSet,
+    SquaredDistance,
+    matrix_of,
+    too_small,
+)
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import power_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, power_derivative, spd_roots, symmetric_part
 
 
 class PowerEuclidean(SquaredDistance):
@@ -35,6 +40,7 @@ class PowerEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "poweuclid"
     closed_form: ClassVar[bool] = True
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     @allow.checks(p=allow.real())
     def __init__(self, p: float = 0.5) -> None:
@@ -56,18 +62,20 @@ class PowerEuclidean(SquaredDistance):
         half_vectors(np.asarray(powers) / self.p, half)
         return HalfVectorSet(X, half)
 
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return λ^p / p."""
+        return np.asarray(values**self.p / self.p)
+
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the derivatives of X^p / p at X_i along the slopes: the derivative is its own adjoint."""
         roots, U = spd_roots(X.astype(np.float64))
         V = from_half_vectors(slopes, X.shape[-1], weighted=True)
         return symmetric_part(power_derivative(roots, U, V, self.p) / self.p)
 
-    def centre(self, Z: HalfVectorSet, weights: Floats, current: Floats) -> Floats:
-        """Return (Σ w_i Z_i^p / Σ w_i)^(1/p), the stationary point."""
-        C = self.p * Z.mean(weights)
-        if (weights < 0).any():
-            C = np.asarray(nearest_spd(C))
-        return np.asarray(powm(C, 1.0 / self.p))
+    def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
+        """Return (p V)^(1/p) for the matrix V of a half-vector."""
+        C = self.p * matrix_of(vector, len(current))
+        return np.asarray(powm(C if definite else nearest_spd(C), 1.0 / self.p))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return True: it is a Gaussian kernel."""

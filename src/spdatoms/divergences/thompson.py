@@ -14,10 +14,10 @@ from spdatoms.divergences._factor_pairs import (
     of_each_pair,
     of_pairs,
 )
-from spdatoms.divergences.affine_invariant import log_ratios_of_pair
+from spdatoms.divergences.affine_invariant import log_ratios_of_pairs
 from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.frames import CommonFrame
-from spdatoms.geometry.spectral import THOMPSON, solve_lower
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, THOMPSON, cholesky, solve_lower
 
 
 class Thompson(Divergence):
@@ -33,6 +33,7 @@ class Thompson(Divergence):
     """
 
     name: ClassVar[str] = "thompson"
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
     congruence_invariant: ClassVar[bool] = True
     real_form_factor: ClassVar[float] = 1.0
 
@@ -48,7 +49,7 @@ class Thompson(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(THOMPSON, _greatest_ratio, _by_eigenvalues, X, Y)
+        return of_each_pair(THOMPSON, _between_factors, _by_eigenvalues, X, Y, 1.0)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""
@@ -65,9 +66,13 @@ class Thompson(Divergence):
         )
 
 
-def _by_eigenvalues(A: Floats, B: Floats) -> float:
-    """Return max log² λ(A⁻¹B) of two matrices, NaN if it would have too few digits."""
-    return float(np.max(log_ratios_of_pair(A, B) ** 2))
+def _between_factors(A: Floats, B: Floats) -> Floats:
+    return _greatest_ratio(cholesky(A), cholesky(B))
+
+
+def _by_eigenvalues(A: Floats, B: Floats) -> Floats:
+    """Return max log² λ(A⁻¹B) of pairs, NaN where it would have too few digits."""
+    return np.asarray(np.max(log_ratios_of_pairs(A, B) ** 2, axis=1))
 
 
 def _greatest_ratio(L: Floats, M: Floats) -> Floats:

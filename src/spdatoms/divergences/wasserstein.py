@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import svdvals
 
+from spdatoms._utils.threads import interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._factor_pairs import (
     FactorSet,
@@ -15,16 +16,20 @@ from spdatoms.divergences._factor_pairs import (
     of_each_pair,
     of_pairs,
 )
+from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry import batched
-from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.spectral import (
     LARGEST_IN_LANES,
     POWER,
     WASSERSTEIN,
+    adjoint,
     cholesky,
-    in_lanes,
+    congruent,
+    gram,
+    inverse_lower,
+    spd_roots,
     symmetric_part,
     transpose,
 )
@@ -47,6 +52,7 @@ class Wasserstein(Divergence):
     """
 
     name: ClassVar[str] = "wasserstein"
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     def prepare(self, X: FloatArray) -> FactorSet:
         """Return the Cholesky factors."""
@@ -64,7 +70,7 @@ class Wasserstein(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        return of_each_pair(WASSERSTEIN, _procrustes, _by_singular_values, X, Y)
+        return of_each_pair(WASSERSTEIN, _between_factors, _by_singular_values, X, Y, 2.0)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
@@ -82,20 +88,19 @@ class Wasserstein(Divergence):
         return symmetric_part(S @ A @ S)
 
     def centre(self, Z: PreparedSet, weights: Floats, current: Floats) -> Floats:
-        """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i."""
-        used = np.flatnonzero(weights)  # in k-means those of one cluster
-        X = Z.matrices[used].astype(np.float64, copy=False)
-        if Z.n <= LARGEST_IN_LANES:
-            maps = in_lanes(POWER, _maps, X, batched.inverse(current[None]), 0.5)
-        else:
-            maps = _maps(batched.inverse(current[None]), X)
-        T = np.tensordot(weights[used], maps, 1) / weights.sum()
-        return symmetric_part(T @ current @ T)
+        """Return T C T with the mean T = Σ w_i (C⁻¹ # Z_i) / Σ w_i of the maps that transport C to the Z_i.
 
+        With ``C⁻¹ = L Lᵀ`` it is L S² Lᵀ for the mean S of (L⁻¹ Z_i L⁻ᵀ)^½.
+        """
+        inverse = batched.inverse(current[None])[0]
+        L = cholesky(inverse)
 
-def _maps(A: Floats, X: Floats) -> Floats:
-    """Return A # X_i."""
-    return CommonFrame.of(A, X).point(0.5)
+        def roots(X: Floats) -> Floats:
+            values, U = spd_roots(congruent(inverse_lower(L)[None], X))
+            return gram(U * np.sqrt(values)[:, None, :])
+
+        S, _ = whitened_sum(POWER, roots, Z.matrices, weights, inverse, 0.5)
+        return gram(L @ S / weights.sum())
 
 
 def _procrustes(L: Floats, M: Floats) -> Floats:
@@ -104,14 +109,18 @@ def _procrustes(L: Floats, M: Floats) -> Floats:
     return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
 
 
-def _by_singular_values(A: Floats, B: Floats) -> float:
-    """Return tr A + tr B − 2 Σ σ(MᵀL) of two matrices, NaN if too much cancels, or the range is not enough."""
-    L, M = cholesky(A), cholesky(B)
-    traces = float(np.trace(A) + np.trace(B))
-    if not _LEAST < traces < 1.0 / _LEAST:
-        return np.nan
-    value = traces - 2.0 * float(svdvals(M.T @ L, overwrite_a=True, check_finite=False).sum())
-    return value if value > _CANCELLED * traces else np.nan
+def _between_factors(A: Floats, B: Floats) -> Floats:
+    return _procrustes(cholesky(A), cholesky(B))
+
+
+def _by_singular_values(A: Floats, B: Floats) -> Floats:
+    """Return tr A + tr B − 2 Σ σ(MᴴL) of pairs, NaN where too much cancels, or the range is not enough."""
+    traces = np.einsum("mii->m", A).real + np.einsum("mii->m", B).real
+    products = adjoint(cholesky(B)) @ cholesky(A)
+    sums = [interruptibly(svdvals, product).sum() for product in products]
+    values = traces - 2.0 * np.array(sums)
+    fit = (traces > _LEAST) & (traces < 1.0 / _LEAST) & (values > _CANCELLED * traces)
+    return np.where(fit, values, np.nan)
 
 
 def _difference(L: Floats, M: Floats) -> Floats:

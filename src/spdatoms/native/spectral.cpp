@@ -18,6 +18,8 @@ namespace {
 // geometry/spectral.py has the same.
 enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN };
 constexpr Int FIRST_DISTANCE = AIRM;
+// geometry/spectral.py and graded.py have the same.
+constexpr double LEAST = 1e-60, GREATEST = 1e60, GRADED = 1e4;
 
 struct SpectralPairs {
     Int n, count, kind;
@@ -25,6 +27,16 @@ struct SpectralPairs {
     const double *A, *B;  // (·, n, n); A is null for the identity
     Int step_a, step_b;   // 1, or 0 if one matrix serves all
     double *out;          // (count, n, n), or (count,) for distances
+};
+
+struct SpectralSum {
+    Int n, count, kind;
+    double exponent;
+    const double *A, *B;                  // (n, n), (count, n, n)
+    const double *weights;                // (count,)
+    double least;                         // for weights w/max(√d, least), or NaN for w
+    double *sum, *squared_distances;      // (n, n), of which the lower triangle, and (count,)
+    Int *open;                            // 1 for matrices that are left out, because digits would be lost
 };
 
 struct Space {
@@ -57,24 +69,32 @@ V shifted(const Space &s, bool has_base) {
     return shift - mean;
 }
 
-// D ← F f(σ²) Fᵀ
-void function_of_pair(const SpectralPairs &g, const Space &s) {
-    const Int n = g.n;
-    if (g.A) factorise(s.A);
-    const V shift = g.kind == EXP ? shifted(s, g.A) : V{};
+// B ← U σ, with σ² in `squares`; returns the s of EXP.
+V decompose(Int kind, const Space &s, bool has_base) {
+    const V shift = kind == EXP ? shifted(s, has_base) : V{};
     factorise(s.B);
-    if (g.A && g.kind != EXP) solve(s.A, s.B, true);
+    if (has_base && kind != EXP) solve(s.A, s.B, true);
     orthogonalise(s.B, s.squares);
-    const Columns F = g.A ? s.G : s.B;  // times σ
-    if (g.A) multiply(s.A, s.B, false, true, F);
-    for (Int k = 0; k < n; ++k) {
+    return shift;
+}
+
+// D ← F f(σ²) Fᵀ, of which the lower triangle, for given F σ
+void compose(Int kind, double exponent, V shift, Columns F, const Space &s) {
+    for (Int k = 0; k < F.n; ++k) {
         const V square = load(s.squares + k * L), log = logarithm(square);
-        const V value = g.kind == LOG ? log : exp(g.kind == EXP ? square - shift : g.exponent * log);
+        const V value = kind == LOG ? log : exp(kind == EXP ? square - shift : exponent * log);
         const V weight = value / square;
-        for (Int r = 0; r < n; ++r) store(s.C.at(r, k), weight * F(r, k));
+        for (Int r = 0; r < F.n; ++r) store(s.C.at(r, k), weight * F(r, k));
     }
     multiply(s.C, F, true, false, s.D);
-    for (Int c = 0; c < n; ++c)
+}
+
+void function_of_pair(const SpectralPairs &g, const Space &s) {
+    const V shift = decompose(g.kind, s, g.A);
+    const Columns F = g.A ? s.G : s.B;
+    if (g.A) multiply(s.A, s.B, false, true, F);
+    compose(g.kind, g.exponent, shift, F, s);
+    for (Int c = 0; c < g.n; ++c)
         for (Int r = 0; r < c; ++r) store(s.D.at(r, c), s.D(c, r));
 }
 
@@ -118,7 +138,6 @@ V wasserstein(const Space &s) {
 }
 
 V distance(Int kind, const Space &s) {
-    factorise(s.A);
     factorise(s.B);
     return kind == WASSERSTEIN ? wasserstein(s) : of_ratios(s, kind == AIRM);
 }
@@ -139,7 +158,10 @@ EXPORT Int spectral_pairs(const SpectralPairs *given) {
             const Int pair = first + l < g.count ? first + l : g.count - 1;
             chosen_a[l] = pair * g.step_a, chosen_b[l] = pair * g.step_b;
         }
-        if (g.A) scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
+        if (g.A && (first == 0 || g.step_a)) {
+            scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
+            factorise(space.A);
+        }
         scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
         const bool full = first + L <= g.count;
         double *const target = full ? g.out + first * length : last.data();
@@ -151,4 +173,56 @@ EXPORT Int spectral_pairs(const SpectralPairs *given) {
         if (!full) std::memcpy(g.out + first * length, last.data(), (g.count - first) * length * sizeof(double));
     }
     return DONE;
+}
+
+// Write d = Σ log² σ² and the sum of w U f(σ²) Uᵀ; return how many matrices are left out.
+EXPORT Int spectral_sum(const SpectralSum *given) {
+    const SpectralSum g = *given;
+    const Int n = g.n, size = n * n;
+    Buffer<double> memory(Space::size(n)), sums(size * L);
+    Buffer<Int> places(size);
+    if (!memory || !sums || !places) return NO_MEMORY;
+    const Space s(n, memory.data());
+    for (Int e = 0; e < size; ++e) places.data()[e] = e, store(sums.data() + e * L, V{});
+    Int left_out = 0, chosen[L] = {};
+    scatter(g.A, size, chosen, places.data(), 1.0, s.A.base);
+    factorise(s.A);
+    for (Int first = 0; first < g.count; first += L) {
+        V weight = {};
+        for (Int l = 0; l < L; ++l) {
+            chosen[l] = first + l < g.count ? first + l : g.count - 1;
+            if (first + l < g.count) weight[l] = g.weights[first + l];
+        }
+        scatter(g.B, size, chosen, places.data(), 1.0, s.B.base);
+        V low = fill(INFINITE<double>), high = {}, least_ratio = low, greatest_ratio = {}, square = {};
+        for (Int r = 0; r < n; ++r) {
+            const V base = fill(g.A[r * (n + 1)]), own = s.B(r, r), ratio = own / base;
+            low = least(base, least(own, low)), high = greatest(base, greatest(own, high));
+            least_ratio = least(ratio, least_ratio), greatest_ratio = greatest(ratio, greatest_ratio);
+        }
+        decompose(g.kind, s, true);
+        compose(g.kind, g.exponent, V{}, s.B, s);
+        for (Int k = 0; k < n; ++k) {
+            const V log = logarithm(load(s.squares + k * L));
+            square += log * log;
+        }
+        const auto fit = (low > LEAST) & (high < GREATEST) & (greatest_ratio <= GRADED * least_ratio) & (square < INFINITE<double>);
+        if (g.least == g.least) weight /= greatest(sqrt(square), fill(g.least));
+        for (Int c = 0; c < n; ++c)
+            for (Int r = c; r < n; ++r) {
+                double *const entry = sums.data() + (c * n + r) * L;
+                store(entry, load(entry) + (fit ? weight * s.D(r, c) : V{}));
+            }
+        for (Int l = 0; l < L && first + l < g.count; ++l) {
+            g.squared_distances[first + l] = square[l];
+            left_out += g.open[first + l] = !fit[l];
+        }
+    }
+    for (Int c = 0; c < n; ++c)
+        for (Int r = c; r < n; ++r) {
+            double total = 0.0;
+            for (Int l = 0; l < L; ++l) total += sums.data()[(c * n + r) * L + l];
+            g.sum[r * n + c] = total;
+        }
+    return left_out;
 }

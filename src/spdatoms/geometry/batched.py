@@ -13,7 +13,7 @@ from spdatoms._utils.threads import (
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors, tile_entries
 from spdatoms.geometry.triangles import entry_weights
-from spdatoms.native import kernel, kernels, lane_count
+from spdatoms.native import VECTOR_BYTES, kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
 from spdatoms.native.interleave import (
     flat,
@@ -35,8 +35,9 @@ _sum_pair_inverses = kernel("sum_pair_inverses", "qqqDDDDD")
 #: Bytes of packed matrices that are used against many others before the next ones are loaded: a part
 #: of the second-level cache.
 _CHUNK_BYTES = 128 << 10
-#: The same for tiny matrices: a part of the first-level cache.
-_FIRST_LEVEL_BYTES = 36 << 10
+#: The same for tiny matrices: the first-level cache, which also holds three vectors per batch (shifts, determinants and
+#: the result).
+_FIRST_LEVEL_BYTES = 48 << 10
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
@@ -231,13 +232,15 @@ def inverse_half_vectors(
     packed = pack_lanes(np.asarray(X, np.float64), 1.0)
     _invert(n, len(packed), packed)
     slots, rows, columns = tile_entries(n)
-    half = np.empty(out.shape)
+    half = out if out.flags.c_contiguous and out.dtype == np.float64 else np.empty(out.shape)
     weights = -entry_weights(rows, columns, weighted)
     read_lanes(packed, slots, weights, half)
-    bad = np.flatnonzero(np.isnan(half).any(axis=1))
+    # A pivot that is not positive makes the whole inverse NaN.
+    bad = np.flatnonzero(np.isnan(half[:, 0]))
     if len(bad):
         raise _no_inverse(first + bad[0])
-    out[...] = half
+    if half is not out:
+        out[...] = half
 
 
 def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
@@ -253,7 +256,6 @@ def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
         else:
             half_vectors(X[part], stacked[part, :size])
             inverse_half_vectors(X[part], stacked[part, size:], first=part.start)
-    # A pivot that is not positive makes the whole inverse NaN.
     bad = np.flatnonzero(np.isnan(stacked[: len(X), size]))
     if len(bad):
         raise _no_inverse(bad[0])
@@ -369,7 +371,7 @@ def pair_inverse_sums(
 
 def _chunk(batch_bytes: int) -> int:
     """Return how many batches serve many rows before the next are loaded: those that a cache holds."""
-    few = _FIRST_LEVEL_BYTES // batch_bytes
+    few = _FIRST_LEVEL_BYTES // (batch_bytes + 3 * VECTOR_BYTES)
     # Fewer would make the loops over them too short.
     return few if few >= 32 else max(1, _CHUNK_BYTES // batch_bytes)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dsyevd, dtrtrs
+from scipy.linalg.lapack import dorgqr, dsyevd, dsytrd, dtrtrs
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -26,10 +26,15 @@ from spdatoms.native import kernel
 from spdatoms.native.elementwise import mirror
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
+_tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
 #: Functions that the kernel knows, by its numbers.
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN = range(6)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
+#: Beyond this size LAPACK's divide and conquer is quicker than rotations of all eigenvectors.
+_LARGEST_BY_ROTATIONS = 256
+#: Columns that LAPACK reduces together: it needs room for them.
+_LAPACK_BLOCK = 32
 #: Variances within these limits, and their inverses, have squares that are numbers.
 _LEAST, _GREATEST = 1e-60, 1e60
 
@@ -82,23 +87,42 @@ def gram(F: Floats) -> Floats:
         return symmetric_part(F @ transpose(F))
     out = np.empty(F.shape)
     for A, product in zip(F, out, strict=True):
-        # Half of the work; what it leaves is mirrored.
-        half = dsyrk(1.0, A, lower=1) if A.flags.f_contiguous else dsyrk(1.0, A.T, trans=1, lower=1)
-        product[...] = half.T
+        # Half of the work, in place; what it leaves is mirrored.
+        own, trans = (A, 0) if A.flags.f_contiguous else (A.T, 1)
+        dsyrk(1.0, own, c=product.T, trans=trans, lower=1, overwrite_c=1)
         mirror(product, 0, len(A))
     return out
 
 
 def eigh(X: Floats) -> tuple[Floats, Floats]:
     """Return eigenvalues and eigenvectors of a stack of symmetric matrices."""
-    if not _one_by_one(X):
+    if not _one_by_one(X, LARGEST_IN_LANES + 1):
         return np.linalg.eigh(X)
-    values, U = np.empty(X.shape[:2]), np.empty(X.shape).swapaxes(1, 2)  # as LAPACK has them
-    for i, A in enumerate(X):
-        values[i], U[i], info = dsyevd(A.T, lower=0)
-        if info:
-            raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
-    return values, U
+    values, rows = np.empty(X.shape[:2]), np.empty(X.shape)
+    decompose = _by_rotations if X.shape[-1] <= _LARGEST_BY_ROTATIONS else _divided
+    for A, own, vectors in zip(X, values, rows, strict=True):
+        decompose(A, own, vectors)
+    return values, transpose(rows)
+
+
+def _by_rotations(A: Floats, values: Floats, rows: Floats) -> None:
+    """Write the eigenvalues of a symmetric matrix, and its eigenvectors as rows: A = Q T Qᵀ, and T by rotations.cpp."""
+    n = len(A)
+    reflectors, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
+    rows[...] = 0.0
+    rows[0, 0] = 1.0
+    rows[1:, 1:] = dorgqr(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    values[...] = d
+    if _tridiagonal_eigenvectors(n, values, np.append(e, 0.0), rows):
+        _divided(A, values, rows)  # which brings its numbers to a middle range
+
+
+def _divided(A: Floats, values: Floats, rows: Floats) -> None:
+    """Do the same by LAPACK's method for large matrices, divide and conquer."""
+    values[...], U, info = dsyevd(A.T, lower=0)
+    rows[...] = U.T
+    if info:
+        raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
 
 
 def _one_by_one(F: Floats, least: int = 128) -> bool:

@@ -78,12 +78,23 @@ template <class T> struct Mirror {
 
 // Copy rows start … stop right of the diagonal to the columns below it.
 template <class T> Int mirror(const Mirror<T> g) {
-    for (Int i = g.start; i < g.stop; ++i)
-        for (Int j = i + 1; j < g.stop; ++j) g.out[j * g.n + i] = g.out[i * g.n + j];
-    // In tiles: whole rows would be read once per cache line.
-    for (Int tile = g.stop; tile < g.n; tile += EDGE)
-        for (Int i = g.start; i < g.stop; ++i)
-            for (Int j = tile; j < smaller(tile + EDGE, g.n); ++j) g.out[j * g.n + i] = g.out[i * g.n + j];
+    constexpr Int L = LANES<T>;
+    const auto copy = [&](Int i, Int begin, Int end) {
+        for (Int j = begin; j < end; ++j) g.out[j * g.n + i] = g.out[i * g.n + j];
+    };
+    for (Int first = g.start; first < g.stop; first += L) {
+        const Int last = smaller(first + L, g.stop), whole = last - first == L ? (g.n - first) / L * L : 0;
+        for (Int i = first; i < last; ++i) {
+            copy(i, i + 1, whole ? last : g.n);
+            if (whole) copy(i, first + whole, g.n);
+        }
+        for (Int j = first + L; j < first + whole; j += L) {  // whole tiles
+            Vector<T> tile[L];
+            UNROLL for (int r = 0; r < L; ++r) tile[r] = load(g.out + (first + r) * g.n + j);
+            transpose(tile);
+            UNROLL for (int r = 0; r < L; ++r) store(g.out + (j + r) * g.n + first, tile[r]);
+        }
+    }
     return DONE;
 }
 

@@ -40,7 +40,7 @@ template <class T> inline void scatter(const T *X, Int size, const Int *chosen, 
         for (Int e = 0; e < size; ++e)
             UNROLL for (int l = 0; l < LANES<T>; ++l) batch[places[e] * LANES<T> + l] = rows[l][e] * factor;
     else
-        for_blocks<T>(size, [&](Int first) {
+        for_blocks<T>(size, [&](Int first) __attribute__((always_inline)) {
             Vector<T> block[LANES<T>];
             UNROLL for (int l = 0; l < LANES<T>; ++l) block[l] = load(rows[l] + first);
             transpose(block);
@@ -57,7 +57,7 @@ inline void collect(const T *batch, const Int *places, const T *scales, Int coun
             UNROLL for (int l = 0; l < LANES<T>; ++l)
                 rows[l * stride + p] = batch[places[p] * LANES<T> + l] * scales[p];
     else
-        for_blocks<T>(count, [&](Int first) {
+        for_blocks<T>(count, [&](Int first) __attribute__((always_inline)) {
             Vector<T> block[LANES<T>];
             UNROLL for (int p = 0; p < LANES<T>; ++p)
                 block[p] = load(batch + places[first + p] * LANES<T>) * scales[first + p];

@@ -17,6 +17,7 @@ namespace {
 
 using V = Vector<double>;
 constexpr Int L = LANES<double>;
+constexpr int KNOWN = 8;        // up to this size the program has a size that is known when it is compiled
 constexpr Int ODD_BLOCK = -1;  // the block before block 0
 
 // A tile that is stored by columns, or by rows if it is transposed.
@@ -124,7 +125,9 @@ template <int ODD> struct Sweeps {
     }
 };
 
-template <int ODD> NOINLINE void negative_inverse(Int n, double *work, double *panels) {
+// N is the size, or 0 and ODD the size modulo a tile.
+template <int N, int ODD> NOINLINE void negative_inverse(Int given, double *work, double *panels) {
+    const Int n = N ? N : given;
     const Sweeps<ODD> sweeps{n / TILE, work, panels, panels + n * TILE * L};
     if constexpr (ODD > 0) sweeps.template sweep<ODD>(ODD_BLOCK);
     for (Int K = 0; K < n / TILE; ++K) sweeps.template sweep<TILE>(K);
@@ -132,11 +135,12 @@ template <int ODD> NOINLINE void negative_inverse(Int n, double *work, double *p
 
 using Program = void (*)(Int n, double *work, double *panels);
 
-template <std::size_t... ODD> Program program_of(Int n, std::index_sequence<ODD...>) {
-    static constexpr Program PROGRAMS[] = {negative_inverse<int(ODD)>...};
-    return PROGRAMS[n % TILE];
+template <std::size_t... N> Program program_of(Int n, std::index_sequence<N...>) {
+    static constexpr Program KNOWN_SIZES[] = {negative_inverse<int(N) + 1, (int(N) + 1) % TILE>...};
+    static constexpr Program OTHERS[] = {negative_inverse<0, int(N) % TILE>...};
+    return n <= KNOWN ? KNOWN_SIZES[n - 1] : OTHERS[n % TILE];
 }
-Program program_of(Int n) { return program_of(n, std::make_index_sequence<TILE>()); }
+Program program_of(Int n) { return program_of(n, std::make_index_sequence<KNOWN>()); }
 
 // Numbers of scratch that the sweeps of one batch need.
 constexpr Int panels_size(Int n) { return 2 * n * TILE * L; }

@@ -16,7 +16,7 @@ using namespace spdatoms;
 namespace {
 
 constexpr int TINY = 8;    // up to this size a factorisation is kept in registers
-constexpr int KEPT = 6;    // up to this size the entries of X stay in registers, too
+constexpr int KEPT = 4;    // up to this size the entries of X stay in registers, too
 constexpr int KNOWN = 16;  // up to this size the program has a size that is known when it is compiled
 
 // How many pivots are multiplied before the exponent of their product is taken off.
@@ -59,6 +59,7 @@ template <class T, int N, class F> INLINE Determinant<T> factorise_in_registers(
     Determinant<T> det;
     if constexpr (N % 2) {
         const V a = entry(0, 0), inverse = reciprocal(a);
+        det.least = a;  // the first witness is compared with nothing
         det.include(a, 1);
         UNROLL for (int q = 1; q < N; ++q) A[q][0] = entry(q, 0);
         UNROLL for (int q = 1; q < N; ++q) {
@@ -69,7 +70,7 @@ template <class T, int N, class F> INLINE Determinant<T> factorise_in_registers(
     UNROLL for (int c = N % 2; c < N; c += 2) {
         const auto at = [&](int r, int q) { return c == 0 ? entry(r, q) : A[r][q]; };
         const V a = at(c, c), b = at(c + 1, c), d = at(c + 1, c + 1), minor = a * d - b * b;
-        det.witness(a);
+        det.least = c == 0 ? a : least(a, det.least);
         det.include(minor, 2);
         const V inverse = reciprocal(a * minor), first = minor * inverse, second = a * a * inverse;
         V factors[N][2];
@@ -257,17 +258,21 @@ template <class T> constexpr bool HAS_EXPONENT(Int n) { return n > PIVOTS_AT_ONC
 template <class T, bool HAS_EXPONENT> NOINLINE void write_logarithms(const Run<T> &run) {
     using V = Vector<T>;
     const V floor = fill(run.floor), exponent = fill(run.exponent), shift = fill(run.shift_x);
+    // Copies of the addresses, which the compiler knows no store to change.
+    const T *results = run.results, *shifts_y = run.shifts_y;
+    T *out = run.out;
+    const Int count = run.count;
     V all_numbers = *run.verdict;
-    _Pragma("GCC unroll 2") for (Int b = 0; b < run.count; ++b) {
-        const T *result = run.results + (HAS_EXPONENT ? 2 : 1) * b * LANES<T>;
+    _Pragma("GCC unroll 2") for (Int b = 0; b < count; ++b) {
+        const T *result = results + (HAS_EXPONENT ? 2 : 1) * b * LANES<T>;
         Determinant<T> det;
         det.product = load(result);
         det.exponent = exponent;
         if (HAS_EXPONENT) det.exponent += load(result + LANES<T>);
         det.normalise();
-        const V value = log_of_split(det.product, det.exponent) - (shift + load(run.shifts_y + b * LANES<T>));
+        const V value = log_of_split(det.product, det.exponent) - (shift + load(shifts_y + b * LANES<T>));
         all_numbers += value * T(0);
-        store(run.out + b * LANES<T>, floor > value ? floor : value);
+        store(out + b * LANES<T>, floor > value ? floor : value);
     }
     *run.verdict = all_numbers;
 }
@@ -275,8 +280,9 @@ template <class T, bool HAS_EXPONENT> NOINLINE void write_logarithms(const Run<T
 // N is the size, or 0 and REST the size modulo two tiles.
 template <class T, int N, int REST> NOINLINE void shifted_logs(const Run<T> &run) {
     const Int n = N ? N : run.n, batch = slot_count(n) * LANES<T>;
+    T *const results = run.results;
     const auto keep = [&](Int b, const Determinant<T> &det) {
-        T *result = run.results + (HAS_EXPONENT<T>(n) ? 2 : 1) * b * LANES<T>;
+        T *result = results + (HAS_EXPONENT<T>(n) ? 2 : 1) * b * LANES<T>;
         store(result, det.checked());
         if (HAS_EXPONENT<T>(n)) store(result + LANES<T>, det.exponent);
     };
@@ -284,9 +290,12 @@ template <class T, int N, int REST> NOINLINE void shifted_logs(const Run<T> &run
         Vector<T> kept[N <= KEPT ? slot_count(N) : 1];
         if constexpr (N <= KEPT)
             for (int s = 0; s < slot_count(N); ++s) kept[s] = fill(run.x[s]);
-        for (Int b = 0; b < run.count; ++b) {
-            const T *y = run.y + b * batch;
-            __builtin_prefetch(run.out + b * LANES<T>, 1, 3);
+        const T *Y = run.y;
+        T *out = run.out;
+        const Int count = run.count;
+        for (Int b = 0; b < count; ++b) {
+            const T *y = Y + b * batch;
+            __builtin_prefetch(out + b * LANES<T>, 1, 3);
             keep(b, factorise_in_registers<T, N>([&](int r, int c) {
                      const int slot = slot_of<N>(r, c);
                      return load(y + slot * LANES<T>) + (N <= KEPT ? kept[slot] : fill(run.x[slot]));

@@ -110,6 +110,17 @@ def test_stein_of_pairs_without_weights(share) -> None:
         np.testing.assert_allclose(G, expected, atol=1e-13 * np.abs(expected).max())
 
 
+@every
+def test_symmetric_weights_within_a_set(name) -> None:
+    X = stack(11, 4)
+    A = np.random.default_rng(3).standard_normal((11, 11))
+    divergence = divergence_of(name, X)
+    P, weights = divergence.prepare(X), A + A.T
+    found, _ = divergence.vjp(P, P, weights, both=False)
+    expected, _ = divergence.vjp(P, divergence.prepare(X), weights)
+    np.testing.assert_allclose(found, expected, atol=1e-13 * np.abs(expected).max())
+
+
 def test_stein_does_not_depend_on_threads() -> None:
     rng = np.random.default_rng(2)
     A = rng.standard_normal((120, 12, 24))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -111,3 +113,10 @@ def test_second_derivatives_are_refused() -> None:
     first = jax.grad(lambda X: ours.pairwise_divergence(X, Y).sum())
     with pytest.raises(RuntimeError, match="first derivatives only"):
         jax.grad(lambda X: first(X).sum())(X)
+
+
+@pytest.mark.parametrize("name", ["pairwise_divergence", "divergence", "kernel", "sparse_code"])
+def test_functions_are_those_of_the_module(name) -> None:
+    function = getattr(ours, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert f"{function.__module__}.{function.__qualname__}" == f"{ours.__name__}.{name}"

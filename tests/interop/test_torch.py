@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -237,3 +239,10 @@ def test_within_a_network_of_spd_learn() -> None:
     losses = train(network, X, y)
     assert all(p.grad is not None and bool(p.grad.abs().max() > 0) for p in network.parameters())
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("name", ["pairwise_divergence", "divergence", "kernel", "sparse_code"])
+def test_functions_are_those_of_the_module(name) -> None:
+    function = getattr(ours, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert f"{function.__module__}.{function.__qualname__}" == f"{ours.__name__}.{name}"

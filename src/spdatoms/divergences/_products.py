@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.products import row_products
-from spdatoms._utils.threads import effective_n_jobs, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
@@ -33,6 +33,8 @@ _BLOCK_BYTES = 8 << 20
 #: Eigenvalues, relative to the greatest, and squared distances, relative to the squares that they are differences of,
 #: that have enough digits.
 _ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
+#: Bytes of matrices, some copies of which a cache of the second level holds.
+_CACHED_BYTES = 256 << 10
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 PREPARE_BYTES = 4 << 20
 
@@ -162,11 +164,18 @@ class SquaredDistance(Divergence):
         origin = Y.vectors.mean(axis=0)  # as in `squared_distances`
         v, u = X.vectors - origin, Y.vectors - origin
         slopes = 2.0 * (weights.sum(axis=1)[:, None] * v - weights @ u)
-        first = self.pulled_back(X.matrices, slopes)
+        first = self._pulled_back(X.matrices, slopes)
         if not both:
             return first, None
         slopes = 2.0 * (weights.sum(axis=0)[:, None] * u - weights.T @ v)
-        return first, self.pulled_back(Y.matrices, slopes)
+        return first, self._pulled_back(Y.matrices, slopes)
+
+    def _pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return `pulled_back`, for as many matrices at a time as the cache holds with what is computed of them."""
+        out = np.empty(X.shape, np.result_type(X, np.float64))
+        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, X[:1].nbytes))):
+            out[part] = self.pulled_back(X[part], slopes[part])
+        return out
 
 
 class HalfVectorSet(VectorSet):

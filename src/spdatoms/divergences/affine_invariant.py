@@ -13,6 +13,7 @@ from scipy.linalg import eigvalsh, solve_triangular, svdvals
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._factor_pairs import of_each_pair
+from spdatoms.divergences._log_poles import LARGEST_BY_POLES, LOG_LEAST, LOG_LIMIT, LOG_POLES
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradient_sums import summed_gradients
@@ -24,16 +25,18 @@ from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import (
     AIRM,
-    LARGEST_IN_LANES,
     LOG,
     cholesky,
     compose,
+    congruence,
     factored_roots,
     gram,
     in_lanes,
+    inverse_lower,
     solve_lower,
     symmetric_part,
 )
+from spdatoms.geometry.triangles import symmetric
 from spdatoms.native import kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
 from spdatoms.native.interleave import aligned_empty
@@ -41,6 +44,7 @@ from spdatoms.native.interleave import aligned_empty
 _pack_factors = kernel("pack_factors", "qqqDDD")
 _squared_distances = kernels("squared_distances", "qqDDqDDqTq")
 _paired_squared_distances = kernel("paired_squared_distances", "qqDDqDDqDq")
+_log_sums = kernel("log_sums", "qqqqDDDDddDD")
 _slot_count = kernel("airm_slots", "q")
 #: Batches whose eigenvalues are found together.
 _GROUP = kernel("airm_group", "")()
@@ -220,20 +224,54 @@ class AffineInvariant(Divergence):
         both: bool = True,
         n_jobs: int | None = None,
     ) -> tuple[Floats, Floats | None]:
-        """Return −2 X_i⁻¹ (Σ_j w_ij log_{X_i}(Y_j)) X_i⁻¹, and the same for Y."""
-        if X.n > LARGEST_IN_LANES:
+        """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ, and the same for Y."""
+        if not (isinstance(X, PackedSet) and isinstance(Y, PackedSet) and X.n <= LARGEST_BY_POLES):
             return super().vjp(X, Y, weights, both=both, n_jobs=n_jobs)
-        A, B = (np.asarray(Z.matrices, np.float64) for Z in (X, Y))
-        first = _summed_logs(A, B, weights, n_jobs)
-        return first, _summed_logs(B, A, weights.T, n_jobs) if both else None
+        first = _summed_logs(X, Y, weights, n_jobs)
+        return first, _summed_logs(Y, X, weights.T, n_jobs) if both else None
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether n is 1: only there it is a Gaussian kernel, that on logarithms."""
         return beta > 0 and n == 1
 
 
-def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> Floats:
-    """Return −2 X_i⁻¹ (Σ_j w_ij log_{X_i}(Y_j)) X_i⁻¹."""
+def _summed_logs(X: PackedSet, Y: PackedSet, weights: Floats, n_jobs: int | None) -> Floats:
+    """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ."""
+    n, (batches, _, lanes) = X.n, Y.factors.shape
+    (t, w), limit = (
+        n * LOG_POLES,
+        LOG_LIMIT + np.log(n),
+    )  # of n z: the kernel's matrices have the trace n
+    triangles = np.empty((len(X), n * (n + 1) // 2))
+    left = np.zeros((len(X), batches * lanes))  # the weights of pairs that are left to be answered
+
+    def compute(rows: slice) -> None:
+        graded = _graded_pairs(X, Y, rows)
+        left[rows, : len(Y)] = np.where(graded, 0.0, weights[rows])
+        parts = np.zeros((*triangles[rows].shape, lanes))
+        _log_sums(
+            *(n, rows.stop - rows.start, batches, len(t), X.inverses[rows], Y.factors),
+            *(t, w, limit, n * LOG_LEAST, left[rows], parts),
+        )
+        triangles[rows] = parts.sum(axis=2)
+        np.copyto(left[rows, : len(Y)], weights[rows], where=graded)
+
+    run_blocks(compute, len(X), _BLOCK_WORK // (len(Y) * (n + 5) ** 3), n_jobs)
+    left = left[:, : len(Y)]
+    L, exponents = _scaled_factors(X.matrices)
+    shifts = np.log(2.0) * (Y.exponents[: len(Y)] - exponents[:, None])
+    sums = symmetric(triangles, *np.tril_indices(n), weighted=False)
+    sums += np.eye(n) * np.einsum("ij,ij->i", weights - left, shifts)[:, None, None]
+    sums = np.ldexp(-2.0 * sums, -exponents[:, None, None].astype(np.intp))
+    found = congruence(inverse_lower(L), sums)
+    rows = left.any(axis=1)
+    if rows.any():
+        found[rows] += _logs_one_by_one(X.matrices[rows], Y.matrices, left[rows], n_jobs)
+    return found
+
+
+def _logs_one_by_one(X: FloatArray, Y: FloatArray, weights: Floats, n_jobs: int | None) -> Floats:
+    """Return the same by the logarithms themselves, of the pairs that have a weight."""
 
     def tangents(A: Floats, B: Floats) -> Floats:
         return CommonFrame.of(A, B).tangent()
@@ -242,7 +280,7 @@ def _summed_logs(X: Floats, Y: Floats, weights: Floats, n_jobs: int | None) -> F
         return in_lanes(LOG, tangents, B, A[None])
 
     sums = summed_gradients(tangents_at_one, X, Y, weights, n_jobs)
-    inverses = inverse(X)
+    inverses = inverse(X.astype(np.float64))
     return symmetric_part(inverses @ (-2.0 * sums) @ inverses)
 
 

@@ -39,12 +39,13 @@ class Cholesky(SquaredDistance):
         return VectorSet(X, self._vectors(np.linalg.cholesky(as_double(X))))
 
     def pulled_back(self, X: Array, slopes: Floats) -> Array:
-        """Return ½ L⁻ᴴ Q L⁻¹, where Q is Lᴴ S below the diagonal, and Hermitian; S are the slopes in L."""
+        """Return the Hermitian part of L⁻ᴴ Q L⁻¹, where Q is the lower triangle of Lᴴ S and half of its diagonal.
+
+        S are the slopes in L.
+        """
         L = np.linalg.cholesky(as_double(X))
-        P = adjoint(L) @ self._slopes(L, slopes)
-        below = np.tril(P, -1)
-        Q = below + adjoint(below) + np.eye(P.shape[-1]) * P.real
-        return 0.5 * congruence(inverse_lower(L), Q)
+        half = np.tril(np.ones(X.shape[-2:])) - 0.5 * np.eye(X.shape[-1])
+        return congruence(inverse_lower(L), half * (adjoint(L) @ self._slopes(L, slopes)))
 
     def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
         """Return the matrix whose factor has these entries."""

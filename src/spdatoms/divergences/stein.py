@@ -183,9 +183,11 @@ class Stein(Divergence):
             sums = _sparse_inverse_sums(*sets, weights, both)
         else:
             factor = float(np.ldexp(1.0, -exponent))
-            sums = batched.pair_inverse_sums(
-                sets[0], other.lanes(exponent), factor, weights, n_jobs
-            )
+            once = X is Y and not both and np.array_equal(weights, weights.T)
+            own = np.triu(weights) - 0.5 * np.diag(weights.diagonal()) if once else weights
+            sums = batched.pair_inverse_sums(sets[0], other.lanes(exponent), factor, own, n_jobs)
+            if once:  # every pair in both sums
+                sums = [sums[0] + sums[1]]
         gradients = [
             P - (0.5 * weights.sum(axis=1 - axis))[:, None, None] * batched.inverse(Z)
             for axis, (P, Z) in enumerate(zip(sums, sets, strict=False))

@@ -43,8 +43,8 @@ _FIRST_LEVEL_BYTES = 48 << 10
 _BLOCK_FLOPS = 1e9
 #: Flops that are worth waking another thread for: some 0.2 milliseconds.
 _LEAST_SHARED_FLOPS = 1e7
-#: Parts that threads share where each needs sums of its own, and the least flops of one.
-_PARTS, _PART_FLOPS = 8, 1e8
+#: Parts that threads share where each needs sums of its own, and the least batches and flops of one.
+_PARTS, _PART_BATCHES, _PART_FLOPS = 8, 4, 1e8
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
 
@@ -341,7 +341,9 @@ def pair_inverse_sums(
     pair_flops = n**3 + 3 * n**2
     chunk = max(8, _CHUNK_BYTES // (slots * lanes * 8))
     rows_at_once = max(1, int(_BLOCK_FLOPS / (pair_flops * chunk * lanes)))
-    parts = max(1, min(_PARTS, batches, int(pair_flops * m * Y.count / _PART_FLOPS)))
+    parts = max(
+        1, min(_PARTS, batches // _PART_BATCHES, int(pair_flops * m * Y.count / _PART_FLOPS))
+    )
     edges = np.linspace(0, batches, parts + 1).astype(int)
 
     def sums(part: int) -> Floats:

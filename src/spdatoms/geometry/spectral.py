@@ -292,9 +292,12 @@ def _pairs_of_eigenvalues(roots: Floats) -> tuple[Floats, Floats, Floats]:
     With 1 − e^-t = |a − b| / max(a, b) quotients of differences lose no digits, however near or far a and b
     are. Where a = b, so small a t stands for zero that the quotient is the derivative.
     """
-    a, b = roots[:, :, None], roots[:, None, :]
-    greater, less = np.maximum(a, b), np.minimum(a, b)
-    return greater**2, less**2, np.maximum(2.0 * np.log(greater / less), 1e-30)
+    eigenvalues, logs = roots**2, 2.0 * np.log(roots)
+    a, b = eigenvalues[:, :, None], eigenvalues[:, None, :]
+    t = np.abs(
+        logs[:, :, None] - logs[:, None, :]
+    )  # whose rounding changes the quotients by as little
+    return np.maximum(a, b), np.minimum(a, b), np.maximum(t, 1e-30)
 
 
 def _in_eigenvectors(U: Floats, V: Floats, factors: Floats) -> Floats:

@@ -109,15 +109,20 @@ class Coded:
         α.
     ridge : float
         ρ.
-    options : dict
+    options : tuple of (str, value)
         Other arguments of `sparse_code`.
     """
 
     def __init__(
-        self, gram: Floats, cross: Floats, alpha: Any, ridge: float, options: dict[str, Any]
+        self,
+        gram: Floats,
+        cross: Floats,
+        alpha: Any,
+        ridge: float,
+        options: tuple[tuple[str, Any], ...],
     ) -> None:
         self.gram, self.cross, self.alpha, self.ridge = gram, cross, alpha, ridge
-        self.options = options
+        self.options = dict(options)
 
     def values(self) -> Floats:
         """Return the codes."""

@@ -4,6 +4,15 @@ The functions have the names and arguments of those of `spdatoms`. They compute 
 JAX calls back (``jax.pure_callback``): arrays on another device are copied there and back. A gradient is symmetric, or
 for complex matrices the conjugate of a Hermitian one, as JAX has it. There are no second derivatives, and no
 derivatives in forward mode (``jax.jvp``).
+
+>>> import jax
+>>> import jax.numpy as jnp
+>>> import numpy as np
+>>> from spdatoms.interop.jax import pairwise_divergence
+>>> gradient = jax.jit(jax.grad(lambda X, Y: pairwise_divergence(X, Y).sum()))
+>>> np.asarray(gradient(jnp.eye(2)[None], 4.0 * jnp.eye(2)[None])).round(4)
+array([[[-0.3,  0. ],
+        [ 0. , -0.3]]], dtype=float32)
 """
 
 from __future__ import annotations
@@ -15,140 +24,13 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
-from spdatoms.divergences import Divergence
+from spdatoms.interop._functions import functions
 from spdatoms.interop._products import AllPairs, Coded, Paired
 
 jax = import_extra("jax", "jax")
 jnp = import_extra("jax.numpy", "jax")
 
 __all__ = ["divergence", "kernel", "pairwise_divergence", "sparse_code"]
-
-
-def pairwise_divergence(
-    X: Any, Y: Any = None, metric: str | Divergence = "stein", n_jobs: int | None = None
-) -> Any:
-    """Return d(X_i, Y_j) of all pairs of matrices, with gradients in both.
-
-    Parameters
-    ----------
-    X : Array of shape (m, n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
-    Y : Array of shape (N, n, n), default=None
-        SPD matrices. Without it the pairs are those within X.
-    metric : str or Divergence, default="stein"
-        As in `spdatoms.pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads.
-
-    Returns
-    -------
-    Array of shape (m, N)
-        In single precision if both sets are, else in double.
-
-    Examples
-    --------
-    >>> import jax
-    >>> import jax.numpy as jnp
-    >>> import numpy as np
-    >>> from spdatoms.interop.jax import pairwise_divergence
-    >>> gradient = jax.jit(jax.grad(lambda X, Y: pairwise_divergence(X, Y).sum()))
-    >>> np.asarray(gradient(jnp.eye(2)[None], 4.0 * jnp.eye(2)[None])).round(4)
-    array([[[-0.3,  0. ],
-            [ 0. , -0.3]]], dtype=float32)
-    """
-    return _all_pairs(X, Y, metric, n_jobs)
-
-
-def divergence(A: Any, B: Any, metric: str | Divergence = "stein") -> Any:
-    """Return d(A, B) of matrices that belong together, with gradients in both; leading dimensions are broadcast.
-
-    Parameters
-    ----------
-    A, B : Array of shape (..., n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
-    metric : str or Divergence, default="stein"
-        As in `spdatoms.divergence`.
-
-    Returns
-    -------
-    Array of shape (...)
-    """
-    return _paired(A, B, metric)
-
-
-def kernel(
-    X: Any,
-    Y: Any = None,
-    beta: Any = 1.0,
-    metric: str | Divergence = "stein",
-    n_jobs: int | None = None,
-) -> Any:
-    """Return exp(−β·d(X_i, Y_j)) of all pairs of matrices, with gradients in both and in β.
-
-    Parameters
-    ----------
-    X : Array of shape (m, n, n)
-        SPD matrices.
-    Y : Array of shape (N, n, n), default=None
-        SPD matrices. Without it the pairs are those within X.
-    beta : float or Array, default=1.0
-        The β of the kernel.
-    metric : str or Divergence, default="stein"
-        As in `pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads.
-
-    Returns
-    -------
-    Array of shape (m, N)
-    """
-    return jnp.exp(-beta * pairwise_divergence(X, Y, metric, n_jobs))
-
-
-def sparse_code(
-    gram: Any,
-    cross: Any,
-    alpha: Any,
-    *,
-    ridge: float = 0.0,
-    positive: bool = False,
-    tol: float = 1e-8,
-    max_rounds: int = 500,
-    check_gram: bool = True,
-    n_jobs: int | None = None,
-) -> Any:
-    """Return the sparse codes of queries, with gradients in the kernel values and in α.
-
-    min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖². Gradients are those of the active set, see
-    `spdatoms.interop.torch.sparse_code`.
-
-    Parameters
-    ----------
-    gram : Array of shape (n_atoms, n_atoms)
-        K, the kernel between the atoms.
-    cross : Array of shape (n_queries, n_atoms)
-        k, the kernel between each query and the atoms.
-    alpha : float or Array of shape () or (n_queries,)
-        The penalty of ‖y‖₁, for all queries or for each.
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖².
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    tol, max_rounds, check_gram, n_jobs
-        As in `spdatoms.sparse_code`.
-
-    Returns
-    -------
-    Array of shape (n_queries, n_atoms)
-    """
-    options = (
-        ("positive", positive),
-        ("tol", tol),
-        ("max_rounds", max_rounds),
-        ("check_gram", check_gram),
-        ("n_jobs", n_jobs),
-    )
-    return _coded(gram, cross, jnp.asarray(alpha, cross.dtype), ridge, options)
 
 
 def _called(function: Callable[..., Any], shapes: Any, *arrays: Any) -> Any:
@@ -229,7 +111,7 @@ _paired.defvjp(lambda A, B, metric: (_paired(A, B, metric), (A, B)), _paired_vjp
 @partial(jax.custom_vjp, nondiff_argnums=(3, 4))
 def _coded(gram: Any, cross: Any, alpha: Any, ridge: float, options: Any) -> Any:
     def codes(K: Any, k: Any, alpha: Any) -> Any:
-        return Coded(K, k, alpha, ridge, dict(options)).values()
+        return Coded(K, k, alpha, ridge, options).values()
 
     return _called(codes, _real(cross.shape, gram, cross), gram, cross, alpha)
 
@@ -238,7 +120,7 @@ def _coded_vjp(ridge: float, options: Any, given: Any, weights: Any) -> Any:
     *problem, codes = given
 
     def gradients(y: Any, w: Any, K: Any, k: Any, alpha: Any) -> Any:
-        return tuple(Coded(K, k, alpha, ridge, dict(options)).vjp(y, w, (True, True, True)))
+        return tuple(Coded(K, k, alpha, ridge, options).vjp(y, w, (True, True, True)))
 
     return _differentiated(gradients, tuple(map(_like, problem)), codes, weights, *problem)
 
@@ -249,3 +131,12 @@ def _code(gram: Any, cross: Any, alpha: Any, ridge: float, options: Any) -> Any:
 
 
 _coded.defvjp(_code, _coded_vjp)
+
+
+def _coded_arrays(gram: Any, cross: Any, alpha: Any, ridge: float, options: Any) -> Any:
+    return _coded(gram, cross, jnp.asarray(alpha, cross.dtype), ridge, options)
+
+
+pairwise_divergence, divergence, kernel, sparse_code = functions(
+    __name__, _all_pairs, _paired, _coded_arrays, jnp.exp
+)

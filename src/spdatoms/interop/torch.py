@@ -3,6 +3,14 @@
 The functions have the names and arguments of those of `spdatoms`. They compute by its kernels on the processor:
 tensors there are not copied, those on another device are copied there and back. Gradients are symmetric (Hermitian)
 matrices G with dd = Re tr(G dX), as those of ``torch.linalg``. There are no second derivatives.
+
+>>> import torch
+>>> from spdatoms.interop.torch import pairwise_divergence
+>>> X = torch.eye(2, dtype=torch.float64)[None].requires_grad_()
+>>> pairwise_divergence(X, 4.0 * X.detach()).sum().backward()
+>>> X.grad
+tensor([[[-0.3000,  0.0000],
+         [ 0.0000, -0.3000]]], dtype=torch.float64)
 """
 
 from __future__ import annotations
@@ -13,6 +21,7 @@ import numpy as np
 
 from spdatoms._utils.extras import import_extra
 from spdatoms.divergences import Divergence
+from spdatoms.interop._functions import functions
 from spdatoms.interop._products import AllPairs, Coded, Paired
 from spdatoms.kernels.bandwidth import choose_beta
 
@@ -21,132 +30,6 @@ _Function: Any = torch.autograd.Function
 _Module: Any = torch.nn.Module
 
 __all__ = ["SPDSparseCoding", "divergence", "kernel", "pairwise_divergence", "sparse_code"]
-
-
-def pairwise_divergence(
-    X: Any, Y: Any = None, metric: str | Divergence = "stein", n_jobs: int | None = None
-) -> Any:
-    """Return d(X_i, Y_j) of all pairs of matrices, with gradients in both.
-
-    Parameters
-    ----------
-    X : Tensor of shape (m, n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
-    Y : Tensor of shape (N, n, n), default=None
-        SPD matrices. Without it the pairs are those within X.
-    metric : str or Divergence, default="stein"
-        As in `spdatoms.pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads.
-
-    Returns
-    -------
-    Tensor of shape (m, N)
-        In single precision if both sets are, else in double.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from spdatoms.interop.torch import pairwise_divergence
-    >>> X = torch.eye(2, dtype=torch.float64)[None].requires_grad_()
-    >>> pairwise_divergence(X, 4.0 * X.detach()).sum().backward()
-    >>> X.grad
-    tensor([[[-0.3000,  0.0000],
-             [ 0.0000, -0.3000]]], dtype=torch.float64)
-    """
-    return _AllPairs.apply(X, Y, metric, n_jobs)
-
-
-def divergence(A: Any, B: Any, metric: str | Divergence = "stein") -> Any:
-    """Return d(A, B) of matrices that belong together, with gradients in both; leading dimensions are broadcast.
-
-    Parameters
-    ----------
-    A, B : Tensor of shape (..., n, n)
-        SPD matrices, or complex Hermitian positive definite ones.
-    metric : str or Divergence, default="stein"
-        As in `spdatoms.divergence`.
-
-    Returns
-    -------
-    Tensor of shape (...)
-    """
-    return _Paired.apply(A, B, metric)
-
-
-def kernel(
-    X: Any,
-    Y: Any = None,
-    beta: Any = 1.0,
-    metric: str | Divergence = "stein",
-    n_jobs: int | None = None,
-) -> Any:
-    """Return exp(−β·d(X_i, Y_j)) of all pairs of matrices, with gradients in both and in β.
-
-    Parameters
-    ----------
-    X : Tensor of shape (m, n, n)
-        SPD matrices.
-    Y : Tensor of shape (N, n, n), default=None
-        SPD matrices. Without it the pairs are those within X.
-    beta : float or Tensor, default=1.0
-        The β of the kernel.
-    metric : str or Divergence, default="stein"
-        As in `pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads.
-
-    Returns
-    -------
-    Tensor of shape (m, N)
-    """
-    return torch.exp(-beta * pairwise_divergence(X, Y, metric, n_jobs))
-
-
-def sparse_code(
-    gram: Any,
-    cross: Any,
-    alpha: Any,
-    *,
-    ridge: float = 0.0,
-    positive: bool = False,
-    tol: float = 1e-8,
-    max_rounds: int = 500,
-    check_gram: bool = True,
-    n_jobs: int | None = None,
-) -> Any:
-    """Return the sparse codes of queries, with gradients in the kernel values and in α.
-
-    min_y k(X,X) − 2 yᵀk + yᵀKy + α‖y‖₁ + ρ‖y‖². Gradients are those of the active set, the entries that are not zero
-    and meet their optimality condition. At a kink, where this set is about to change, what is zero stays zero.
-
-    Parameters
-    ----------
-    gram : Tensor of shape (n_atoms, n_atoms)
-        K, the kernel between the atoms.
-    cross : Tensor of shape (n_queries, n_atoms)
-        k, the kernel between each query and the atoms.
-    alpha : float or Tensor of shape () or (n_queries,)
-        The penalty of ‖y‖₁, for all queries or for each.
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖².
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    tol, max_rounds, check_gram, n_jobs
-        As in `spdatoms.sparse_code`.
-
-    Returns
-    -------
-    Tensor of shape (n_queries, n_atoms)
-    """
-    options = {
-        "positive": positive,
-        "tol": tol,
-        "max_rounds": max_rounds,
-        "check_gram": check_gram,
-        "n_jobs": n_jobs,
-    }
-    return _Coded.apply(gram, cross, alpha, ridge, options)
 
 
 class SPDSparseCoding(_Module):
@@ -354,3 +237,8 @@ def _like(array: Any, model: Any) -> Any:
     found = torch.as_tensor(np.asarray(array), device=model.device)
     found = found if model.is_complex() or not found.is_complex() else found.real
     return found.to(model.dtype).reshape(model.shape)
+
+
+pairwise_divergence, divergence, kernel, sparse_code = functions(
+    __name__, _AllPairs.apply, _Paired.apply, _Coded.apply, torch.exp
+)

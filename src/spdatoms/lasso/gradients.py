@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import Floats
 
 #: Sizes of active sets are rounded up to multiples of this: those of one size are solved together.
 _STEP = 4
 #: Bytes of their Gram matrices that are held at a time.
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 1 << 20
 #: A non-zero entry whose condition is violated by more than this share of max|k| belongs to no optimum.
 _VIOLATION = 1e-6
 
@@ -44,27 +44,25 @@ def code_vjp(
     weights : ndarray of shape (m, N)
         w.
     """
-    u = np.zeros(codes.shape)
-    alphas = np.broadcast_to(np.asarray(alpha, np.float64), len(codes))
-    counts = np.count_nonzero(codes, axis=1)
+    count = len(gram)
+    active = _active_sets(gram, cross, codes, alpha, ridge)
+    # One more atom, which has nothing to do with the others, fills active sets up to a common size.
+    K = np.pad(gram + ridge * np.eye(count), (0, 1))
+    padded = np.column_stack([weights, np.zeros(len(weights))])
+    u = np.zeros(padded.shape)
+    counts = active.sum(axis=1)
     sizes = -(-counts // _STEP) * _STEP
     for size in np.unique(sizes[counts > 0]):
         same = np.flatnonzero(sizes == size)
         for part in block_slices(len(same), max(1, _BLOCK_BYTES // (8 * int(size) ** 2))):
             rows = same[part]
-            atoms, active = _active_sets(codes[rows], int(size))
-            own = np.take_along_axis(codes[rows], atoms, 1) * active
-            K = gram[atoms[:, :, None], atoms[:, None, :]]
-            K[:, np.arange(size), np.arange(size)] += ridge
-            k = np.take_along_axis(cross[rows], atoms, 1)
-            slopes = 2.0 * (np.einsum("mij,mj->mi", K, own) - k)
-            violations = np.abs(slopes + alphas[rows, None] * np.sign(own))
-            allowed = _VIOLATION * np.abs(cross[rows]).max(axis=1, keepdims=True)
-            active &= violations <= allowed
-            solved = _solved(K, active, np.take_along_axis(weights[rows], atoms, 1))
-            at = np.nonzero(active)
-            u[rows[at[0]], atoms[at]] = solved[at]
-    return u
+            atoms = np.full((len(rows), size), count)
+            atoms[np.arange(size) < counts[rows, None]] = np.nonzero(active[rows])[1]
+            places = atoms[:, :, None] * (count + 1) + atoms[:, None, :]
+            own = np.take(K, places, mode="clip")  # which is quicker; none is outside
+            np.einsum("mii->mi", own)[...] += atoms == count
+            u[rows[:, None], atoms] = _solved(own, padded[rows[:, None], atoms])
+    return np.ascontiguousarray(u[:, :count])
 
 
 def gram_vjp(codes: Floats, u: Floats) -> Floats:
@@ -73,24 +71,21 @@ def gram_vjp(codes: Floats, u: Floats) -> Floats:
     return np.asarray(-0.5 * (product + product.T))
 
 
-def _active_sets(codes: Floats, size: int) -> tuple[Indices, NDArray[np.bool_]]:
-    """Return the atoms (m, size) of codes, filled up by atom 0, and which of them are in the codes."""
-    rows, columns = np.nonzero(codes)
-    counts = np.bincount(rows, minlength=len(codes))
-    active = np.arange(size) < counts[:, None]
-    atoms = np.zeros((len(codes), size), np.intp)
-    atoms[active] = columns
-    return atoms, active
+def _active_sets(
+    gram: Floats, cross: Floats, codes: Floats, alpha: float | Floats, ridge: float
+) -> NDArray[np.bool_]:
+    """Return which entries (m, N) of codes are not zero and meet their condition 2((K + ρI)y − k)_j = −αθ_j."""
+    slopes = 2.0 * (codes @ gram + ridge * codes - cross)
+    alphas = np.broadcast_to(np.asarray(alpha, np.float64), len(codes))
+    violations = np.abs(slopes + alphas[:, None] * np.sign(codes))
+    allowed = _VIOLATION * np.abs(cross).max(axis=1, keepdims=True)
+    return np.asarray((codes != 0.0) & (violations <= allowed))
 
 
-def _solved(K: Floats, active: NDArray[np.bool_], weights: Floats) -> Floats:
-    """Return K_AA⁻¹ w_A, zero for what is not active; the least solution for atoms that depend on each other."""
-    K = np.where(active[:, :, None] & active[:, None, :], K, 0.0)
-    diagonal = np.arange(K.shape[-1])
-    K[:, diagonal, diagonal] += ~active
-    right = np.where(active, weights, 0.0)[:, :, None]
+def _solved(K: Floats, weights: Floats) -> Floats:
+    """Return K⁻¹ w of stacks; the least solution for atoms that depend on each other."""
     try:
-        found = np.linalg.solve(K, right)
+        found = np.linalg.solve(K, weights[:, :, None])
     except np.linalg.LinAlgError:
-        found = np.linalg.pinv(K, hermitian=True) @ right
+        found = np.linalg.pinv(K, hermitian=True) @ weights[:, :, None]
     return np.asarray(found[:, :, 0])

@@ -233,6 +233,7 @@ EXPORT Int sum_pair_inverses(const SumPairInverses *given) {
         for (Int s = 0; s < slots; ++s) store(sums + s * L, V{});
         for (Int b = 0; b < given->batches; ++b) {
             const V weights = load(given->weights + (i * given->batches + b) * L);
+            if (!anywhere(weights != 0.0)) continue;
             const double *y = given->Y + b * slots * L;
             double *totals = given->totals_y + b * slots * L;
             for (Int s = 0; s < slots; ++s) store(work + s * L, load(y + s * L) + x[s]);

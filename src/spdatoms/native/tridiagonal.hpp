@@ -7,7 +7,7 @@
 // The update of one step and the product A u of the next are made in one pass over A: only the next row, which gives u,
 // must be updated before. So every entry is loaded and stored once a step, for four multiply-adds. Rows go from the last
 // to the first because the lower triangle is stored row after row: what is left to do is then always the beginning of
-// the storage. Only the diagonal d and the squares e² of the off-diagonal are wanted.
+// the storage. What is wanted are the diagonal d and the squares e² of the off-diagonal; u and τ take the place of the rows.
 #pragma once
 
 #include "vector.hpp"
@@ -57,18 +57,21 @@ struct Reflections {
     // Update row k, find u and return τ; d[k] and e²[k − 1] are then known.
     INLINE V next_reflection(Int k, const Tridiagonal &out) const {
         const V v_k = load(v(k)), w_k = load(w(k));
-        const double *entries = row(k);
+        double *entries = row(k);
         const auto updated = [&](Int j) { return load(entries + j * L) - w_k * load(v(j)) - v_k * load(w(j)); };
         V squares = {};
         for (Int j = 0; j < k - 1; ++j) {
             const V entry = updated(j);
             store(u(j), entry);
+            store(entries + j * L, entry);
             squares += entry * entry;
         }
         const Reflection found(squares, updated(k - 1));
         store(u(k - 1), found.u);
+        store(entries + (k - 1) * L, found.u);
         store(out.e2(k - 1), found.norm2);
         store(out.d(k), updated_diagonal(load(entries + k * L), v_k, w_k));
+        store(entries + k * L, found.tau);
         return found.tau;
     }
 
@@ -120,13 +123,11 @@ struct Reflections {
     }
 };
 
-// Reduce the n×n matrices (n ≥ 3) at `matrix`, which are overwritten; `panel` has room for 4n vectors.
+// Reduce the n×n matrices at `matrix`, which has room for two rows and is overwritten: by u and, on its diagonal, τ of
+// the reflection of every row. `panel` has room for 4n vectors, and for eight.
 inline void reduce(Int n, double *matrix, double *panel, const Tridiagonal &out) {
     const Reflections work{matrix, panel};
-    for (Int i = 0; i < n; ++i) {
-        store(work.v(i), V{});
-        store(work.w(i), V{});
-    }
+    for (Int i = 0; i < 4 * (n > 2 ? n : 2); ++i) store(panel + i * L, V{});
     for (Int k = n - 1; k > 1; --k) {
         const V tau = work.next_reflection(k, out);
         work.update_and_multiply(k);
@@ -137,6 +138,32 @@ inline void reduce(Int n, double *matrix, double *panel, const Tridiagonal &out)
     store(out.d(0), updated_diagonal(load(matrix), v_0, w_0));
     store(out.d(1), updated_diagonal(load(matrix + 2 * L), v_1, w_1));
     store(out.e2(0), e * e);
+    store(matrix + L, -e);
+}
+
+// −e[j] of T: the last entry of u has its sign.
+INLINE V negative_e(const Tridiagonal &T, const double *reflections, Int j) {
+    return copysign(sqrt(load(T.e2(j))), load(reflections + ((j + 1) * (j + 2) / 2 + j) * L));
+}
+
+// A ← Q A Qᵀ, given the lower triangle of A row after row, with the reflections that `reduce` left.
+inline void transform_back(Int n, double *reflections, double *matrix, double *panel) {
+    const Reflections work{matrix, panel}, source{reflections, panel};
+    for (Int i = 0; i < 4 * n; ++i) store(panel + i * L, V{});
+    for (Int k = 2; k < n; ++k) {
+        const double *u = source.row(k);
+        const V tau = load(u + k * L);
+        for (Int j = 0; j < k; ++j) store(work.u(j), load(u + j * L));
+        for (Int i = k; i < n; ++i) {
+            V product = {};
+            for (Int j = 0; j < k; ++j) product += load(work.row(i) + j * L) * load(u + j * L);
+            product *= tau;
+            for (Int j = 0; j < k; ++j) store(work.row(i) + j * L, load(work.row(i) + j * L) - product * load(u + j * L));
+        }
+        work.update_and_multiply(k);
+        work.pending_update(k, tau);
+    }
+    if (n > 2) work.update_and_multiply(n - 1);
 }
 
 // The same for small matrices, given by their lower triangles, which are overwritten.

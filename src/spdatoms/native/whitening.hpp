@@ -63,18 +63,19 @@ template <bool PAIRED> inline void product(Int tiles, const double *x, const dou
         }
 }
 
-// The lower triangle of W = B Bᵀ: W[r, c] = Σ_k B[r, k]·B[c, k], k up to the columns of a tile.
-inline void gram(Int tiles, const double *b, double *w) {
+// The lower triangle of A Cᵀ, row after row. A block of rows of A or C lies at rows(block) or columns(block), entries of one
+// column side by side; the product goes over slots(left) entries.
+template <class R, class C, class S> INLINE void lower_triangle(Int tiles, R rows, C columns, S slots, double *w) {
     for (Int block = 0; block < tiles; ++block)
         for (Int left = 0; left <= block; ++left) {
-            const double *rows = b + row_block_start(block) * L, *columns = b + row_block_start(left) * L;
+            const double *a = rows(block), *b = columns(left);
             V tile[TILE][TILE];
             clear(tile);
-            for (Int slot = 0; slot < (left + 1) * SQUARE; slot += TILE) {
+            for (Int slot = 0; slot < slots(left); slot += TILE) {
                 V m[TILE];
-                UNROLL for (int c = 0; c < TILE; ++c) m[c] = load(columns + (slot + c) * L);
+                UNROLL for (int c = 0; c < TILE; ++c) m[c] = load(b + (slot + c) * L);
                 UNROLL for (int r = 0; r < TILE; ++r) {
-                    const V factor = load(rows + (slot + r) * L);
+                    const V factor = load(a + (slot + r) * L);
                     UNROLL for (int c = 0; c < TILE; ++c) tile[r][c] += factor * m[c];
                 }
             }
@@ -84,6 +85,12 @@ inline void gram(Int tiles, const double *b, double *w) {
                     if (left < block || c <= r) store(target + c * L, tile[r][c]);
             }
         }
+}
+
+// The lower triangle of W = B Bᵀ: W[r, c] = Σ_k B[r, k]·B[c, k], k up to the columns of a tile.
+inline void gram(Int tiles, const double *b, double *w) {
+    const auto rows = [&](Int block) { return b + row_block_start(block) * L; };
+    lower_triangle(tiles, rows, rows, [](Int left) { return (left + 1) * SQUARE; }, w);
 }
 
 // R = B⁻¹ of a small lower triangle, column after column.

@@ -147,10 +147,23 @@ class Explanation(NamedAtoms):
     @property
     def channels(self) -> ChannelRelevance:
         """What channels, and pairs of channels, contributed to the margin; computed when it is first asked for."""
+        relevance, row = self._known_relevance()
+        return relevance.of([row])[0]
+
+    def rough_channels(self) -> ChannelRelevance:
+        """Return the same as ``channels``, but for some hundredths, sooner: enough for a picture.
+
+        Returns
+        -------
+        ChannelRelevance
+        """
+        relevance, row = self._known_relevance()
+        return relevance.roughly(row)
+
+    def _known_relevance(self) -> tuple[Relevance, int]:
         if self._relevance is None:
             raise ValueError("There is nothing that knows the relevance of channels here.")
-        relevance, row = self._relevance
-        return relevance.of([row])[0]
+        return self._relevance
 
     @property
     def prediction(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -48,13 +47,15 @@ from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
-    pass
+    from spdatoms.classification import SuspectLabels
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
 #: Options of one sparse classifier, which ask for it.
 _SPARSE = ("beta", "alpha", "rule", "atoms_per_class")
 _SPARSE_WORDS = "--beta, --alpha, --rule and --atoms-per-class"
+#: The greatest number of training matrices whose labels a report audits without being asked.
+_AUDITED = 20_000
 
 
 class Method(StrEnum):
@@ -204,6 +205,7 @@ def classify(
     settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
     _check_settings(settings, results)
     check_outputs([*training, *queries, model], results, force=force)
+    from spdatoms.classification.audit import suspects_of
     from spdatoms.cli import _models
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
@@ -214,14 +216,19 @@ def classify(
     else:
         classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
+    held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown, explained=explained)
-        if asked is None:
-            origin = f"{cv}-fold cross-validation of {train}"
-            _write(held_out, labelled, results, origin)
-    if labelled is not None and any((asked, save_model, suspects)):
-        _train(classifier, labelled, suspects, shown=shown)
+    found, audits = None, _audits(settings, results, labelled)
+    if labelled is not None and (audits or any((asked, save_model))):
+        _train(classifier, labelled, shown=shown)
+        found = suspects_of(classifier, labelled.X, labelled.y) if audits else None
+    if suspects is not None and found is not None:
+        _write_suspects(suspects, found)
+    if held_out is not None and labelled is not None and asked is None:
+        origin = f"{cv}-fold cross-validation of {train}"
+        _write(held_out, labelled, results, origin, found, (train, train))
     if save_model is not None:
         _models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
@@ -229,8 +236,7 @@ def classify(
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
-        doubts = _doubts(classifier, labelled) if report is not None else []
-        _write(predictions, asked, results, str(test), doubts)
+        _write(predictions, asked, results, str(test), found, (test, train))
         _show(predictions, asked, results)
 
 
@@ -315,12 +321,10 @@ def _new_classifier(settings: _Settings) -> Any:
     )
 
 
-def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown: bool) -> None:
+def _train(classifier: Any, labelled: Labelled, *, shown: bool) -> None:
     with showing_progress("training", shown):
         classifier.fit(labelled.X, labelled.y)
     _show_training(classifier, len(labelled.X))
-    if suspects is not None:
-        _write_suspects(suspects, classifier, labelled)
 
 
 def _write(
@@ -328,7 +332,8 @@ def _write(
     of: Labelled,
     results: _Results,
     origin: str,
-    doubts: Sequence[tuple[Any, ...]] = (),
+    found: SuspectLabels | None,
+    files: tuple[Path | None, Path | None],
 ) -> None:
     """Write predictions and a report on them, as far as they are asked for."""
     if results.out is not None:
@@ -339,9 +344,12 @@ def _write(
         record("predicted", predictions.labels)
     if results.report is not None:
         from spdatoms.cli.report.classification import write_classification_report
+        from spdatoms.cli.report.origins import Origins, origin_of
 
-        summary = [("predicted", origin)]
-        write_classification_report(results.report, of.y, predictions, summary, doubts)
+        test, train = files
+        origins = Origins(origin_of(test), origin_of(train), test == train)
+        summary, doubts = [("predicted", origin)], [] if found is None else _doubts(found)
+        write_classification_report(results.report, of.y, predictions, summary, doubts, origins)
         show_lines(f"Report: {results.report}")
 
 
@@ -376,24 +384,24 @@ def _brief(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _doubts(classifier: Any, labelled: Labelled | None) -> list[tuple[Any, ...]]:
-    """Return the training labels that are more probably wrong than right, as far as the method can tell."""
-    from spdatoms.classification import SPDEnsembleClassifier
-    from spdatoms.classification.audit import suspects_of
+def _audits(settings: _Settings, results: _Results, labelled: Labelled | None) -> bool:
+    """Return whether training labels are audited: if it is asked for, or for a report if that is quick."""
+    if labelled is None or settings.method is not Method.ensemble:
+        return False
+    for_report = results.report is not None and len(labelled.X) <= _AUDITED
+    return results.suspects is not None or for_report
 
-    if labelled is None or not isinstance(classifier, SPDEnsembleClassifier):
-        return []
-    found = suspects_of(classifier, labelled.X, labelled.y)
+
+def _doubts(found: SuspectLabels) -> list[tuple[Any, ...]]:
+    """Return the training labels that are more probably wrong than right."""
     rows = zip(found.indices, found.labels, found.suggestions, found.probabilities, strict=True)
     return [(row, label, other, f"{p:.2f}") for row, label, other, p in rows if p > 0.5]
 
 
-def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:
+def _write_suspects(path: Path, found: SuspectLabels) -> None:
     """Write all training labels to a table, the most doubtful first, and say how many are suspected."""
-    from spdatoms.classification.audit import suspects_of
     from spdatoms.cli.formats.writing import write_table
 
-    found = suspects_of(classifier, labelled.X, labelled.y)
     columns = {
         "row": found.indices,
         "label": found.labels,

@@ -96,6 +96,27 @@ def of_photographs(tmp_path_factory):
     return folder / "r.html", data_of(folder / "r.html")
 
 
+@pytest.fixture(scope="module")
+def of_methods(tmp_path_factory):
+    """Return the page of a comparison, and its data."""
+    folder = tmp_path_factory.mktemp("compared")
+    X, y = two_classes()
+    np.save(folder / "X.npy", X)
+    (folder / "y.csv").write_text("\n".join(np.roll(y, 2)))
+    out = folder / "r.html"
+    run("compare", folder / "X.npy", folder / "y.csv", "--cv", 2, "--report", out)
+    return out, data_of(out)
+
+
+@pytest.fixture(scope="module")
+def of_an_experiment(tmp_path_factory):
+    """Return the page of 'reproduce', and its data."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    methods = ("--methods", "RSR-S, 1-NN Stein", "--repeats", 2)
+    run("reproduce", "textures", *methods, "--out", folder)
+    return folder / "report.html", data_of(folder / "report.html")
+
+
 def opened(browser, path, **options):
     """Return the page after loading, and the list of what goes wrong on it."""
     page = browser.new_context(**options).new_page()
@@ -181,6 +202,23 @@ def test_photographs_are_those_of_the_files(browser, of_photographs):
     assert complaints == []
 
 
+@pytest.mark.parametrize("which", ["of_methods", "of_an_experiment"])
+def test_one_method_at_a_time(browser, which, request):
+    """Each method has its name and bars, with keys alone; nothing else is asked for."""
+    path, data = request.getfixturevalue(which)
+    page, complaints = opened(browser, path)
+    page.locator("#list").focus()
+    for item in data["items"]:
+        assert page.locator("#detail h3").text_content() == item["name"]
+        shown = page.locator("#detail").inner_text()
+        assert all(line in shown for line in item["lines"])
+        bars = sum(len(group["rows"]) for group in item["groups"])
+        assert page.locator("#detail td.bar").count() == bars > 0
+        page.keyboard.press("ArrowDown")
+    assert not page.locator("#filter").is_visible()  # there is nothing to choose from
+    assert complaints == []
+
+
 def test_keys_alone(browser, report):
     path, data = report
     page, _ = opened(browser, path)
@@ -206,7 +244,9 @@ def test_screen_readers_find_names(browser, report):
 
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
-@pytest.mark.parametrize("which", ["report", "on_scalps", "of_photographs"])
+@pytest.mark.parametrize(
+    "which", ["report", "on_scalps", "of_photographs", "of_methods", "of_an_experiment"]
+)
 def test_no_sideways_scrolling(browser, which, width, request):
     path, _ = request.getfixturevalue(which)
     page, _ = opened(browser, path, viewport={"width": width, "height": 900})

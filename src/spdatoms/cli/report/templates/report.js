@@ -106,7 +106,7 @@
       cell.scope = "row";
       if (picture !== -1) cell.append(draw(picture, `picture of ${name}`, data.sheet || data.places ? "4.5rem" : "3.2rem"));
       cell.append(make("span", name));
-      row.append(make("td", value.toPrecision(3)));
+      row.append(make("td", Number.isInteger(value) ? value : value.toPrecision(3)));
       const bar = row.appendChild(make("td", undefined, "bar")).appendChild(make("i"));
       bar.style.width = `${100 * Math.abs(value) / largest}%`;
       if (value < 0) bar.className = "negative";
@@ -139,6 +139,9 @@
     const count = kind === "all" ? data.items.length : data.items.filter(item => item.kinds.includes(kind)).length;
     filter.append(new Option(`${kind} (${count})`, kind));
   }
+  filter.parentElement.hidden = !kinds.length;
+  list.size = Math.max(2, Math.min(16, data.items.length));
+
   // The address names the item, and so do the rows of tables.
   const linked = () => /^#\d+$/.test(location.hash) && data.items[location.hash.slice(1)] ? location.hash.slice(1) : "";
   const open = () => {

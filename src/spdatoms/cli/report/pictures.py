@@ -1,7 +1,6 @@
 """Matrices as small pictures: correlations, and log variances on the diagonal, a byte per entry; and photographs.
 
-The picture of a matrix has the upper triangle of X_ab/√(X_aa·X_bb), and on its diagonal how far log X_aa lies from its
-mean over all pictures, in deviations, both between −1 and 1. Of large matrices, means of blocks of channels are shown.
+Of matrices with many channels, means of blocks of channels are shown.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ import numpy as np
 
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.images import read_colour
+from spdatoms._utils.notebook import between_minus_one_and_one, block_means
 from spdatoms._utils.typing import Array, Floats
 
 #: All pictures of a page take at most this number of bytes, and one has at most this number of rows.
 _BYTES, _LARGEST = 900_000, 24
 #: What stands for −1 … 1, and for an entry that is missing.
 _ZERO, _MISSING = 127, 255
-#: Log variances are shown up to this number of deviations.
-_DEVIATIONS = 2.5
 #: Lengths of photographs in pixels, the first that all of them have room with; their quality, and what is beside them.
 _TILES = (128, 96, 64, 48, 32, 24, 16)
 _QUALITY, _MARGIN = 72, "#888"
@@ -67,7 +65,7 @@ class Pictures:
     def _encoded_matrices(self) -> dict[str, object]:
         if not self._matrices:
             return {"side": 0, "values": ""}
-        shown = _between_minus_one_and_one(np.real(np.array(self._matrices)))
+        shown = between_minus_one_and_one(np.real(np.array(self._matrices)))
         scalps: dict[str, object] = {}
         room = _BYTES
         if self._places is not None:
@@ -77,7 +75,7 @@ class Pictures:
         side = min(shown.shape[1], _LARGEST)
         while side > 1 and len(shown) * side * (side + 1) * 2 / 3 > room:
             side -= 1
-        small = _block_means(shown, side)[:, *np.triu_indices(side)]
+        small = block_means(shown, side)[:, *np.triu_indices(side)]
         return {"side": side, "values": in_bytes(small), **scalps}
 
 
@@ -115,25 +113,3 @@ def photographs_on_a_sheet(paths: Sequence[Path]) -> dict[str, object]:
             break
     sheet_text = base64.b64encode(content.getvalue()).decode()
     return {"sheet": sheet_text, "tile": [width, height], "columns": columns}
-
-
-def _between_minus_one_and_one(X: Floats) -> Floats:
-    variances = np.diagonal(X, axis1=1, axis2=2)
-    deviations = np.sqrt(variances)
-    shown = X / deviations[:, :, None] / deviations[:, None, :]
-    logs = np.log(variances)
-    logs = logs - np.nanmean(logs)
-    spread = np.nanstd(logs) or 1.0
-    rows = np.arange(X.shape[1])
-    shown[:, rows, rows] = logs / (_DEVIATIONS * spread)
-    return np.clip(shown, -1.0, 1.0)
-
-
-def _block_means(X: Floats, side: int) -> Floats:
-    """Return the means of side × side blocks of each matrix; blocks without any entry are NaN."""
-    starts = np.linspace(0, X.shape[1], side + 1).astype(int)[:-1]
-    totals, counts = (
-        np.add.reduceat(np.add.reduceat(Z, starts, axis=1), starts, axis=2)
-        for Z in (np.nan_to_num(X), (~np.isnan(X)).astype(float))
-    )
-    return np.where(counts > 0, totals / np.maximum(counts, 1.0), np.nan)

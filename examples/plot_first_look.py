@@ -73,8 +73,8 @@ query = test[labels[test] == "grass"][3]
 (explanation,) = classifier.explain(X[[query]])
 print(explanation)
 
-figure = plt.figure(figsize=(12.5, 3.7), layout="constrained")
-left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1.25, 1))
+size = {"figsize": (4.8, 3.7), "layout": "constrained"}
+_, left = plt.subplots(**size)
 ExplanationDisplay(explanation, images=windows[train], max_atoms=6).plot(left)
 left.set_title("which training matrices decided", fontsize=11)
 inset = left.inset_axes((0.62, 0.08, 0.36, 0.46))
@@ -82,6 +82,7 @@ inset.imshow(windows[query], cmap="gray")
 inset.set(xticks=[], yticks=[])
 inset.set_title("the query", fontsize=9)
 
+_, middle = plt.subplots(**size)
 code = np.zeros(len(train))
 code[explanation.atoms] = explanation.contributions
 right_class = labels[train] == labels[query]
@@ -95,6 +96,7 @@ middle.set_ylim(None, 1.15 * code.max())
 middle.set_title(f"its code: {np.count_nonzero(code)} of 600 atoms", fontsize=11)
 middle.set(xlim=(0, len(code)), xlabel="training matrix, by class", ylabel="contribution")
 
+_, right = plt.subplots(**size)
 inks = ["#1f3b57", *["#9aa7b4"] * (len(accuracy) - 1)]
 bars = right.bar(list(accuracy), list(accuracy.values()), color=inks)
 right.bar_label(bars, fmt="%.0f %%")

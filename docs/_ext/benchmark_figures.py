@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from dark_figures import save
 from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
@@ -194,7 +195,7 @@ def draw(app: Sphinx | None = None) -> None:
         for ax in figure.axes:
             ax.spines[["top", "right"]].set_visible(False)
             ax.title.set_fontsize(11)
-        figure.savefig(folder / f"{make.__name__}.svg")
+        save(figure, folder / f"{make.__name__}.svg")
         plt.close(figure)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dark_figures import PAPER, twin_of
 from PIL import Image
 from sphinx.application import Sphinx
 
@@ -13,17 +14,23 @@ _WIDEST = 1.6
 
 
 def crop(source: str, target: str, width: int, height: int) -> None:
-    """Write the left part of a picture, scaled to at most this size, on white."""
+    """Write the left part of a picture, scaled to at most this size, and that of its dark twin."""
+    _crop(Path(source), Path(target), width, height, "white")
+    if twin_of(Path(source)).exists():
+        _crop(twin_of(Path(source)), twin_of(Path(target)), width, height, PAPER)
+
+
+def _crop(source: Path, target: Path, width: int, height: int, colour: str) -> None:
     with Image.open(source) as opened:
         picture = opened.convert("RGBA")
     widest = int(_WIDEST * picture.height)
     if picture.width > widest:
         picture = picture.crop((0, 0, widest, picture.height))
     picture.thumbnail((width, height), Image.Resampling.LANCZOS)
-    paper = Image.new("RGBA", (width, height), "white")
+    paper = Image.new("RGBA", (width, height), colour)
     place = (width - picture.width) // 2, (height - picture.height) // 2
     paper.paste(picture, place, picture)
-    paper.convert("RGB").save(Path(target))
+    paper.convert("RGB").save(target)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_the_verdict_names_what_is_certain():
     worse = comparison.Compared("A", 80.0, 1.0, -10.0, 4.0, 1.0)
     alike = comparison.Compared("B", 91.0, 1.0, 1.0, 4.0, 1.0)
     assert "worse than SPDEnsembleClassifier: A." in comparison.verdict([alike, ours, worse])
-    assert "none differs" in comparison.verdict([alike, ours])
+    assert "No method differs" in comparison.verdict([alike, ours])
 
 
 def test_the_page_has_the_table(files):
@@ -61,6 +61,22 @@ def test_the_page_has_the_table(files):
     page = out.read_text("utf-8")
     assert "RSR-J" in page
     assert "95 % intervals" in page
+
+
+def test_what_is_known_of_single_matrices():
+    """Folds, confusions and the matrices that make a difference add up to the accuracies."""
+    X, y = two_classes(m=24)
+    y[[2, 20]] = ["right", "left"]
+    rows = comparison.compared(X, y, cv=3, repeats=2, seed=0, jobs=None, advance=lambda: None)
+    ours = next(row for row in rows if row.method == comparison.RECOMMENDED)
+    for row in rows:
+        assert np.mean(row.folds) == pytest.approx(row.accuracy)
+        assert sum(row.confusions.values()) == 2 * len(X)
+        right = sum(n for (label, other), n in row.confusions.items() if label == other)
+        assert 100 * right / (2 * len(X)) == pytest.approx(row.accuracy)  # the folds are equal
+        assert not set(row.gained) & set(row.lost)
+        assert (row.gained == row.lost == ()) or row is not ours
+        assert "gained" not in row.as_json()
 
 
 def test_wrong_data(files):

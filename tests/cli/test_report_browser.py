@@ -1,4 +1,4 @@
-"""The report of 'classify' in a real browser: one clicks through it, with the mouse and with keys alone."""
+"""Reports in a real browser: one clicks through them, with the mouse and with keys alone."""
 
 from __future__ import annotations
 
@@ -36,6 +36,12 @@ def browser():
         browser.close()
 
 
+def data_of(path):
+    """Return the data of a page."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     """Return the page of a classification with mistakes, and its data."""
@@ -49,8 +55,66 @@ def report(tmp_path_factory):
     train = ("--train", folder / "X.npy", "--train-labels", folder / "y.csv")
     test = ("--test", folder / "X.npy", "--test-labels", folder / "y.npy")
     run("classify", *train, *test, "--report", folder / "r.html")
-    text = (folder / "r.html").read_text(encoding="utf-8")
-    return folder / "r.html", json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    return folder / "r.html", data_of(folder / "r.html")
+
+
+@pytest.fixture(scope="module")
+def on_scalps(tmp_path_factory):
+    """Return the page of a classification of epochs whose channels have places, and its data."""
+    mne = pytest.importorskip("mne")
+    folder = tmp_path_factory.mktemp("epochs")
+    signals = 1e-6 * np.random.default_rng(0).standard_normal((24, 5, 80))
+    signals[12:, 1] *= 3.0  # C3 tells the classes apart
+    info = mne.create_info(["Fz", "C3", "Cz", "C4", "Pz"], 100.0, "eeg")
+    angles = {"Fz": (0, 0.7), "C3": (-0.7, 0), "Cz": (0, 0), "C4": (0.7, 0), "Pz": (0, -0.7)}
+    places = {
+        n: 0.09 * np.array([x, y, np.sqrt(1 - x * x - y * y)]) for n, (x, y) in angles.items()
+    }
+    info.set_montage(mne.channels.make_dig_montage(places, coord_frame="head"))
+    events = np.column_stack([np.arange(24), np.zeros(24, int), np.repeat([1, 2], 12)])
+    names = {"rest": 1, "move": 2}
+    epochs = mne.EpochsArray(signals, info, events, event_id=names, verbose="error")
+    epochs.save(folder / "s-epo.fif", verbose="error")
+    run("classify", "--train", folder / "s-epo.fif", "--cv", 2, "--report", folder / "r.html")
+    return folder / "r.html", data_of(folder / "r.html")
+
+
+@pytest.fixture(scope="module")
+def of_photographs(tmp_path_factory):
+    """Return the page of a classification of photographs, dark and bright ones, and its data."""
+    images = pytest.importorskip("skimage.io")
+    folder = tmp_path_factory.mktemp("photographs")
+    rng = np.random.default_rng(0)
+    for part in ("train", "test"):
+        for name, low in (("dark", 0), ("bright", 180)):
+            (folder / part / name).mkdir(parents=True)
+            for k in range(6):
+                pixels = (low + rng.integers(0, 20 if low else 60, (40, 20))).astype(np.uint8)
+                images.imsave(folder / part / name / f"{k}.png", pixels, check_contrast=False)
+    parts = ("--train", folder / "train", "--test", folder / "test")
+    run("classify", *parts, "--report", folder / "r.html")
+    return folder / "r.html", data_of(folder / "r.html")
+
+
+@pytest.fixture(scope="module")
+def of_methods(tmp_path_factory):
+    """Return the page of a comparison, and its data."""
+    folder = tmp_path_factory.mktemp("compared")
+    X, y = two_classes()
+    np.save(folder / "X.npy", X)
+    (folder / "y.csv").write_text("\n".join(np.roll(y, 2)))
+    out = folder / "r.html"
+    run("compare", folder / "X.npy", folder / "y.csv", "--cv", 2, "--report", out)
+    return out, data_of(out)
+
+
+@pytest.fixture(scope="module")
+def of_an_experiment(tmp_path_factory):
+    """Return the page of 'reproduce', and its data."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    methods = ("--methods", "RSR-S, 1-NN Stein", "--repeats", 2)
+    run("reproduce", "textures", *methods, "--out", folder)
+    return folder / "report.html", data_of(folder / "report.html")
 
 
 def opened(browser, path, **options):
@@ -84,6 +148,77 @@ def test_click_through(browser, report):
     assert complaints == []
 
 
+def test_rows_of_tables_lead_to_their_items(browser, report):
+    page, complaints = opened(browser, report[0])
+    page.select_option("#filter", "right")
+    page.get_by_role("link", name="30", exact=True).click()
+    page.locator("#detail h3", has_text="#30 ").wait_for()
+    assert page.locator("#filter").input_value() == "all"
+    assert complaints == []
+
+
+def test_channels_on_scalps(browser, on_scalps):
+    """The channel that tells the classes apart is the first in words, and the brightest dot, left of the middle."""
+    path, data = on_scalps
+    page, complaints = opened(browser, path, color_scheme="dark")
+    bars = page.locator("#detail table.bars").last
+    assert "Channels" in bars.locator("caption").text_content()
+    assert bars.locator("th span").first.text_content() == "C3"
+    head = page.get_by_role("img", name="channels that decided")
+    dots = head.locator("circle").evaluate_all(
+        "all => all.map(d => [+d.getAttribute('cx'), d.getAttribute('fill')])"
+    )
+    shares = {round(x, 2): int(re.search(r"(\d+)%", fill)[1]) for x, fill in dots[1:] if x < -0.1}
+    assert list(shares.values()) == [100]
+    assert (
+        page.get_by_role("img", name="picture of").count() == 6
+    )  # the query and five training matrices
+    assert page.get_by_role("img", name="correlations of").count() == 1
+    assert len(data["places"]) == 5
+    assert complaints == []
+
+
+def test_photographs_are_those_of_the_files(browser, of_photographs):
+    path, data = of_photographs
+    page, complaints = opened(browser, path)
+    mean = """canvas => {
+      const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+      return pixels.filter((_, k) => k % 4 === 0).reduce((a, b) => a + b) / (canvas.width * canvas.height);
+    }"""
+    for item in range(len(data["items"])):
+        page.select_option("#list", index=item)
+        shown = page.locator("#detail canvas").evaluate_all(f"all => all.map({mean})")
+        lines = page.locator("#detail").inner_text()
+        names = ["dark" if "label is dark" in lines else "bright"]
+        names += [
+            name.split()[0]
+            for name in page.locator("table.bars").nth(1).locator("th span").all_text_contents()
+        ]
+        assert len(shown) == len(names)
+        assert all(
+            (value > 120) == (name == "bright") for value, name in zip(shown, names, strict=True)
+        )
+    assert data["tile"] == [64, 128]  # the shape of the photographs
+    assert complaints == []
+
+
+@pytest.mark.parametrize("which", ["of_methods", "of_an_experiment"])
+def test_one_method_at_a_time(browser, which, request):
+    """Each method has its name and bars, with keys alone; nothing else is asked for."""
+    path, data = request.getfixturevalue(which)
+    page, complaints = opened(browser, path)
+    page.locator("#list").focus()
+    for item in data["items"]:
+        assert page.locator("#detail h3").text_content() == item["name"]
+        shown = page.locator("#detail").inner_text()
+        assert all(line in shown for line in item["lines"])
+        bars = sum(len(group["rows"]) for group in item["groups"])
+        assert page.locator("#detail td.bar").count() == bars > 0
+        page.keyboard.press("ArrowDown")
+    assert not page.locator("#filter").is_visible()  # there is nothing to choose from
+    assert complaints == []
+
+
 def test_keys_alone(browser, report):
     path, data = report
     page, _ = opened(browser, path)
@@ -109,8 +244,12 @@ def test_screen_readers_find_names(browser, report):
 
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
-def test_no_sideways_scrolling(browser, report, width):
-    page, _ = opened(browser, report[0], viewport={"width": width, "height": 900})
+@pytest.mark.parametrize(
+    "which", ["report", "on_scalps", "of_photographs", "of_methods", "of_an_experiment"]
+)
+def test_no_sideways_scrolling(browser, which, width, request):
+    path, _ = request.getfixturevalue(which)
+    page, _ = opened(browser, path, viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == width
 
 

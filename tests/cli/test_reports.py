@@ -95,7 +95,12 @@ def test_reasons_are_those_of_the_classifier(files):
     shown = {}
     for item, one in zip(page.data["items"], found, strict=True):
         assert item["name"].split()[1] == one.prediction
-        totals, atoms = (group["rows"] for group in item["groups"])
+        totals, atoms, channels = (group["rows"] for group in item["groups"])
+        contributed = {f"channel {i}": value for i, value in enumerate(one.channels.channels)}
+        margin = 0.03 * max(map(abs, contributed.values()))
+        assert {name: value for name, value, _ in channels} == pytest.approx(
+            contributed, abs=margin
+        )
         assert [value for _, value, _ in totals] == sorted(one.totals.tolist(), reverse=True)
         assert [(name, value) for name, value, _ in atoms] == list(one.named())
         shown |= {number: X[i] for i, (_, _, number) in zip(one.atoms, atoms, strict=True)}
@@ -124,6 +129,30 @@ def test_pictures_of_large_and_incomplete_matrices():
     assert side == 24
     assert (values[1] == 255).all()
     assert not (values[0] == 255).any()  # no block of channels is missing as a whole
+
+
+@pytest.mark.slow
+def test_scalps_and_photographs_of_a_thousand_queries_have_room(tmp_path):
+    """Each query with five training matrices that no other has, 64 channels, and photographs of pure noise."""
+    rng = np.random.default_rng(0)
+    variances = rng.uniform(1.0, 2.0, (6000, 64))
+    pictures = Pictures(rng.uniform(-1.0, 1.0, (64, 2)))
+    for own in variances:
+        pictures.add(np.diag(own))
+    encoded = pictures.encoded()
+    assert len(encoded["scalps"]) + len(encoded["values"]) < 1_000_000
+    scalps = np.frombuffer(base64.b64decode(encoded["scalps"]), np.uint8).reshape(6000, 64)
+    assert (np.diff(scalps[5][np.argsort(variances[5])].astype(int)) >= 0).all()
+    images = pytest.importorskip("PIL.Image")
+    noise = rng.integers(0, 256, (40, 30, 3), dtype=np.uint8)
+    few = Pictures()
+    for k in range(2000):
+        images.fromarray(noise).save(tmp_path / f"{k}.png")
+        assert few.add(np.eye(2), tmp_path / f"{k}.png") == -2 - k
+    sheet = few.encoded()
+    assert len(sheet["sheet"]) <= 900_000
+    width, height = sheet["tile"]
+    assert width / height == pytest.approx(30 / 40, abs=0.05)
 
 
 @pytest.mark.slow

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.notebook import table_as_html
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.classification.relevance import ChannelRelevance, Relevance
 
@@ -77,20 +77,14 @@ class NamedAtoms(ABC):
         """Return a table for notebooks: one row per training matrix, with bars."""
         shown = list(self.named())
         greatest = max([abs(value) for _, value in shown] + [float(np.finfo(float).tiny)])
-        rows = []
-        for name, value in shown[:_ROWS]:
-            width = 100.0 * abs(value) / greatest
-            colour = "#3b6ea5" if value >= 0 else "#b5651d"
-            bar = f'<div style="width:{width:.0f}%;height:.8em;background:{colour}"></div>'
-            rows.append(
-                f"<tr><td>{escape(name)}</td><td style='text-align:right'>{value:+.3g}</td>"
-                f"<td style='width:10em'>{bar}</td></tr>"
-            )
-        return (
-            f"<table><caption>{escape(self.headline)}</caption>"
-            "<thead><tr><th>training matrix</th><th>contribution</th><th></th></tr></thead>"
-            f"<tbody>{''.join(rows)}</tbody></table>"
-        )
+        bars = [
+            f'<div style="width:{10 * abs(value) / greatest:.1f}em;height:.8em;'
+            f'background:{"#3b6ea5" if value >= 0 else "#b5651d"}"></div>'
+            for _, value in shown[:_ROWS]
+        ]
+        rows = [(name, f"{value:+.3g}") for name, value in shown[:_ROWS]]
+        header = ("training matrix", "contribution", "")
+        return table_as_html(self.headline, header, rows, bars)
 
 
 @dataclass(frozen=True)
@@ -147,10 +141,23 @@ class Explanation(NamedAtoms):
     @property
     def channels(self) -> ChannelRelevance:
         """What channels, and pairs of channels, contributed to the margin; computed when it is first asked for."""
+        relevance, row = self._known_relevance()
+        return relevance.of([row])[0]
+
+    def rough_channels(self) -> ChannelRelevance:
+        """Return the same as ``channels``, but for some hundredths, sooner: enough for a picture.
+
+        Returns
+        -------
+        ChannelRelevance
+        """
+        relevance, row = self._known_relevance()
+        return relevance.roughly(row)
+
+    def _known_relevance(self) -> tuple[Relevance, int]:
         if self._relevance is None:
             raise ValueError("There is nothing that knows the relevance of channels here.")
-        relevance, row = self._relevance
-        return relevance.of([row])[0]
+        return self._relevance
 
     @property
     def prediction(self) -> Any:

@@ -120,6 +120,12 @@ class Relevance:
             self._kept |= {row: found[i] for i, row in enumerate(missing.tolist())}
         return ChannelRelevance.of([self._kept[row] for row in rows])
 
+    def roughly(self, row: int) -> ChannelRelevance:
+        """Return the relevance for one of the queries without halving any part of its path."""
+        with one_blas_thread():
+            some = np.array([row])
+            return integrated(self.margins, self.X[some], some, self.margins.mean, 0)[0]
+
 
 class Path:
     """The geodesics γ(t) = M #_t X_i from one matrix to others, and their velocities."""
@@ -142,7 +148,9 @@ class Path:
         return points, velocities
 
 
-def integrated(margins: Margins, X: Array, rows: Indices, mean: Array) -> ChannelRelevance:
+def integrated(
+    margins: Margins, X: Array, rows: Indices, mean: Array, halvings: int = _HALVINGS
+) -> ChannelRelevance:
     """Return the relevance for queries X, which are those of these rows, by parts of their paths.
 
     The margins at both ends of a part say how well its integral was computed. The margin has kinks, where codes change
@@ -166,7 +174,7 @@ def integrated(margins: Margins, X: Array, rows: Indices, mean: Array) -> Channe
     first, last = (np.tile(part, m) for part in (edges[:-1], edges[1:]))
     before, after = ends[:, :-1].ravel(), ends[:, 1:].ravel()
     total = np.zeros((m, n, n))
-    for halving in range(_HALVINGS + 1):
+    for halving in range(halvings + 1):
         width = last - first
         t = first[:, None] + width[:, None] * _NODES
         values, products = at(np.repeat(whose, len(_NODES)), t.ravel())
@@ -179,7 +187,7 @@ def integrated(margins: Margins, X: Array, rows: Indices, mean: Array) -> Channe
         sizes = np.abs(estimate).sum(axis=(1, 2))
         # Half of what may be missed is shared by length, half by halving: of a kink only two parts are ever open.
         allowed = _AIM * sizes[whose] * (width + 2.0 ** -(halving + 1))
-        done = (missed <= allowed) | (halving == _HALVINGS)
+        done = (missed <= allowed) | (halving == halvings)
         np.add.at(total, whose[done], parts[done])
         if done.all():
             break
@@ -197,7 +205,7 @@ def integrated(margins: Margins, X: Array, rows: Indices, mean: Array) -> Channe
         )
     found = ChannelRelevance(0.5 * (total + total.swapaxes(1, 2)), difference)
     worst = float(found.error.max(initial=0.0))
-    if worst > _MISSED:
+    if worst > _MISSED and halvings == _HALVINGS:
         warn_user(
             f"The relevance of channels misses the difference of margins by {100 * worst:.2g} % of its size: the "
             "classifier is not continuous on the way from the training mean to the matrix.",

@@ -184,18 +184,20 @@ def classify(
     else:
         classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
+    held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown, explained=explained)
-        if asked is None:
-            _write(held_out, labelled, results, f"{cv}-fold cross-validation of {train}")
+    audited = settings.method == "ensemble" and any((suspects, report))
     doubts: list[tuple[Any, ...]] = []
-    if labelled is not None and any((asked, save_model, suspects)):
+    if labelled is not None and any((asked, save_model, audited)):
         with showing_progress("training", shown):
             classifier.fit(labelled.X, labelled.y)
         _show_training(classifier, len(labelled.X))
-        if suspects is not None or (report is not None and asked is not None):
-            doubts = _doubts(classifier, labelled, suspects)
+        doubts = _doubts(classifier, labelled, suspects) if audited else []
+    if held_out is not None and labelled is not None and asked is None:
+        origin = f"{cv}-fold cross-validation of {train}"
+        _write(held_out, labelled, results, origin, doubts, (train, train))
     if save_model is not None:
         models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
@@ -203,7 +205,7 @@ def classify(
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
-        _write(predictions, asked, results, str(test), doubts)
+        _write(predictions, asked, results, str(test), doubts, (test, train))
         if asked.y is not None:
             show_accuracy(asked.y, predictions.labels)
         elif out is None:
@@ -296,7 +298,8 @@ def _write(
     of: Matrices,
     results: _Results,
     origin: str,
-    doubts: Sequence[tuple[Any, ...]] = (),
+    doubts: Sequence[tuple[Any, ...]],
+    files: tuple[Path | None, Path | None],
 ) -> None:
     """Write predictions and a report on them, as far as they are asked for."""
     if results.out is not None:
@@ -307,9 +310,12 @@ def _write(
         record("predicted", predictions.labels)
     if results.report is not None:
         from spdatoms.cli.report.classification import write_classification_report
+        from spdatoms.cli.report.origins import Origins, origin_of
 
+        test, train = files
+        origins = Origins(origin_of(test), origin_of(train), test == train)
         summary = [("predicted", origin)]
-        write_classification_report(results.report, of.y, predictions, summary, doubts)
+        write_classification_report(results.report, of.y, predictions, summary, doubts, origins)
         show_lines(f"Report: {results.report}")
 
 
@@ -333,7 +339,7 @@ def _show_training(classifier: Any, count: int) -> None:
 def _doubts(classifier: Any, labelled: Matrices, path: Path | None) -> list[tuple[Any, ...]]:
     """Return the training labels that are more probably wrong than right, as far as the method can tell.
 
-    All of them are written to a table if it has a path, the most doubtful first.
+    All labels are written to a table if it has a path, the most doubtful first; if not, those of the atoms will do.
     """
     from spdatoms.classification import SPDEnsembleClassifier
     from spdatoms.classification.audit import suspects_of
@@ -341,7 +347,7 @@ def _doubts(classifier: Any, labelled: Matrices, path: Path | None) -> list[tupl
 
     if not isinstance(classifier, SPDEnsembleClassifier):
         return []
-    found = suspects_of(classifier, labelled.X, labelled.y)
+    found = suspects_of(classifier, None if path is None else labelled.X, labelled.y)
     columns = (found.indices, found.labels, found.suggestions, found.probabilities)
     doubts = [(*row, f"{p:.2f}") for *row, p in zip(*columns, strict=True) if p > 0.5]
     if path is not None:

@@ -87,7 +87,7 @@ def compare(
     shown = [row.cells() for row in rows]
     show_table(shown, header=HEADER, title=title)
     show_lines(verdict(rows))
-    record("methods", [vars(row) for row in rows])
+    record("methods", [row.as_json() for row in rows])
     if report is not None:
         from spdatoms.cli.report.comparison import write_comparison_report
 

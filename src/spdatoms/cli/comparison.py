@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +17,9 @@ from spdatoms._utils.typing import Array, Floats
 #: The method that the others are compared with.
 RECOMMENDED = "SPDEnsembleClassifier"
 HEADER = ("method", "accuracy (%)", "difference (95 %)", "seconds")
+
+#: What is known of single matrices.
+_SINGLE = ("confusions", "gained", "lost")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,12 @@ class Compared:
         The mean difference to the recommended method in points, and half the width of its 95 % interval.
     seconds : float
         Processor time per fold.
+    folds : tuple of float
+        The accuracy in every fold, in per cent.
+    confusions : dict of (label, prediction) to int
+        How many matrices of each class were taken for which, over all repeats.
+    gained, lost : tuple of int
+        The matrices that it alone, or the recommended method alone, has right more often.
     """
 
     method: str
@@ -42,6 +52,14 @@ class Compared:
     difference: float
     margin: float
     seconds: float
+    folds: tuple[float, ...] = ()
+    confusions: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    gained: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its figures, without those of single matrices."""
+        return {name: value for name, value in vars(self).items() if name not in _SINGLE}
 
     def cells(self) -> tuple[str, ...]:
         """Return the cells of a table."""
@@ -132,6 +150,8 @@ def compared(
     division = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     methods = classifiers(jobs)
     hits = {name: np.empty(cv * repeats) for name in methods}
+    right = {name: np.zeros(len(X), int) for name in methods}
+    confusions: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in methods}
     seconds = dict.fromkeys(methods, 0.0)
     for i, (train, test) in enumerate(division.split(np.zeros(len(X)), y)):
         for name, model in methods.items():
@@ -143,9 +163,17 @@ def compared(
                 predicted = clone(model).fit(X[train], y[train]).predict(X[test])
             seconds[name] += time.process_time() - start
             hits[name][i] = 100.0 * np.mean(predicted == y[test])
+            right[name][test] += predicted == y[test]
+            pairs = zip(y[test].astype(str).tolist(), predicted.astype(str).tolist(), strict=True)
+            confusions[name].update(pairs)
         advance()
     share = 1.0 / (cv - 1)
-    found = [_row(name, own, hits[RECOMMENDED], share, seconds[name]) for name, own in hits.items()]
+    found = []
+    for name, own in hits.items():
+        row = _row(name, own, hits[RECOMMENDED], share, seconds[name])
+        gain = right[name] - right[RECOMMENDED]
+        gained, lost = (tuple(np.flatnonzero(sign * gain > 0).tolist()) for sign in (1, -1))
+        found.append(replace(row, confusions=confusions[name], gained=gained, lost=lost))
     return sorted(found, key=lambda row: -row.accuracy)
 
 
@@ -156,7 +184,7 @@ def _row(name: str, own: Floats, others: Floats, share: float, seconds: float) -
     margin = float(t.ppf(0.975, len(own) - 1)) * corrected_error(differences, share)
     error = corrected_error(own, share)
     mean, difference = float(own.mean()), float(differences.mean())
-    return Compared(name, mean, error, difference, margin, seconds / len(own))
+    return Compared(name, mean, error, difference, margin, seconds / len(own), tuple(own.tolist()))
 
 
 def corrected_error(values: Floats, share: float) -> float:
@@ -173,5 +201,6 @@ def verdict(rows: list[Compared]) -> str:
         for kind, names in (("better", better), ("worse", worse))
         if names
     ]
-    certain = "; ".join(parts) or f"none differs from {RECOMMENDED} by more than its interval"
-    return f"Beyond their 95 % intervals {certain}."
+    if not parts:
+        return f"No method differs from {RECOMMENDED} by more than its 95 % interval."
+    return f"Beyond their 95 % intervals {'; '.join(parts)}."

@@ -101,8 +101,10 @@ def learn(
     summary = _summary(learner, out)
     if report is not None:
         from spdatoms.cli.report.learning import write_learning_report
+        from spdatoms.cli.report.origins import origin_of
 
-        write_learning_report(report, learner, X, [("learned", title), *summary])
+        said = [("learned", title), *summary]
+        write_learning_report(report, learner, X, said, origin_of(matrices))
         summary.append(("report", str(report)))
     show_table(summary, title=title)
     record("atoms", len(learner.atoms_))

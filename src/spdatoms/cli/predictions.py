@@ -56,7 +56,7 @@ def predict(classifier: Any, X: Array, y: Any = None, *, explained: int = 0) -> 
     found = Predictions(probabilities, classifier.classes_)
     wrong = np.zeros(len(X), bool) if y is None else ~_same(found.labels, y)
     rows = most_instructive(probabilities, wrong, explained)
-    return replace(found, reasons=reasons(classifier, X, rows))
+    return replace(found, reasons=reasons(classifier, X, rows, explained))
 
 
 def cross_validate(

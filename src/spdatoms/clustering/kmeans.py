@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.notebook import PicturedAtoms
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -45,7 +46,9 @@ _RANDOM_STARTS = 10
 
 
 @allow.with_parameters
-class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
+class SPDKMeans(
+    PicturedAtoms, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator
+):
     """Clusters of SPD matrices under any divergence.
 
     min_C Σ_i w_i min_j d(X_i, C_j): k clusters of SPD matrices and their centres.

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from spdatoms._utils.notebook import PicturedAtoms
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import (
@@ -36,7 +37,7 @@ from spdatoms.kernels import Kernel
 from spdatoms.kernels.preimages import preimages
 
 
-class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """An estimator that codes matrices over atoms, and fills in channels by what codes describe."""
 
     metric: str | Divergence

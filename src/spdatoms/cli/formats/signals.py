@@ -9,7 +9,7 @@ import numpy as np
 
 from spdatoms._utils.array_files import refusing_damage
 from spdatoms._utils.extras import import_extra
-from spdatoms._utils.typing import Array
+from spdatoms._utils.typing import Array, Floats
 from spdatoms._utils.untrusted_files import RefusedError
 
 EPOCHS_FILES = (".fif", ".fif.gz")
@@ -39,6 +39,14 @@ def read_epochs(path: Path) -> tuple[Array, Array]:
         signals = epochs.get_data(picks="data", verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
     return signals, np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
+
+
+def read_channels(path: Path) -> tuple[list[str], Floats]:
+    """Return the names of the channels whose signals `read_epochs` returns, and their places (n, 3) in metres."""
+    mne = import_extra("mne", extra="eeg")
+    epochs = mne.read_epochs(path, preload=True, verbose="error")
+    chosen = epochs.pick("data", exclude="bads", verbose="error").info["chs"]
+    return [one["ch_name"] for one in chosen], np.array([one["loc"][:3] for one in chosen])
 
 
 def _check_parts(path: Path) -> None:

@@ -10,28 +10,35 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.text import drawable, visible
-from spdatoms._utils.typing import Array
+from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.predictions import Predictions
 from spdatoms.cli.report.drawings import drawn_figure
+from spdatoms.cli.report.origins import Origins
 from spdatoms.cli.report.page import Rows, items_to_browse, table_of, write_report
-from spdatoms.cli.report.pictures import Pictures
+from spdatoms.cli.report.pictures import HINT, Pictures, in_bytes
 from spdatoms.cli.report.reasons import Reason
 from spdatoms.plotting.display import INK
 
-#: The greatest numbers of mistakes that are listed, and of classes whose totals are shown for a query.
+#: The greatest numbers of mistakes that are listed, and of classes and channels that are shown for a query.
 _LISTED, _TOTALS = 12, 8
 #: Predictions with a smaller probability are called unsure.
 _UNSURE = 0.6
 #: The greatest numbers of classes whose confusions are written as numbers, and of those that are shown.
 _NUMBERED, _SHOWN = 20, 50
 _BINS = 10
+_ON_SCALPS = "Heads are seen from above, with a dot per channel: its log variance, or what it adds to the margin."
 
 #: How many matrices of the first class were taken for the second.
 Confusions = Counter[tuple[str, str]]
 
 
 def write_classification_report(
-    path: Path, truth: Array | None, predictions: Predictions, summary: Rows, doubts: Rows = ()
+    path: Path,
+    truth: Array | None,
+    predictions: Predictions,
+    summary: Rows,
+    doubts: Sequence[tuple[Any, ...]] = (),
+    origins: Origins | None = None,
 ) -> None:
     """Write how good predictions are, if the labels are known, and the reasons of each to click through.
 
@@ -47,7 +54,10 @@ def write_classification_report(
         What is said first.
     doubts : sequence of (row, label, suggestion, probability), default=()
         Training labels that are probably wrong.
+    origins : Origins or None, default=None
+        What the matrices were made of.
     """
+    origins = origins or Origins()
     figures: list[Any] = []
     tables: list[Any] = []
     if truth is not None:
@@ -61,7 +71,10 @@ def write_classification_report(
         if len(doubts) > _SHOWN:
             title += f": the {_SHOWN} most doubtful of {len(doubts)}"
         tables.append(table_of(title, header, doubts[:_SHOWN]))
-    browser = _reasons_to_browse(predictions, truth) if predictions.reasons else None
+    doubtful = {row for row, *_ in doubts} if origins.left_out else set()
+    browser = None
+    if predictions.reasons:
+        browser = _reasons_to_browse(predictions, truth, origins, doubtful)
     write_report(path, "A classification", summary, figures, tables, browser)
 
 
@@ -100,12 +113,17 @@ def _judged(truth: Array, right: Array, predictions: Predictions) -> tuple[list[
     return figures, tables
 
 
-def _reasons_to_browse(predictions: Predictions, truth: Array | None) -> dict[str, Any]:
-    """Return the queries whose reasons are known, each with its classes and training matrices."""
-    pictures, predicted = Pictures(), predictions.labels.astype(str)
-    sure = predictions.probabilities.max(axis=1)
-    items = []
-    for row, reason in sorted(predictions.reasons.items()):
+def _reasons_to_browse(
+    predictions: Predictions, truth: Array | None, origins: Origins, doubtful: set[int]
+) -> dict[str, Any]:
+    """Return the queries whose reasons are known, each with its classes, training matrices and channels."""
+    predicted, sure = predictions.labels.astype(str), predictions.probabilities.max(axis=1)
+    reasons = sorted(predictions.reasons.items())
+    size = len(reasons[0][1].query)
+    names, places = origins.channels(size)
+    pictures, items = Pictures(places), []
+    for row, reason in reasons:
+        photograph = origins.of_query(row)
         lines, kinds = [f"Predicted {visible(predicted[row])}, probability {sure[row]:.2f}."], []
         if sure[row] < _UNSURE:
             kinds.append("unsure")
@@ -113,21 +131,32 @@ def _reasons_to_browse(predictions: Predictions, truth: Array | None) -> dict[st
             wrong = truth[row] != predicted[row]
             kinds.append("mistakes" if wrong else "right")
             lines.append(f"Its label is {visible(truth[row])}{': a mistake' if wrong else ''}.")
-        items.append(
-            {
-                "name": f"#{row} {visible(predicted[row])} {sure[row]:.2f}",
-                "kinds": kinds,
-                "lines": [*lines, _in_words(reason)],
-                "picture": pictures.add(reason.query),
-                "groups": [_totals(reason), _training_matrices(reason, pictures)],
-            }
-        )
-    hint = (
-        "Pictures show correlations between channels, and log variances on the diagonal: blue is negative or small, "
-        "orange positive or large."
-    )
+        if row in doubtful:
+            kinds.append("doubtful labels")
+            lines.append("Its label is probably wrong, by all other matrices.")
+        if photograph is not None:
+            lines.append(f"Photograph {visible(photograph.name)}.")
+        item: dict[str, Any] = {
+            "name": f"#{row} {visible(predicted[row])} {sure[row]:.2f}",
+            "kinds": kinds,
+            "lines": [*lines, _in_words(reason)],
+            "picture": pictures.add(reason.query, photograph),
+            "groups": [_totals(reason), _training_matrices(reason, pictures, origins)],
+        }
+        if reason.channels is not None:
+            item["groups"].append(_channels(reason.channels, names))
+            if places is not None:
+                largest = np.nanmax(np.abs(reason.channels)) or 1.0
+                item["channels"] = in_bytes(reason.channels / largest)
+        items.append(item)
+    hint = f"{_ON_SCALPS} {HINT}" if places is not None else HINT
+    if origins.photographed:
+        hint = "Photographs stand for their matrices."
     if len(items) < len(predicted):
         hint += f" The {len(items)} of {len(predicted)} matrices that are wrong or least sure."
+    known = sum(reason.channels is not None for _, reason in reasons)
+    if 0 < known < len(items):
+        hint += f" Channels are known for {known} of them: for the wrong and least sure ones."
     return items_to_browse("Why? One query at a time", hint, items, pictures.encoded())
 
 
@@ -149,13 +178,25 @@ def _totals(reason: Reason) -> dict[str, Any]:
     return {"title": "Totals of the classes", "rows": rows}
 
 
-def _training_matrices(reason: Reason, pictures: Pictures) -> dict[str, Any]:
-    named = zip(reason.explanation.named(), reason.matrices, strict=True)
-    rows = [(visible(name), value, pictures.add(matrix)) for (name, value), matrix in named]
+def _training_matrices(reason: Reason, pictures: Pictures, origins: Origins) -> dict[str, Any]:
+    found, rows = reason.explanation, []
+    for row, (name, value), matrix in zip(found.atoms, found.named(), reason.matrices, strict=True):
+        photograph = None if reason.learned else origins.of_training(row)
+        if photograph is not None:
+            name += f", {photograph.name}"
+        rows.append((visible(name), value, pictures.add(matrix, photograph)))
     return {
         "title": "Training matrices, and what they add to the total of their class",
         "rows": rows,
     }
+
+
+def _channels(channels: Floats, names: Sequence[str]) -> dict[str, Any]:
+    """Return the channels that decided most, the first ones first."""
+    known = np.flatnonzero(~np.isnan(channels))
+    most = known[np.argsort(-np.abs(channels[known]), kind="stable")][:_TOTALS]
+    rows = [(visible(names[i]), float(channels[i]), -1) for i in most]
+    return {"title": "Channels, and what they add to the margin", "rows": rows}
 
 
 def _most_confused(confusions: Confusions, names: list[str]) -> list[str]:

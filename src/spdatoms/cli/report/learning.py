@@ -10,8 +10,9 @@ import numpy as np
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, Indices
 from spdatoms.cli.report.drawings import drawn_figure
+from spdatoms.cli.report.origins import Origin, Origins
 from spdatoms.cli.report.page import Rows, items_to_browse, write_report
-from spdatoms.cli.report.pictures import Pictures
+from spdatoms.cli.report.pictures import HINT, Pictures
 from spdatoms.plotting.display import INK
 from spdatoms.scale.blocks import some_rows
 
@@ -19,7 +20,9 @@ from spdatoms.scale.blocks import some_rows
 _CODED, _ATOMS, _USERS = 2000, 1000, 5
 
 
-def write_learning_report(path: Path, learner: Any, X: Array, summary: Rows) -> None:
+def write_learning_report(
+    path: Path, learner: Any, X: Array, summary: Rows, origin: Origin | None = None
+) -> None:
     """Write the objective, how often atoms are used, how sparse codes are, and the atoms to click through.
 
     Parameters
@@ -32,6 +35,8 @@ def write_learning_report(path: Path, learner: Any, X: Array, summary: Rows) -> 
         The matrices that it was fitted to.
     summary : sequence of (name, value)
         What is said first.
+    origin : Origin or None, default=None
+        What the matrices were made of.
     """
     from spdatoms.plotting import AtomUsageDisplay, LearningCurveDisplay
 
@@ -57,18 +62,27 @@ def write_learning_report(path: Path, learner: Any, X: Array, summary: Rows) -> 
         ),
         drawn_figure("sparsity", f"The sparsity of the codes of {len(some)} matrices.", sparsity),
     ]
-    browser = _atoms_to_browse(learner.atoms_, some, rows, codes)
+    browser = _atoms_to_browse(learner.atoms_, some, rows, codes, Origins(origin or Origin()))
     write_report(path, "A dictionary", summary, figures, browser=browser)
 
 
-def _atoms_to_browse(atoms: Array, X: Array, rows: Indices, codes: Array) -> dict[str, Any]:
+def _atoms_to_browse(
+    atoms: Array, X: Array, rows: Indices, codes: Array, origins: Origins
+) -> dict[str, Any]:
     """Return the atoms, those that are used most first, each with the matrices in which it weighs most."""
-    pictures, items = Pictures(), []
+    pictures, items = Pictures(origins.channels(atoms.shape[-1])[1]), []
     used = np.count_nonzero(codes, axis=0)
     order = np.argsort(-used, kind="stable")[:_ATOMS]
     for atom in order:
         users = np.argsort(-np.abs(codes[:, atom]), kind="stable")[: min(_USERS, used[atom])]
-        shown = [(f"matrix #{rows[i]}", float(codes[i, atom]), pictures.add(X[i])) for i in users]
+        shown = [
+            (
+                f"matrix #{rows[i]}",
+                float(codes[i, atom]),
+                pictures.add(X[i], origins.of_query(rows[i])),
+            )
+            for i in users
+        ]
         items.append(
             {
                 "name": f"atom {atom}",
@@ -78,8 +92,5 @@ def _atoms_to_browse(atoms: Array, X: Array, rows: Indices, codes: Array) -> dic
                 "groups": [{"title": "Where it weighs most: entries of codes", "rows": shown}],
             }
         )
-    hint = (
-        "Atoms, those that are used most first. Pictures show correlations between channels, and log variances on the "
-        "diagonal: blue is negative or small, orange positive or large."
-    )
+    hint = f"Atoms, those that are used most first. {HINT}"
     return items_to_browse("The atoms", hint, items, pictures.encoded())

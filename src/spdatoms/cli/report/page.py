@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,10 @@ def table_of(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]
 
 
 def items_to_browse(
-    title: str, hint: str, items: Sequence[dict[str, Any]], pictures: dict[str, object]
+    title: str,
+    hint: str,
+    items: Sequence[dict[str, Any]],
+    pictures: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """Return a list of a page, one item of which is shown at a time.
 
@@ -114,14 +117,16 @@ def items_to_browse(
     items : sequence of dict
         Each has a ``name`` in the list, ``kinds`` to filter by, ``lines`` of text, a ``picture`` (its number, or −1),
         and ``groups``: a title and rows, each a name, a number and the number of a picture.
-    pictures : dict
+    pictures : dict or None, default=None
         As of `Pictures.encoded`.
 
     Returns
     -------
     dict
     """
-    data = json.dumps({"items": items, **pictures}, ensure_ascii=True, separators=(",", ":"))
+    data = json.dumps(
+        {"items": items, **(pictures or {})}, ensure_ascii=True, separators=(",", ":")
+    )
     markup = import_extra("markupsafe", extra="cli").Markup
     # Inside <script> nothing but "<" could end the data.
     return {"title": title, "hint": hint, "data": markup(data.replace("<", "\\u003c"))}

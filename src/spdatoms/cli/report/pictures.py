@@ -1,72 +1,115 @@
-"""Matrices as small pictures: correlations, and log variances on the diagonal, a byte per entry.
+"""Matrices as small pictures: correlations, and log variances on the diagonal, a byte per entry; and photographs.
 
-A picture has the upper triangle of X_ab/√(X_aa·X_bb), and on its diagonal how far log X_aa lies from its mean over all
-pictures, in deviations, both between −1 and 1. Of large matrices, means of blocks of channels are shown.
+Of matrices with many channels, means of blocks of channels are shown.
 """
 
 from __future__ import annotations
 
 import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from spdatoms._utils.extras import import_extra
+from spdatoms._utils.images import read_colour
+from spdatoms._utils.notebook import between_minus_one_and_one, block_means
 from spdatoms._utils.typing import Array, Floats
 
 #: All pictures of a page take at most this number of bytes, and one has at most this number of rows.
 _BYTES, _LARGEST = 900_000, 24
 #: What stands for −1 … 1, and for an entry that is missing.
 _ZERO, _MISSING = 127, 255
-#: Log variances are shown up to this number of deviations.
-_DEVIATIONS = 2.5
+#: Lengths of photographs in pixels, the first that all of them have room with; their quality, and what is beside them.
+_TILES = (128, 96, 64, 48, 32, 24, 16)
+_QUALITY, _MARGIN = 72, "#888"
+#: What is said of them.
+HINT = (
+    "Pictures show correlations between channels, and log variances on the diagonal: blue is negative or small, orange "
+    "positive or large."
+)
 
 
 class Pictures:
-    """Pictures of matrices of one size, each of which is drawn once however often it is shown."""
+    """Pictures of matrices of one size and photographs, each of which is there once however often it is shown.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    places : ndarray of shape (n, 2) or None, default=None
+        Where the channels are on a scalp: then log variances are also shown there.
+    """
+
+    def __init__(self, places: Floats | None = None) -> None:
+        self._places = places
         self._matrices: list[Array] = []
-        self._places: dict[bytes, int] = {}
+        self._photographs: list[Path] = []
+        self._numbers: dict[bytes | Path, int] = {}
 
-    def add(self, matrix: Array) -> int:
-        """Return the number of the picture of a matrix (n, n)."""
-        place = self._places.setdefault(matrix.tobytes(), len(self._matrices))
-        if place == len(self._matrices):
+    def add(self, matrix: Array, photograph: Path | None = None) -> int:
+        """Return the number of the picture of a matrix (n, n); that of a photograph is −2, −3, …"""
+        if photograph is not None:
+            number = self._numbers.setdefault(photograph, -2 - len(self._photographs))
+            if number == -2 - len(self._photographs):
+                self._photographs.append(photograph)
+            return number
+        number = self._numbers.setdefault(matrix.tobytes(), len(self._matrices))
+        if number == len(self._matrices):
             self._matrices.append(matrix)
-        return place
+        return number
 
     def encoded(self) -> dict[str, object]:
-        """Return the number of rows of a picture, and the upper triangles of all of them in base64."""
+        """Return the number of rows of a picture, and upper triangles, scalps and photographs in base64."""
+        return {**self._encoded_matrices(), **photographs_on_a_sheet(self._photographs)}
+
+    def _encoded_matrices(self) -> dict[str, object]:
         if not self._matrices:
             return {"side": 0, "values": ""}
-        shown = _between_minus_one_and_one(np.real(np.array(self._matrices)))
+        shown = between_minus_one_and_one(np.real(np.array(self._matrices)))
+        scalps: dict[str, object] = {}
+        room = _BYTES
+        if self._places is not None:
+            scalps["places"] = np.round(self._places, 3).tolist()
+            scalps["scalps"] = in_bytes(np.diagonal(shown, axis1=1, axis2=2))
+            room = max(_BYTES - 4 * shown[:, 0].size // 3, _BYTES // 9)
         side = min(shown.shape[1], _LARGEST)
-        while side > 1 and len(shown) * side * (side + 1) * 2 / 3 > _BYTES:
+        while side > 1 and len(shown) * side * (side + 1) * 2 / 3 > room:
             side -= 1
-        small = _block_means(shown, side)[:, *np.triu_indices(side)]
-        values = np.where(np.isnan(small), _MISSING, np.round(_ZERO + _ZERO * small))
-        return {
-            "side": side,
-            "values": base64.b64encode(values.astype(np.uint8).tobytes()).decode(),
-        }
+        small = block_means(shown, side)[:, *np.triu_indices(side)]
+        return {"side": side, "values": in_bytes(small), **scalps}
 
 
-def _between_minus_one_and_one(X: Floats) -> Floats:
-    variances = np.diagonal(X, axis1=1, axis2=2)
-    deviations = np.sqrt(variances)
-    shown = X / deviations[:, :, None] / deviations[:, None, :]
-    logs = np.log(variances)
-    logs = logs - np.nanmean(logs)
-    spread = np.nanstd(logs) or 1.0
-    rows = np.arange(X.shape[1])
-    shown[:, rows, rows] = logs / (_DEVIATIONS * spread)
-    return np.clip(shown, -1.0, 1.0)
+def in_bytes(values: Floats) -> str:
+    """Return numbers between −1 and 1, or NaN, as bytes in base64."""
+    found = np.where(np.isnan(values), _MISSING, np.round(_ZERO + _ZERO * values))
+    return base64.b64encode(found.astype(np.uint8).tobytes()).decode()
 
 
-def _block_means(X: Floats, side: int) -> Floats:
-    """Return the means of side × side blocks of each matrix; blocks without any entry are NaN."""
-    starts = np.linspace(0, X.shape[1], side + 1).astype(int)[:-1]
-    totals, counts = (
-        np.add.reduceat(np.add.reduceat(Z, starts, axis=1), starts, axis=2)
-        for Z in (np.nan_to_num(X), (~np.isnan(X)).astype(float))
+def photographs_on_a_sheet(paths: Sequence[Path]) -> dict[str, object]:
+    """Return one image in base64 with all photographs, and the size and the number per row of its tiles.
+
+    A tile has the shape of the first photograph; others have margins.
+    """
+    if not paths:
+        return {}
+    images, operations = (
+        import_extra(f"PIL.{name}", extra="vision") for name in ("Image", "ImageOps")
     )
-    return np.where(counts > 0, totals / np.maximum(counts, 1.0), np.nan)
+    found = []
+    for path in paths:
+        photograph = images.fromarray(read_colour(path))
+        photograph.thumbnail((_TILES[0], _TILES[0]))
+        found.append(photograph)
+    shape, columns = found[0].size, int(np.ceil(np.sqrt(len(found))))
+    for side in _TILES:
+        width, height = (max(round(side * length / max(shape)), 1) for length in shape)
+        sheet = images.new("RGB", (columns * width, -(-len(found) // columns) * height))
+        for k, photograph in enumerate(found):
+            tile = operations.pad(photograph, (width, height), color=_MARGIN)
+            sheet.paste(tile, (k % columns * width, k // columns * height))
+        content = io.BytesIO()
+        sheet.save(content, "JPEG", quality=_QUALITY)
+        if 4 * len(content.getvalue()) <= 3 * _BYTES:
+            break
+    sheet_text = base64.b64encode(content.getvalue()).decode()
+    return {"sheet": sheet_text, "tile": [width, height], "columns": columns}

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.notebook import table_as_html
 from spdatoms._utils.tables import write_rows
 from spdatoms._utils.writing import append_line, replace_file, replacing
 
@@ -198,6 +199,16 @@ class Results:
         for row in self.rows:
             groups.setdefault((row.part, row.method), []).append(row)
         return [_summary(sorted(rows, key=lambda row: row.repeat)) for rows in groups.values()]
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: means and deviations over repeats."""
+        rows = [
+            (one.part, one.method, score, f"{mean:.1f} ± {one.deviations[score]:.1f}", one.repeats)
+            for one in self.summaries()
+            for score, mean in one.scores.items()
+        ]
+        header = ("part", "method", "score", "mean ± deviation (%)", "repeats")
+        return table_as_html(str(self.settings.get("experiment", "")), header, rows)
 
     def write_json(self, path: Path) -> None:
         """Write settings, rows and summaries as one JSON file.

@@ -1,0 +1,122 @@
+"""Figures in light and dark: each is drawn twice, and pages show the one that goes with the reader's system.
+
+Beside a picture ``name.svg`` or ``name.png`` lies its twin ``name_dark.svg`` or ``name_dark.png``. Pictures of
+`docs/paper/results` have none, but the class ``plot``, and the style sheet inverts them.
+"""
+
+from __future__ import annotations
+
+import colorsys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from docutils import nodes
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+#: The colour of dark pages.
+PAPER = "#14181e"
+#: Colours that are darker, or have less colour, are mirrored: black becomes white. Others are kept.
+_DARK, _GREY = 0.36, 0.25
+
+
+def dark_colour(colour: Any) -> tuple[float, ...]:
+    """Return the colour that has the same part on a dark page."""
+    red, green, blue, alpha = to_rgba(colour)
+    hue, lightness, saturation = colorsys.rgb_to_hls(red, green, blue)
+    if lightness > 0.99:
+        return to_rgba(PAPER, alpha)
+    if lightness < _DARK or saturation < _GREY:
+        lightness = 1.0 - 0.9 * lightness
+    return (*colorsys.hls_to_rgb(hue, lightness, saturation), alpha)
+
+
+def darken(figure: Any) -> None:
+    """Give a figure the colours of dark pages; images and what is written on them stay as they are."""
+    on_images = {text for ax in figure.axes if ax.images for text in ax.texts}
+    for artist in figure.findobj():
+        if artist in on_images or isinstance(artist, mpl.image.AxesImage):
+            continue
+        if isinstance(artist, mpl.text.Text | mpl.lines.Line2D):
+            artist.set_color(dark_colour(artist.get_color()))
+        if isinstance(artist, mpl.lines.Line2D):
+            for part in ("markerfacecolor", "markeredgecolor"):
+                colour = getattr(artist, f"get_{part}")()
+                if str(colour) != "none":
+                    getattr(artist, f"set_{part}")(dark_colour(colour))
+        elif isinstance(artist, mpl.patches.Patch):
+            face, edge = artist.get_facecolor(), artist.get_edgecolor()
+            artist.set_facecolor(dark_colour(face))
+            artist.set_edgecolor(dark_colour(edge))
+        elif isinstance(artist, mpl.collections.Collection) and artist.get_array() is None:
+            faces, edges = artist.get_facecolor(), artist.get_edgecolor()
+            artist.set_facecolor([dark_colour(face) for face in faces])
+            artist.set_edgecolor([dark_colour(edge) for edge in edges])
+
+
+def twin_of(path: Path) -> Path:
+    """Return the file of the dark twin of a picture."""
+    return path.with_name(f"{path.stem}_dark{path.suffix}")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure and its dark twin."""
+    figure.savefig(path, transparent=True)
+    darken(figure)
+    figure.savefig(twin_of(path), transparent=True)
+
+
+def scraper(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Save the figures of an example as sphinx-gallery does, and their dark twins."""
+    from sphinx_gallery.scrapers import matplotlib_scraper
+
+    figures = [plt.figure(number) for number in plt.get_fignums()]
+    text: str = matplotlib_scraper(block, variables, settings)
+    paths = variables["image_path_iterator"].paths
+    for figure, path in zip(figures, paths[len(paths) - len(figures) :], strict=True):
+        darken(figure)
+        figure.savefig(twin_of(Path(path)), facecolor=PAPER)
+    return text
+
+
+class DarkTwins(SphinxTransform):
+    """Puts its dark twin beside each picture that has one."""
+
+    default_priority = 100
+
+    def apply(self, **options: Any) -> None:
+        """Change the page."""
+        source = Path(self.app.srcdir)
+        page = source / Path(self.env.docname).parent
+        for node in list(self.document.findall(_is_picture)):
+            uri = node["uri"]
+            if "://" in uri:
+                continue
+            path = source / uri[1:] if uri.startswith("/") else page / uri
+            if twin_of(path).exists():
+                # A link holds one picture, so it has a twin, too.
+                whole = node.parent if isinstance(node.parent, nodes.reference) else node
+                other = whole.deepcopy()
+                twin = next(iter(other.findall(_is_picture)))
+                twin["uri"] = twin_of(Path(uri)).as_posix()
+                for one, scheme in ((node, "only-light"), (twin, "only-dark")):
+                    one["classes"] = [*one.get("classes", []), scheme]
+                    if "srcset" in one:  # of sphinx-gallery, which writes the first class only
+                        one["class"] = [" ".join([*(one["class"] or []), scheme])]
+                        one["srcset"] = one["uri"]
+                whole.parent.insert(whole.parent.index(whole) + 1, other)
+            elif path.parent.name == "results":
+                node["classes"].append("plot")
+
+
+def _is_picture(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.image) or type(node).__name__ == "imgsgnode"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the transform."""
+    app.add_transform(DarkTwins)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,243 @@
+"""The figures of the guide and of the first page, drawn from the tables of results (``docs/paper/results.md``).
+
+They are drawn when the site is built, so that pages and record agree. To draw them alone:
+
+    python docs/_ext/result_figures.py
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dark_figures import save
+from matplotlib import pyplot as plt
+from sphinx.application import Sphinx
+
+_DOCS = Path(__file__).resolve().parents[1]
+_INK, _ORANGE, _PALE = "#1f3b57", "#c2571a", "#9aa7b4"
+#: The methods of curves, with their names there and their lines: ours are solid.
+_LINES: dict[str, tuple[str, dict[str, Any]]] = {
+    "SPDEnsembleClassifier": (
+        "SPDEnsembleClassifier",
+        {"color": _INK, "marker": "o", "linewidth": 2.2},
+    ),
+    "ensemble, cv": ("ensemble, cv", {"color": "#3f7cac", "marker": "s"}),
+    "RSR-S": ("RSR-S", {"color": _ORANGE, "marker": "D"}),
+    "tangent space + LDA pooled": (
+        "tangent + LDA",
+        {"color": "#5b8c6a", "marker": "^", "linestyle": "--"},
+    ),
+    "tangent space + SVC": (
+        "tangent + SVC",
+        {"color": "#8a6d9e", "marker": "v", "linestyle": "--"},
+    ),
+    "kernel SVM Stein": ("kernel SVM", {"color": "#b09a2f", "marker": "P", "linestyle": "--"}),
+    "MDM": ("MDM", {"color": "#7f8c98", "marker": "x", "linestyle": ":"}),
+    "1-NN Stein": ("1-NN", {"color": "#a8736a", "marker": "+", "linestyle": ":"}),
+}
+_TREATMENTS = {
+    "untreated": ("untreated", {"marker": "x", "color": "#7f8c98"}),
+    "by variance": ("without channels of odd variance", {"marker": "^", "color": "#b09a2f"}),
+    "BrokenChannels": ("without what BrokenChannels finds", {"marker": "o", "color": _INK}),
+    "told": ("without the broken ones (told)", {"marker": "|", "color": _ORANGE}),
+}
+
+Table = Mapping[str, Mapping[str, str]]
+
+
+def table(record: str, title: str, names: int = 1) -> dict[Any, dict[str, str]]:
+    """Return the first table below a heading that begins so: cells by the first columns and the name of the column."""
+    section = record.partition(f"\n### {title}")[2]
+    lines = re.search(r"(?:^\|.*\n)+", section, flags=re.M)
+    assert lines, f"docs/paper/results.md has no table {title}"
+    header, _, *rows = (
+        [cell.strip(" *_") for cell in line.strip("|").split(" | ")]
+        for line in lines[0].splitlines()
+    )
+    found = {}
+    for row in rows:
+        name = row[0] if names == 1 else tuple(row[:names])
+        found[name] = dict(zip(header[names:], row[names:], strict=True))
+    return found
+
+
+def number(cell: str) -> float:
+    """Return the number that a cell begins with."""
+    return float(re.match(r"[+-]?[\d.]+", cell.replace("−", "-"))[0])  # type: ignore[index]
+
+
+def new_axes(height: float = 3.4) -> Any:
+    """Return axes of a figure that can be read on a telephone."""
+    return plt.subplots(figsize=(4.8, height), layout="constrained")[1]
+
+
+def which_method(record: str) -> Any:
+    """Draw the mean accuracy of every method over ten data sets."""
+    found = table(record, "Classifiers side by side")
+    means = {method: number(row["mean"]) for method, row in found.items()}
+    order = sorted(means, key=lambda method: means[method])
+    ax = new_axes(5.2)
+    own = ("SPD", "RSR", "ensemble")
+    for place, method in enumerate(order):
+        ink = _INK if method.startswith(own) else _PALE
+        ax.hlines(place, 75, means[method], color=ink, linewidth=0.8, linestyle=":")
+        ax.plot(means[method], place, "o", color=ink)
+        ax.text(means[method] + 0.4, place, f"{means[method]:.1f}", fontsize=8, va="center")
+    ax.set_yticks(range(len(order)), order)
+    ax.set(xlim=(75, 91), title="mean accuracy over ten data sets (%)")
+    ax.tick_params(axis="y", labelsize=8, length=0)
+    return ax.figure
+
+
+def against_peers(record: str) -> Any:
+    """Draw how far the ensemble is ahead of the best peer of every data set, chosen after looking, or behind."""
+    found = table(record, "ensemble, cv against the best peer")
+    ax = new_axes(5.2)
+    for place, (column, row) in enumerate(found.items()):
+        cell = row["difference ± standard error"]
+        difference, error = number(cell), number(cell.partition("±")[2].strip())
+        ink = _ORANGE if difference < 0 else _INK
+        ax.errorbar(difference, place, xerr=2 * error, fmt="o", color=ink, capsize=3)
+        ax.text(-7.6, place, f"{column}\n{row['which']}".strip(), fontsize=8, va="center")
+    ax.axvline(0.0, color="0.6", linewidth=0.8)
+    ax.set(xlim=(-7.7, 3), yticks=[], xticks=(-4, -2, 0, 2))
+    ax.set(title="ensemble, cv − best peer (points, ± 2 errors)")
+    ax.invert_yaxis()
+    return ax.figure
+
+
+def _curves(record: str, title: str, label: str, names: int = 1, treatment: str = "") -> Any:
+    found = table(record, title, names)
+    rows = {
+        name if names == 1 else name[0]: row for name, row in found.items() if treatment in name
+    }
+    ax = new_axes(3.9)
+    levels = list(next(iter(rows.values())))
+    for method, (name, style) in _LINES.items():
+        if method in rows:
+            values = [number(rows[method][level]) for level in levels]
+            ax.plot(range(len(levels)), values, label=name, **{"markersize": 5, **style})
+    ax.set_xticks(range(len(levels)), levels)
+    ax.set(xlabel=label, title="mean accuracy (%)")
+    ax.legend(frameon=False, fontsize=8, ncols=2)
+    return ax.figure
+
+
+def few_matrices(record: str) -> Any:
+    """Draw accuracy against the number of training matrices per class."""
+    return _curves(record, "Training size: mean", "training matrices per class")
+
+
+def wrong_labels(record: str) -> Any:
+    """Draw accuracy against the share of wrong labels."""
+    return _curves(record, "Mislabelled: mean", "wrong training labels")
+
+
+def broken_channel(record: str) -> Any:
+    """Draw accuracy against the gain of a broken channel."""
+    return _curves(record, "Outlier channel: mean", "one channel of a query × (1 + …)")
+
+
+def noise(record: str) -> Any:
+    """Draw accuracy against the noise in all channels of queries."""
+    return _curves(record, "Noise: mean", "noise in all channels of queries, share of the variance")
+
+
+def missing_channels(record: str) -> Any:
+    """Draw accuracy against the share of channels that queries lack."""
+    label = "channels missing in queries, all methods refitted"
+    return _curves(record, "Missing channels: mean", label, 2, "refitted")
+
+
+def labels_not_perfect(record: str) -> Any:
+    """Draw accuracy against the share of wrong labels, of the data sets beside that figure."""
+    return _curves(
+        record, "Wrong labels: mean", "wrong training labels, untreated", 2, "as they are"
+    )
+
+
+def broken_channels(record: str) -> Any:
+    """Draw the mean accuracy over faults of channels by what is done about them."""
+    found = table(record, "Broken channels: mean", 2)
+    methods = list(dict.fromkeys(method for method, _ in found if method in _LINES))
+    ax = new_axes(3.9)
+    for treatment, (name, style) in _TREATMENTS.items():
+        means = [_mean(found[method, treatment]) for method in methods]
+        ax.plot(means, range(len(methods)), linestyle="", markersize=8, label=name, **style)
+    ax.set_yticks(
+        range(len(methods)),
+        [_LINES[m][0].replace("SPDEnsemble", "SPDEnsemble\n") for m in methods],
+        fontsize=8,
+    )
+    ax.invert_yaxis()
+    ax.set(title="mean accuracy (%), channels broken in queries")
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.35, -0.08))
+    return ax.figure
+
+
+def _mean(row: Mapping[str, str]) -> float:
+    """Return the mean over all faults."""
+    values = [number(cell) for fault, cell in row.items() if fault != "none"]
+    return sum(values) / len(values)
+
+
+def dictionaries(record: str) -> Any:
+    """Draw accuracy against the non-zeros of codes, of learned atoms and others."""
+    found = table(record, "Sparsity, 104: accuracy")
+    ax = new_axes(3.9)
+    levels = [level for level in next(iter(found.values())) if level[0].isdigit()]
+    places = [int(level.split()[0]) for level in levels]
+    for method, row in found.items():
+        known = [
+            (p, number(row[v])) for p, v in zip(places, levels, strict=True) if row[v][:1].isdigit()
+        ]
+        if len(known) > 1:
+            style = _style_of_atoms(method)
+            ax.plot(*zip(*known, strict=True), label=method, markersize=5, **style)
+    ax.set(xscale="log", xlabel="non-zeros of a code", title="accuracy over 104 atoms (%)")
+    ax.set_xticks(places, map(str, places))
+    ax.minorticks_off()
+    ax.legend(frameon=False, fontsize=8)
+    return ax.figure
+
+
+def _style_of_atoms(method: str) -> dict[str, Any]:
+    ours = not re.search("random|k-means|K-SVD|Frobenius|logEuc", method)
+    marker = "o" if ours else "x" if "random" in method else "^" if "means" in method else "s"
+    ink = (
+        _ORANGE if re.search("RSR-J", method) else _INK if re.search("RSR-S", method) else "#7f8c98"
+    )
+    return {"color": ink, "marker": marker, "linestyle": "-" if ours else "--"}
+
+
+FIGURES = (
+    which_method, against_peers, few_matrices, wrong_labels, broken_channel, noise, missing_channels,
+    labels_not_perfect, broken_channels, dictionaries,
+)  # fmt: skip
+
+
+def draw(app: Sphinx | None = None) -> None:
+    """Write all figures."""
+    folder = _DOCS / "figures"
+    folder.mkdir(exist_ok=True)
+    record = (_DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+    for make in FIGURES:
+        figure = make(record)
+        for ax in figure.axes:
+            ax.spines[["top", "right"]].set_visible(False)
+            ax.title.set_fontsize(10)
+        save(figure, folder / f"{make.__name__}.svg")
+        plt.close(figure)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Draw before pages are read."""
+    app.connect("builder-inited", draw)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    draw()

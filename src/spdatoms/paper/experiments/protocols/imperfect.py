@@ -27,10 +27,7 @@ from spdatoms.paper.experiments.protocols.curves import Curve
 #: The greatest number of queries in a division, drawn at random.
 _QUERIES = 200
 #: The number of divisions, where it is more than one.
-_DIVISIONS = {"within subjects": 6, "30 per speaker": 3}
-#: The rules of columns whose classifiers are fitted quickly, and the column that has missing channels only.
-_QUICK = ("five per class", "within subjects", "30 per speaker")
-_MISSING_ONLY = "poses", "missing channels"
+_DIVISIONS = {"within subjects": 6, "30 per speaker": 3, "5×5 folds": 5}
 #: Those of 'classifiers' that are compared: one of each family.
 _METHODS = (
     *("RSR-S", ENSEMBLE, "MDM", "FgMDM", "tangent space + LR"),
@@ -45,12 +42,11 @@ class Imperfect(Experiment):
     title = "Data that are not perfect"
     protocol = (
         "Data sets of 'classifiers', at most 200 queries of a division: three divisions of vowels, a fold of each of "
-        "six subjects of SSVEP, and one division of the others. FERET, whose fits take longer, has missing channels "
-        "only; HDM05 and EEG are left out for the same reason. One classifier of each family; it is always "
-        "refitted to the channels that a query is left with; those of this library do so by themselves. Missing "
-        "channels: every query lacks a share of its channels, one of five random sets; refitted, or queries filled in "
-        "by local regression (SPDImputer). Missing everywhere: training matrices lack channels, too, each its own; "
-        "filled in by local or by global regression. "
+        "six subjects of SSVEP, five folds of the EEG sets, and one division of the others. One "
+        "classifier of each family; it is always refitted to the channels that a query is left with; those of "
+        "this library do so by themselves. Missing channels: every query lacks a share of its channels, one of five "
+        "random sets; refitted, or queries filled in by local regression (SPDImputer). Missing everywhere: training "
+        "matrices lack channels, too, each its own; filled in by local or by global regression. "
         "Broken channels, 60 queries of each division: one or three channels, one of five random sets, have ten times "
         "the variance (gain), only noise of three times the variance, or no signal (flat), or two are swapped; "
         "untreated, without channels of unusual variance (log variances farther off than in 99 % of training "
@@ -80,7 +76,6 @@ class Imperfect(Experiment):
             f"{name}: {i}": Curve(column, i)
             for name, column in columns.items()
             for i in IMPERFECTIONS
-            if column.rule in _QUICK or (column.rule, i) == _MISSING_ONLY
         }
 
     def most_repeats(self, data: Curve) -> int:

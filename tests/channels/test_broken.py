@@ -132,6 +132,27 @@ def test_missing_and_flat_channels() -> None:
     assert (flat.channel, flat.reason, flat.p_value) == (1, "it has no variance", 0.0)
 
 
+def textures(m, seed):
+    """Return matrices whose five variances nearly follow from each other, as those of derivatives of an image do."""
+    rng = np.random.default_rng(seed)
+    contrast, sharpness = np.exp(rng.standard_normal((2, m, 1, 1)) * [[[[1.0]]], [[[0.7]]]])
+    a, b = rng.standard_normal((2, m, 1, 400))
+    signals = np.concatenate([a * sharpness, a, b * sharpness, a + b, (a - b) * sharpness], axis=1)
+    noise = 0.3 * rng.standard_normal((m, 5, 400)) * [[1.0], [0.3], [0.3], [0.3], [1.0]]
+    signals = contrast * (signals + noise)
+    return signals @ signals.swapaxes(1, 2) / 400
+
+
+def test_a_channel_that_is_off_by_much_does_not_make_others_look_so() -> None:
+    detector = BrokenChannels().fit(textures(60, seed=0))
+    found = [
+        (detector.predict(with_noise(textures(40, seed=1), k, 1e-4)) == np.eye(5)[k]).all(axis=1)
+        for k in range(5)
+    ]
+    assert np.mean(found) > 0.88
+    assert np.min(np.mean(found, axis=1)) > 0.4
+
+
 def test_report() -> None:
     X = covariances(4, seed=5)
     X[1:2] = with_gain(X[1:2], 2, 10.0)

@@ -29,6 +29,8 @@ NEAREST, CANDIDATES = 3, 20
 _LEFT_OUT = 300
 #: Penalties of the regression, relative to the mean eigenvalue of its predictors.
 _PENALTIES = np.geomspace(1e-3, 1e2, 11)
+#: Predictors farther from their mean than this many deviations count as if they were there.
+_REACH = 3.0
 _BLOCK_BYTES = 16 << 20
 _TINY = 1e-12
 
@@ -62,6 +64,7 @@ class Regression:
     """Ridge regressions of two values of every channel on those of the others, fitted to the training matrices."""
 
     centre: Floats
+    reach: Floats
     offset: Floats
     weights: Floats
     left_out: Floats
@@ -88,11 +91,14 @@ class Regression:
             better = loss < best
             best[better], left_out[better] = loss[better], error[better]
             weights[better] = (Q @ (inverse[:, :, None] * products))[better]
-        return cls(centre, offset, weights, left_out.swapaxes(0, 1))
+        reach = _REACH * V.std(axis=1, keepdims=True)
+        return cls(centre, reach, offset, weights, left_out.swapaxes(0, 1))
 
     def residuals(self, values: Floats, predictors: Floats) -> Floats:
         """Return what the others do not predict of the values, (m, n, 2)."""
-        predicted = self.offset + (predictors - self.centre) @ self.weights
+        # A channel that is off by much must not make the others look so.
+        V = np.clip(predictors - self.centre, -self.reach, self.reach)
+        predicted = self.offset + V @ self.weights
         return values - predicted.swapaxes(0, 1)
 
 

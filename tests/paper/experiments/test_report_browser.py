@@ -119,6 +119,7 @@ def test_report_follows_the_system_and_is_one_file(report):
     assert not re.findall(r"(?:src|href|srcset)=[\"'](?!data:|#)", text)
     assert "RSR</strong> is Riemannian sparse representation" in text
     assert "diamonds" not in text  # there are no published values for these data
+    assert "labelled by SPDEnsembleClassifier" in text
 
 
 def test_report_shows_table_and_figures_without_complaints(browser, report, tmp_path):
@@ -133,7 +134,7 @@ def test_report_shows_table_and_figures_without_complaints(browser, report, tmp_
     probe = re.search(r'data-probe="([^"]*)"', document)
     assert probe, "the page did not finish loading"
     widths, table_width, table_height = json.loads(html.unescape(probe.group(1)))
-    assert len(widths) == 1  # the bars
+    assert len(widths) == 3  # the textures, the mosaic, the bars
     assert min(widths) > 100
     assert table_width > 100
     assert table_height > 50

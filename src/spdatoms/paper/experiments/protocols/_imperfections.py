@@ -34,8 +34,9 @@ FAULTS = (
 WRONG = (0.0, 0.1, 0.2, 0.3)
 #: Queries lack one of this many random sets of channels.
 _SETS = 5
-#: Queries whose channels break: what is found is different for each, and each asks for a fit of its own.
-_BROKEN_QUERIES = 60
+#: Queries whose channels break, and of matrices with many channels: what is found is different for each, and each asks
+#: for a fit of its own.
+_BROKEN_QUERIES, _BROKEN_LARGE, _LARGE = 60, 20, 32
 #: The share of clean training matrices in which a variance counts as unusual: that of `BrokenChannels`.
 _FALSE_ALARMS = 0.01
 _SHRINKAGE = 0.01
@@ -117,15 +118,16 @@ def _log_variances(X: FloatArray) -> FloatArray:
 
 def broken_in_queries(train: LabelledViews, test: LabelledViews, rng: np.random.Generator) -> Cases:
     """Break channels of queries, and leave out none, what two detectors find, or the right ones."""
-    test, seed = test.take(slice(_BROKEN_QUERIES)), rng.integers(2**32)
+    most = _BROKEN_LARGE if _matrices(train).shape[-1] > _LARGE else _BROKEN_QUERIES
+    test, seed = test.take(slice(most)), rng.integers(2**32)
     detectors: Mapping[str, Any] = {
         "by variance": UnusualVariance().fit(_matrices(train)),
         "BrokenChannels": BrokenChannels().fit(_matrices(train)),
     }
     found = {}
     for kind, count in FAULTS:
-        most = min(count, _matrices(test).shape[1] - 1)
-        Q, bad = with_faults(_matrices(test), kind, most, np.random.default_rng(seed), _SETS)
+        broken = min(count, _matrices(test).shape[1] - 1)
+        Q, bad = with_faults(_matrices(test), kind, broken, np.random.default_rng(seed), _SETS)
         masks = {"untreated": np.zeros_like(bad)}
         masks |= {name: detector.predict(Q) for name, detector in detectors.items()}
         for treatment, mask in (masks | {"told": bad}).items():

@@ -40,8 +40,8 @@ def texture_pictures(experiment: Experiment, results: Results) -> list[Picture]:
     tiles = {name: image[-_TILE[0] :, : _TILE[1]] for name, image in images.items()}
     labels, accuracy = _labelled(images, tiles)
     caption = (
-        f"A mosaic of the six textures, labelled by SPDEnsembleClassifier from {_TRAINING} windows of each, taken from other "
-        f"places of the photographs: {accuracy:.0%} of the windows inside one texture are right."
+        f"A mosaic of the six textures, labelled by SPDEnsembleClassifier from {_TRAINING} windows of each, taken from "
+        f"other places of the photographs: {accuracy:.0%} of the windows inside one texture are right."
     )
     return [
         Picture("textures", "The six textures.", _gallery(tiles, 6), _gallery(tiles, 2)),

@@ -123,22 +123,27 @@ def suspect_labels(
     return suspects_of(model, X, y)
 
 
-def suspects_of(model: SPDEnsembleClassifier, X: ArrayLike, y: Array) -> SuspectLabels:
-    """Return what `suspect_labels` does, for an ensemble that was fitted to these matrices."""
-    others = np.delete(np.arange(len(y)), model.atom_indices_)  # they had no part in the fit
-    probabilities = np.empty((len(y), len(model.classes_)))
-    probabilities[model.atom_indices_] = model.left_out_probabilities_
-    if len(others):
-        probabilities[others] = model.predict_proba(np.asarray(X)[others])
-    own = np.searchsorted(model.classes_, y)
-    rows = np.arange(len(own))
-    given = probabilities[rows, own]
+def suspects_of(model: SPDEnsembleClassifier, X: ArrayLike | None, y: Array) -> SuspectLabels:
+    """Return what `suspect_labels` does, for an ensemble that was fitted to these matrices.
+
+    Without X it is about those of them that are its atoms, of which everything is known already.
+    """
+    rows, probabilities = model.atom_indices_, model.left_out_probabilities_
+    others = np.delete(np.arange(len(y)), rows)  # they had no part in the fit
+    if X is not None and len(others):
+        rows = np.concatenate([rows, others])
+        others_say = model.predict_proba(np.asarray(X)[others])
+        probabilities = np.concatenate([probabilities, others_say])
+    order = np.argsort(rows)
+    rows, probabilities = rows[order], probabilities[order]
+    own, each = np.searchsorted(model.classes_, y[rows]), np.arange(len(rows))
+    given = probabilities[each, own]
     noise = share_of_wrong_labels(probabilities, own)
-    probabilities[rows, own] = -1.0
+    probabilities[each, own] = -1.0
     order = np.argsort(given, kind="stable")
-    suggestions = model.classes_[probabilities.argmax(axis=1)]
+    suggestions = model.classes_[probabilities[order].argmax(axis=1)]
     wrong = wrong_label(given[order], noise, len(model.classes_))
-    return SuspectLabels(order, wrong, y[order], suggestions[order], noise)
+    return SuspectLabels(rows[order], wrong, y[rows[order]], suggestions, noise)
 
 
 def share_of_wrong_labels(probabilities: Floats, own: Indices) -> float:

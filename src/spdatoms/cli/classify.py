@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -46,9 +46,6 @@ from spdatoms.cli.predictions import (
 )
 from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
-
-if TYPE_CHECKING:
-    pass
 
 #: Options that a trained model does not take.
 _METHOD = ("method", "metric", "beta", "alpha", "rule", "atoms_per_class", "choose", "cv", "seed")
@@ -221,7 +218,12 @@ def classify(
             origin = f"{cv}-fold cross-validation of {train}"
             _write(held_out, labelled, results, origin)
     if labelled is not None and any((asked, save_model, suspects)):
-        _train(classifier, labelled, suspects, shown=shown)
+        with showing_progress("training", shown):
+            classifier.fit(labelled.X, labelled.y)
+        _show_training(classifier, len(labelled.X))
+    audit = _audit(classifier, labelled, results)
+    if suspects is not None:
+        _write_suspects(suspects, audit)
     if save_model is not None:
         _models.save_model(save_model, classifier, reach)
         say(f"Model: {save_model}")
@@ -229,8 +231,7 @@ def classify(
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
-        doubts = _doubts(classifier, labelled) if report is not None else []
-        _write(predictions, asked, results, str(test), doubts)
+        _write(predictions, asked, results, str(test), _doubts(audit))
         _show(predictions, asked, results)
 
 
@@ -315,14 +316,6 @@ def _new_classifier(settings: _Settings) -> Any:
     )
 
 
-def _train(classifier: Any, labelled: Labelled, suspects: Path | None, *, shown: bool) -> None:
-    with showing_progress("training", shown):
-        classifier.fit(labelled.X, labelled.y)
-    _show_training(classifier, len(labelled.X))
-    if suspects is not None:
-        _write_suspects(suspects, classifier, labelled)
-
-
 def _write(
     predictions: Predictions,
     of: Labelled,
@@ -376,30 +369,39 @@ def _brief(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _doubts(classifier: Any, labelled: Labelled | None) -> list[tuple[Any, ...]]:
-    """Return the training labels that are more probably wrong than right, as far as the method can tell."""
+def _audit(classifier: Any, labelled: Labelled | None, results: _Results) -> Any:
+    """Return which training labels are doubtful: of all matrices for --suspects, of the atoms for a report.
+
+    None if neither is asked for, or the method cannot tell.
+    """
     from spdatoms.classification import SPDEnsembleClassifier
     from spdatoms.classification.audit import suspects_of
 
-    if labelled is None or not isinstance(classifier, SPDEnsembleClassifier):
+    if labelled is None or results.suspects is results.report is None:
+        return None
+    if not isinstance(classifier, SPDEnsembleClassifier) or not hasattr(classifier, "atoms_"):
+        return None
+    return suspects_of(classifier, labelled.X if results.suspects else None, labelled.y)
+
+
+def _doubts(audit: Any) -> list[tuple[Any, ...]]:
+    """Return the training labels that are more probably wrong than right."""
+    if audit is None:
         return []
-    found = suspects_of(classifier, labelled.X, labelled.y)
-    rows = zip(found.indices, found.labels, found.suggestions, found.probabilities, strict=True)
+    rows = zip(audit.indices, audit.labels, audit.suggestions, audit.probabilities, strict=True)
     return [(row, label, other, f"{p:.2f}") for row, label, other, p in rows if p > 0.5]
 
 
-def _write_suspects(path: Path, classifier: Any, labelled: Labelled) -> None:
+def _write_suspects(path: Path, audit: Any) -> None:
     """Write all training labels to a table, the most doubtful first, and say how many are suspected."""
-    from spdatoms.classification.audit import suspects_of
     from spdatoms.cli.formats.writing import write_table
 
-    found = suspects_of(classifier, labelled.X, labelled.y)
     columns = {
-        "row": found.indices,
-        "label": found.labels,
-        "suggestion": found.suggestions,
-        "p(wrong)": found.probabilities,
+        "row": audit.indices,
+        "label": audit.labels,
+        "suggestion": audit.suggestions,
+        "p(wrong)": audit.probabilities,
     }
     write_table(path, columns)
-    count = counted(len(found.above(0.5)), "label is", "labels are")
+    count = counted(len(audit.above(0.5)), "label is", "labels are")
     say(f"Suspects: {path}: {count} more probably wrong than right")

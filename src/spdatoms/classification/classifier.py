@@ -12,7 +12,7 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.explanation import Explanations
+from spdatoms.classification.explanation import Explanations, two_best
 from spdatoms.classification.relevance import Margins, Relevance
 
 
@@ -117,10 +117,6 @@ class ScoredClassifier(SPDClassifier):
 class ExplainedClassifier(ScoredClassifier):
     """A classifier whose scores are sums over atoms."""
 
-    # Models of earlier versions have none of these.
-    atom_weights_: Floats | None = None
-    domains_: Array | None = None
-
     @abstractmethod
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
@@ -158,9 +154,9 @@ class ExplainedClassifier(ScoredClassifier):
         """
         X = self.check_queries(X)
         found = self._explained(X, n_atoms, names)
-        margins = self._margins(X, found.totals)
+        margins = self._margins(X, two_best(found.totals))
         return found if margins is None else found.with_relevance(Relevance(margins, X))
 
-    def _margins(self, X: FloatArray, totals: Floats) -> Margins | None:
-        """Return the margins of matrices with these class totals as functions; None if explanations have them."""
+    def _margins(self, X: FloatArray, classes: Indices) -> Margins | None:
+        """Return the margins of matrices between two classes (m, 2) as functions; None if explanations have them."""
         return None

@@ -12,15 +12,14 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
 from spdatoms._utils.folds import CV
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import chosen_rows
 from spdatoms.classification._left_out import CellClassifier
-from spdatoms.classification._margins import AverageMargins, two_best
 from spdatoms.classification._memory import Remembered
-from spdatoms.classification.average import KernelAverage, average
+from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import Cell, code_cells, mean_cells
 from spdatoms.classification.explanation import (
     Explanation,
@@ -29,7 +28,6 @@ from spdatoms.classification.explanation import (
     taken_apart,
 )
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
-from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
@@ -313,8 +311,8 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         yield from code_cells(count, shrinkages, (FACTOR,), ALPHA)
         yield from mean_cells(count, of_means, factors)
 
-    def _margins(self, X: FloatArray, totals: Floats) -> Margins:
-        return AverageMargins(self.average_, self._references, X, two_best(totals))
+    def _margins(self, X: FloatArray, classes: Indices) -> AverageMargins:
+        return AverageMargins(self.average_, self._references, X, classes)
 
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None

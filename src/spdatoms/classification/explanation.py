@@ -160,12 +160,12 @@ class Explanation(NamedAtoms):
     @property
     def runner_up(self) -> Any:
         """The class with the second largest total; None if there is one class."""
-        return self.classes[_two_best(self.totals)[1]] if len(self.classes) > 1 else None
+        return self.classes[two_best(self.totals)[1]] if len(self.classes) > 1 else None
 
     @property
     def margin(self) -> float:
         """The largest total minus the second largest."""
-        best, second = _two_best(self.totals)
+        best, second = two_best(self.totals)
         return float(self.totals[best] - self.totals[second])
 
     @property
@@ -351,7 +351,7 @@ def taken_apart(
     ``indices`` are those of the atoms among the training matrices, if they are some of them, ``domains`` their domains.
     """
     for own_totals, own in zip(totals, contributions, strict=True):
-        best, second = _two_best(own_totals)
+        best, second = two_best(own_totals)
         sums = np.bincount(atom_classes, own, len(classes))
         # What moves the margin between the two best classes comes first, then the rest by size.
         moves = np.isin(atom_classes, (best, second))
@@ -379,8 +379,8 @@ def check_explained(n_atoms: Any, names: Any, count: int) -> None:
         raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")
 
 
-def _two_best(totals: Floats) -> tuple[int, int]:
-    """Return the classes with the largest and the second largest total."""
-    best = int(totals.argmax())
-    others = np.where(np.arange(len(totals)) == best, -np.inf, totals)
-    return best, int(others.argmax())
+def two_best(totals: Floats) -> Indices:
+    """Return the classes with the largest and the second largest total, (…, 2) for totals (…, C)."""
+    best = totals.argmax(axis=-1)[..., None]
+    others = np.where(np.arange(totals.shape[-1]) == best, -np.inf, totals)
+    return np.concatenate([best, others.argmax(axis=-1)[..., None]], axis=-1)

@@ -68,6 +68,22 @@ def scores_of_codes(
     return scores, zero
 
 
+def contributions_of_codes(
+    codes: FloatArray,
+    gram: FloatArray,
+    cross: FloatArray,
+    atom_classes: Indices,
+    rule: str,
+    to_atoms: Callable[[NDArray[np.bool_]], FloatArray],
+) -> Floats:
+    """Return what each atom adds to `scores_of_codes`, shape (m, N)."""
+    added = class_contributions(codes, gram, cross, atom_classes, rule)
+    zero: NDArray[np.bool_] = ~np.any(codes, axis=1)
+    if zero.any():
+        added[zero] = nearest_atom_contributions(to_atoms(zero), atom_classes)
+    return added
+
+
 def class_scores(
     codes: FloatArray,
     gram: FloatArray,

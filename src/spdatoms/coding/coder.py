@@ -70,14 +70,7 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
         if self.dictionary is not None and not hasattr(self, "atoms_"):
             return np.asarray(self._over_its_dictionary().transform(X))
         X = self.check_queries(X)
-        codes = code_matrices(
-            X,
-            self.kernel_,
-            self.alpha_,
-            ridge=self.ridge,
-            positive=self.positive,
-            n_jobs=self.n_jobs,
-        )
+        codes = code_matrices(X, self.kernel_, self.alpha_, **self._coding())
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
@@ -101,14 +94,12 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
         if self.dictionary is not None and not hasattr(self, "atoms_"):
             return np.asarray(self._over_its_dictionary().score_samples(X))
         X = self.check_queries(X)
-        scores = np.empty(len(X))
 
-        def keep(block: CodedBlock) -> None:
-            scores[block.rows] = -residuals(block.codes, self.kernel_.gram_, block.cross)
+        def score(block: CodedBlock) -> Floats:
+            return -residuals(block.codes, self.kernel_.gram_, block.cross)
 
-        penalties: Any = {"ridge": self.ridge, "positive": self.positive, "losses": False}
-        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
-        return scores
+        coding = self._coding() | {"losses": False}
+        return np.concatenate(for_coded_blocks(score, X, self.kernel_, self.alpha_, **coding))
 
     @estimator_call
     def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
@@ -157,14 +148,19 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     @by_channels
     def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
         X = self.check_queries(X)
-        codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
-
-        def keep(block: CodedBlock) -> None:
-            codes[block.rows], losses[block.rows] = block.codes, block.losses
-
-        penalties: Any = {"ridge": self.ridge, "positive": self.positive}
-        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        found = for_coded_blocks(
+            lambda block: (block.codes, block.losses),
+            X,
+            self.kernel_,
+            self.alpha_,
+            **self._coding(),
+        )
+        codes, losses = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return codes, losses
+
+    def _coding(self) -> dict[str, Any]:
+        """Return what coding wants to know besides the kernel and α."""
+        return {"ridge": self.ridge, "positive": self.positive, "n_jobs": self.n_jobs}
 
     def _over_its_dictionary(self) -> Self:
         """Return the coder fitted to its dictionary."""

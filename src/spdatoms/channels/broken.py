@@ -19,13 +19,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.base import SPDEstimator, checked_fit, per_matrix
 from spdatoms.channels._statistics import Statistics, robust_size
-from spdatoms.geometry.channels import (
-    Mask,
-    cut,
-    find_unfit_channels,
-    known_channels,
-    patterns,
-)
+from spdatoms.geometry.channels import Mask, cut, find_unfit_channels, known_channels, patterns
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import as_float, check_stack
 from spdatoms.layout import POSITIVE, Numbers, holds

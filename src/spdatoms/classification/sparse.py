@@ -21,9 +21,7 @@ from spdatoms.channels import BrokenChannels
 from spdatoms.classification._landmarks import chosen_rows, features_of, landmark_space
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.coded import CodedClassifier
-from spdatoms.classification.scores import (
-    RULES,
-)
+from spdatoms.classification.scores import RULES
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence

@@ -15,12 +15,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
-from spdatoms.base import (
-    check_streamable,
-    check_targets,
-    checked_fit,
-    per_matrix,
-)
+from spdatoms.base import check_streamable, check_targets, checked_fit, per_matrix
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence

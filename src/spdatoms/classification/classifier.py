@@ -67,7 +67,7 @@ class SPDClassifier(LabelPredictor, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices whose class is in doubt. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
             As in `predict`.
 
@@ -102,7 +102,7 @@ class ScoredClassifier(SPDClassifier):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
             As in `predict`.
 

@@ -156,10 +156,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------
@@ -175,10 +174,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices to compare with ``offset_``.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------
@@ -194,10 +192,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices that may be novel.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------
@@ -215,10 +212,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices to test.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------

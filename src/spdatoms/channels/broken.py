@@ -141,10 +141,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
             The estimator itself.
         """
         X = self.check_training_matrices(X)
-        if len(X) < _LEAST:
-            raise ValueError(
-                f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {_LEAST}."
-            )
+        check_enough(X, _LEAST)
         if X.shape[-1] == 1:
             raise ValueError(
                 "X holds 1×1 matrices (n_features = 1): a channel is judged by others."
@@ -337,6 +334,14 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
 #: By estimator, with the training matrices that they are of. They are no attributes: copies and files have none.
 _STATISTICS: WeakKeyDictionary[BrokenChannels, tuple[FloatArray, dict[bytes, Statistics]]]
 _STATISTICS = WeakKeyDictionary()
+
+
+def check_enough(X: FloatArray, least: int) -> None:
+    """Refuse training matrices that are too few to tell what is usual."""
+    if len(X) < least:
+        raise ValueError(
+            f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {least}."
+        )
 
 
 def _has_variance(X: FloatArray) -> Mask:

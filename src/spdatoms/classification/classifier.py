@@ -14,11 +14,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
 from spdatoms.classification.explanation import Explanations, two_best
 from spdatoms.classification.relevance import Margins, Relevance
-
-
-def decision_values(scores: Floats) -> Floats:
-    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+from spdatoms.classification.scores import decision_values
 
 
 class SPDClassifier(LabelPredictor, SPDEstimator):

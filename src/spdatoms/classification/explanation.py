@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, Self, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,13 @@ class NamedAtoms(ABC):
     contributions: Floats
     n_used: int
     names: tuple[str, ...] | None
+    #: What the training matrices contribute to, in words.
+    contributed_to: ClassVar[str]
 
     @property
     @abstractmethod
     def headline(self) -> str:
         """The prediction."""
-
-    @property
-    @abstractmethod
-    def contributed_to(self) -> str:
-        """What the training matrices contribute to, in words."""
 
     @property
     @abstractmethod
@@ -141,6 +138,7 @@ class Explanation(NamedAtoms):
     n_used: int
     names: tuple[str, ...] | None = None
     domains: tuple[str, ...] | None = None
+    contributed_to: ClassVar[str] = "the total of its class"
     #: What computes the relevance of channels, and which of its queries this is.
     _relevance: tuple[Relevance, int] | None = field(default=None, repr=False, compare=False)
 
@@ -214,11 +212,6 @@ class Explanation(NamedAtoms):
             return f"{self.prediction}: there is no other class"
         first, second = np.sort(self.totals)[::-1][:2]
         return f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g})"
-
-    @property
-    def contributed_to(self) -> str:
-        """What the training matrices contribute to, in words."""
-        return "the total of its class"
 
     @property
     def agreeing(self) -> NDArray[np.bool_]:

@@ -329,6 +329,11 @@ def warn_of_zero_codes(count: int, total: int) -> None:
     )
 
 
+def decision_values(scores: Floats) -> Floats:
+    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
 def prior_answers(
     classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
 ) -> dict[str, Array]:
@@ -342,5 +347,5 @@ def prior_answers(
     return {
         "predict": classes[shares.argmax(axis=1)],
         "predict_proba": shares,
-        "decision_function": scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores,
+        "decision_function": decision_values(scores),
     }

@@ -175,15 +175,7 @@ def _shared_block(X: FloatArray, n_atoms: int, jobs: int) -> int:
     return min(block, max(-(-len(X) // (4 * jobs)), least))
 
 
-def code_matrices(
-    X: FloatArray,
-    kernel: Kernel,
-    alpha: float,
-    *,
-    ridge: float = 0.0,
-    positive: bool = False,
-    n_jobs: int | None = None,
-) -> FloatArray:
+def code_matrices(X: FloatArray, kernel: Kernel, alpha: float, **coding: Any) -> FloatArray:
     """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
     codes = np.empty((len(X), len(kernel.gram_)))
 
@@ -194,9 +186,7 @@ def code_matrices(
         else:
             codes[block.rows] = block.codes
 
-    for_coded_blocks(
-        keep, X, kernel, alpha, ridge=ridge, positive=positive, losses=False, n_jobs=n_jobs
-    )
+    for_coded_blocks(keep, X, kernel, alpha, losses=False, **coding)
     return codes
 
 

@@ -14,8 +14,7 @@ from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.base import check_labels, checked_fit, estimator_call
-from spdatoms.classification.classifier import decision_values
-from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
+from spdatoms.classification.scores import decision_values, scores_of_codes, warn_of_zero_codes
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code

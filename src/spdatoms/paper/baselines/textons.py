@@ -16,8 +16,7 @@ from spdatoms._utils.progress import watched
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import check_labels, checked_fit, estimator_call
-from spdatoms.classification.classifier import decision_values
-from spdatoms.classification.scores import nearest_atom_scores
+from spdatoms.classification.scores import decision_values, nearest_atom_scores
 from spdatoms.descriptors.inputs import as_items, grey_image
 from spdatoms.layout import Numbers, holds
 

@@ -84,7 +84,7 @@ def sets(trusts: Sequence[float | None]) -> Iterator[Set]:
 
 def default_set(weights: str) -> Set:
     """Return the cells that are the default."""
-    shrinkages, means, factors = CELLS[weights]
+    shrinkages, means, factors, _ = CELLS[weights]
     trust = TRUST if weights == "cv" else None
     return Set(ALPHA, FACTOR, shrinkages, (means, factors), trust)
 

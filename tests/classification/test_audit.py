@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score
 
 from _matrices import wishart_classes
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, suspect_labels
-from spdatoms.classification.audit import wrong_label
+from spdatoms.classification.audit import suspects_of, wrong_label
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +50,19 @@ def test_probabilities_are_of_models_without_the_matrix() -> None:
     alone = SPDEnsembleClassifier(cv=3).fit(X[train], given[train])
     agree = model.left_out_probabilities_[test].argmax(1) == alone.predict_proba(X[test]).argmax(1)
     assert agree.mean() > 0.9
+
+
+def test_without_matrices_only_the_atoms_are_judged() -> None:
+    X, _, given, _ = flipped()
+    model = SPDEnsembleClassifier(max_atoms=60).fit(X, given)
+    before = model.left_out_probabilities_.copy()
+    some, every = suspects_of(model, None, given), suspects_of(model, X, given)
+    np.testing.assert_array_equal(np.sort(some.indices), model.atom_indices_)
+    np.testing.assert_array_equal(some.labels, given[some.indices])
+    among = np.isin(every.indices, some.indices)
+    np.testing.assert_array_equal(every.indices[among], some.indices)  # the same order
+    np.testing.assert_array_equal(every.suggestions[among], some.suggestions)
+    np.testing.assert_array_equal(model.left_out_probabilities_, before)
 
 
 def test_words() -> None:

@@ -47,7 +47,7 @@ def test_many_queries_are_taken_in_blocks(labelled, monkeypatch) -> None:
     X, y = labelled
     model = SPDKNeighborsClassifier(3).fit(X, y)
     whole = model.predict_proba(X)
-    monkeypatch.setattr("spdatoms.classification.nearest._BLOCK_ENTRIES", 5 * len(X))
+    monkeypatch.setattr("spdatoms.classification.neighbors._BLOCK_ENTRIES", 5 * len(X))
     np.testing.assert_array_equal(model.predict_proba(X), whole)
 
 

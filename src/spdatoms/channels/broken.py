@@ -19,13 +19,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.base import SPDEstimator, checked_fit, per_matrix
 from spdatoms.channels._statistics import Statistics, robust_size
-from spdatoms.geometry.channels import (
-    Mask,
-    cut,
-    find_unfit_channels,
-    known_channels,
-    patterns,
-)
+from spdatoms.geometry.channels import Mask, cut, find_unfit_channels, known_channels, patterns
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import as_float, check_stack
 from spdatoms.layout import POSITIVE, Numbers, holds
@@ -147,10 +141,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
             The estimator itself.
         """
         X = self.check_training_matrices(X)
-        if len(X) < _LEAST:
-            raise ValueError(
-                f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {_LEAST}."
-            )
+        check_enough(X, _LEAST)
         if X.shape[-1] == 1:
             raise ValueError(
                 "X holds 1×1 matrices (n_features = 1): a channel is judged by others."
@@ -343,6 +334,14 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
 #: By estimator, with the training matrices that they are of. They are no attributes: copies and files have none.
 _STATISTICS: WeakKeyDictionary[BrokenChannels, tuple[FloatArray, dict[bytes, Statistics]]]
 _STATISTICS = WeakKeyDictionary()
+
+
+def check_enough(X: FloatArray, least: int) -> None:
+    """Refuse training matrices that are too few to tell what is usual."""
+    if len(X) < least:
+        raise ValueError(
+            f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {least}."
+        )
 
 
 def _has_variance(X: FloatArray) -> Mask:

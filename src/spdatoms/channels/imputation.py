@@ -141,10 +141,9 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to complete. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------

@@ -180,7 +180,7 @@ class FoldBlock:
         for f, end in enumerate(self._ends):
             atoms, part = np.flatnonzero(self._trained[f]), slice(begin, end)
             own = values[f % len(values)]
-            coded = CodedScores(
+            coded = CodedScores.of(
                 own[np.ix_(atoms, atoms)],
                 self._labels[atoms],
                 part_of(self._weights, atoms),

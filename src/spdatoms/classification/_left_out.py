@@ -28,12 +28,7 @@ from spdatoms.classification.kernel_ensemble import Metrics, References
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
-from spdatoms.kernels.whitening import (
-    ClassicalScaling,
-    Scatter,
-    Whitening,
-    cross_fitted_median,
-)
+from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 
 #: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two
 #: classes, whose spread is their difference, nothing but the sign would remain.

@@ -16,10 +16,12 @@ from itertools import groupby
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
 from spdatoms.classification.calibration import sharpness
 from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
+from spdatoms.classification.kernel_ensemble import References
+from spdatoms.classification.relevance import Margins
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening
 from spdatoms.layout import TINY, Classes, Each, Maybe, Numbers, Part, Value, part
@@ -191,3 +193,33 @@ def average(left_out: LeftOut, shares: Floats) -> KernelAverage:
     )
     vars(found)["whitenings"] = whitenings  # which have their coordinates already
     return found
+
+
+@dataclass
+class AverageMargins(Margins):
+    """Σ_cells g/σ·(s_best − s_second), with the σ of each query."""
+
+    average: KernelAverage
+    references: References
+    X: FloatArray
+    classes: Indices
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean of the training matrices."""
+        L = self.references.factor
+        return np.asarray(L @ L.conj().T)
+
+    @cached_property
+    def _factors(self) -> Floats:
+        """g/σ of every cell for every query, (n_cells, m)."""
+        blocks = self.references.of_blocks(lambda d: self.average.factors(d).T, self.X)
+        return np.concatenate(blocks).T
+
+    def at(self, P: Array, rows: Indices) -> tuple[Floats, Array]:
+        """Return the margins that matrices P would have in the place of some queries, and their gradients."""
+        weights = self.weights(rows, self.average.n_classes)
+        values, slopes = self.average.vjp(
+            self.references.divergences(P), weights, self._factors[:, rows]
+        )
+        return values, self.references.vjp(P, slopes)

@@ -23,7 +23,7 @@ from spdatoms.classification.scores import (
     class_sums,
 )
 from spdatoms.coding.blocks import AtomLengths
-from spdatoms.kernels.correction import CORRECTION, semidefinite_gram
+from spdatoms.kernels.correction import CORRECTION, CorrectedGram, semidefinite_gram
 from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.layout import COUNT, PENALTY, POSITIVE, SHARE, Maybe, Value, part
 
@@ -108,74 +108,82 @@ def in_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
 
 class AtomCodes:
-    """Codes of queries over atoms with weights, whose Gram matrix is corrected if it is indefinite."""
+    """Codes of queries over atoms with weights, whose Gram matrix may have been corrected.
+
+    The coder finds the codes z over atoms of other lengths, √w_j φ(D_j); those over the atoms are y_j = √w_j z_j.
+    """
 
     def __init__(
-        self,
-        gram: Floats,
-        weights: Floats | None,
-        alpha: float,
-        ridge: float,
-        correction: str = "clip",
+        self, corrected: CorrectedGram, weights: Floats | None, alpha: float, ridge: float
     ) -> None:
-        self._correction = semidefinite_gram(gram, correction)
-        self._lengths = AtomLengths(weights)
-        self._coder = GramCoder(self._lengths.lengthened_gram(self.gram), alpha, ridge)
-
-    @property
-    def gram(self) -> Floats:
-        """The corrected Gram matrix."""
-        return self._correction.gram
+        self._corrected, self.gram = corrected, corrected.gram
+        self.lengthened = AtomLengths(weights).lengthened
+        gram = AtomLengths(weights).lengthened_gram(self.gram)
+        self._coder = GramCoder(gram, alpha, ridge)
 
     def corrected(self, cross: Floats) -> Floats:
         """Return kernel values (m, N) of queries as the corrected kernel has them."""
-        return self._correction.transform(cross)
+        return self._corrected.transform(cross)
 
-    def vjp(self, cross: Floats, codes: Floats, weights: Floats) -> Floats:
-        """Return the gradient of Σ w·y in corrected kernel values."""
-        lengthened = self._lengths.lengthened
-        own = codes if self._lengths.weights is None else codes / np.sqrt(self._lengths.weights)
-        return np.asarray(lengthened(self._coder.vjp(lengthened(cross), own, lengthened(weights))))
+    def coder_codes(self, cross: Floats, exclude: Indices | None = None) -> Floats:
+        """Return z for queries with corrected kernel values, of which each may do without one atom."""
+        return self._coder.codes(self.lengthened(cross), exclude)
 
     def of(self, cross: Floats, exclude: Indices | None = None) -> Floats:
-        """Return the codes of queries with corrected kernel values, of which each may do without one atom."""
-        codes = self._coder.codes(self._lengths.lengthened(cross), exclude)
-        return np.asarray(self._lengths.lengthened(codes))
+        """Return y for queries with corrected kernel values, of which each may do without one atom."""
+        return np.asarray(self.lengthened(self.coder_codes(cross, exclude)))
+
+    def vjp(self, cross: Floats, z: Floats, weights: Floats) -> Floats:
+        """Return the gradient of Σ w·y in corrected kernel values."""
+        found = self._coder.vjp(self.lengthened(cross), z, self.lengthened(weights))
+        return np.asarray(self.lengthened(found))
 
 
 class CodedScores:
     """Class scores by codes over labelled atoms."""
 
-    def __init__(
-        self, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
-    ) -> None:
-        # A kernel without whitening may be indefinite.
-        self._atoms = AtomCodes(gram, weights, cell.alpha, cell.ridge, cell.correction)
-        self._labels, self._n_classes, self._rule = labels, n_classes, cell.rule
-        self._members = class_members(labels, n_classes) if cell.rule == "sum" else None
+    def __init__(self, atoms: AtomCodes, labels: Indices, n_classes: int, rule: str) -> None:
+        self.atoms, self._labels, self._n_classes, self._rule = atoms, labels, n_classes, rule
+        self._members = class_members(labels, n_classes) if rule == "sum" else None
+
+    @classmethod
+    def of(
+        cls, gram: Floats, labels: Indices, weights: Floats | None, n_classes: int, cell: Cell
+    ) -> CodedScores:
+        """Return those of a cell, whose Gram matrix is corrected if it is indefinite."""
+        corrected = semidefinite_gram(gram, cell.correction)
+        atoms = AtomCodes(corrected, weights, cell.alpha, cell.ridge)
+        return cls(atoms, labels, n_classes, cell.rule)
 
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
-        cross = self._atoms.corrected(cross)
-        codes, gram = self._atoms.of(cross, exclude), self._atoms.gram
+        cross = self.atoms.corrected(cross)
+        codes = self.atoms.of(cross, exclude)
+        return self._of_codes(codes, cross)
+
+    def _of_codes(self, codes: Floats, cross: Floats) -> Floats:
         if self._members is not None:
             return class_sums(codes, *self._members)
-        return class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
+        of_classes = self._labels, self._n_classes, self._rule
+        return class_scores(codes, self.atoms.gram, cross, *of_classes)
 
     def vjp(self, cross: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return the class scores, and the gradient of their weighted sums in the kernel values."""
-        cross = self._atoms.corrected(cross)
-        codes, gram = self._atoms.of(cross), self._atoms.gram
-        scores = class_scores(codes, gram, cross, self._labels, self._n_classes, self._rule)
-        in_codes, own = class_score_vjp(codes, gram, cross, self._labels, self._rule, weights)
+        cross = self.atoms.corrected(cross)
+        z = self.atoms.coder_codes(cross)
+        codes: Floats = self.atoms.lengthened(z)
+        in_codes, own = class_score_vjp(
+            codes, self.atoms.gram, cross, self._labels, self._rule, weights
+        )
         # The correction of kernel values is its own adjoint.
-        return scores, self._atoms.corrected(own + self._atoms.vjp(cross, codes, in_codes))
+        slopes = self.atoms.corrected(own + self.atoms.vjp(cross, z, in_codes))
+        return self._of_codes(codes, cross), slopes
 
     def contributions(self, cross: Floats) -> Floats:
         """Return what each atom adds to the score of its class, shape (m, N)."""
-        cross = self._atoms.corrected(cross)
-        codes, gram = self._atoms.of(cross), self._atoms.gram
-        return class_contributions(codes, gram, cross, self._labels, self._rule)
+        cross = self.atoms.corrected(cross)
+        codes = self.atoms.of(cross)
+        return class_contributions(codes, self.atoms.gram, cross, self._labels, self._rule)
 
 
 class MeanScores:
@@ -220,4 +228,4 @@ def labelled_atoms(
     """Return what scores the classes of queries by labelled atoms, which may have weights, with a Gram matrix."""
     if cell.rule == MEAN:
         return MeanScores(gram, labels, weights, n_classes)
-    return CodedScores(gram, labels, weights, n_classes, cell)
+    return CodedScores.of(gram, labels, weights, n_classes, cell)

@@ -12,13 +12,9 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.explanation import Explanations
+from spdatoms.classification.explanation import Explanations, two_best
 from spdatoms.classification.relevance import Margins, Relevance
-
-
-def decision_values(scores: Floats) -> Floats:
-    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+from spdatoms.classification.scores import decision_values
 
 
 class SPDClassifier(LabelPredictor, SPDEstimator):
@@ -67,7 +63,7 @@ class SPDClassifier(LabelPredictor, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices whose class is in doubt. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
             As in `predict`.
 
@@ -102,7 +98,7 @@ class ScoredClassifier(SPDClassifier):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
             As in `predict`.
 
@@ -116,10 +112,6 @@ class ScoredClassifier(SPDClassifier):
 
 class ExplainedClassifier(ScoredClassifier):
     """A classifier whose scores are sums over atoms."""
-
-    # Models of earlier versions have none of these.
-    atom_weights_: Floats | None = None
-    domains_: Array | None = None
 
     @abstractmethod
     def _explained(
@@ -158,9 +150,9 @@ class ExplainedClassifier(ScoredClassifier):
         """
         X = self.check_queries(X)
         found = self._explained(X, n_atoms, names)
-        margins = self._margins(X, found.totals)
+        margins = self._margins(X, two_best(found.totals))
         return found if margins is None else found.with_relevance(Relevance(margins, X))
 
-    def _margins(self, X: FloatArray, totals: Floats) -> Margins | None:
-        """Return the margins of matrices with these class totals as functions; None if explanations have them."""
+    def _margins(self, X: FloatArray, classes: Indices) -> Margins | None:
+        """Return the margins of matrices between two classes (m, 2) as functions; None if explanations have them."""
         return None

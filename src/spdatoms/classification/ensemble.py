@@ -12,16 +12,15 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
 from spdatoms._utils.folds import CV
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.classification._landmarks import chosen_rows
 from spdatoms.classification._left_out import CellClassifier
-from spdatoms.classification._margins import AverageMargins, two_best
 from spdatoms.classification._memory import Remembered
-from spdatoms.classification.average import KernelAverage, average
-from spdatoms.classification.cells import Cell, code_cells, mean_cells
+from spdatoms.classification.average import AverageMargins, KernelAverage, average
+from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
 from spdatoms.classification.explanation import (
     Explanation,
     Explanations,
@@ -29,18 +28,18 @@ from spdatoms.classification.explanation import (
     taken_apart,
 )
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
-from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
 from spdatoms.layout import Part, holds
 
-#: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means.
+#: Which cells there are, by the weights: shrinkages of codes; shrinkages and multiples of β of class means; shares of
+#: the ridge of codes.
 CELLS = {
-    "uniform": ((0.1, 1.0), (0.1, 0.3), (0.3,)),
-    "cv": ((0.1, 0.3, 1.0), (0.03, 0.1, 0.3), (0.3, 1.0)),
+    "uniform": ((0.1, 1.0), (0.1, 0.3), (0.3,), (RIDGE_SHARE,)),
+    "cv": ((0.1, 0.3, 1.0), (0.03, 0.1, 0.3), (0.3, 1.0), (RIDGE_SHARE,)),
 }
-#: The same for several domains, and shares of the ridge: what varies within classes differs between domains, so that
+#: The same for several domains: what varies within classes differs between domains, so that
 #: whitening fits the wrong ones, and strong ridges average over many atoms.
 DOMAIN_CELLS = {
     "uniform": ((1.0,), (), (), (1.0,)),
@@ -193,13 +192,11 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         )
         rows = np.arange(len(labels))[own]
         folds = self._folds(labels, groups, domains, rows)
-        self._take_atoms(matrices, rows, weights, folds)
+        references = self._take_atoms(matrices, rows, weights, folds)
         self._atom_domains = None if self.domains_ is None else self.domains_[rows]
         self._atom_classes = labels[self.atom_indices_]
         self.atom_labels_ = self.classes_[self._atom_classes]
-        left_out = self._compare(
-            self._compare_atoms(), self._atom_classes, self.atom_weights_, folds
-        )
+        left_out = self._compare(references, self._atom_classes, weights, folds)
         shares = np.full(len(left_out.cells), 1.0 / len(left_out.cells))
         if self.weights == "cv":
             counts = left_out.soft_weights()
@@ -303,18 +300,14 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         )
 
     def _cells(self) -> Iterator[Cell]:
-        count = len(listed(self.metrics))
-        if self.domains_ is not None:
-            shrinkages, of_means, factors, shares = DOMAIN_CELLS[self.weights]
-            yield from code_cells(count, shrinkages, (DOMAIN_FACTOR,), DOMAIN_ALPHA, shares)
-            yield from mean_cells(count, of_means, factors)
-            return
-        shrinkages, of_means, factors = CELLS[self.weights]
-        yield from code_cells(count, shrinkages, (FACTOR,), ALPHA)
+        count, plain = len(listed(self.metrics)), self.domains_ is None
+        alpha, factor = (ALPHA, FACTOR) if plain else (DOMAIN_ALPHA, DOMAIN_FACTOR)
+        shrinkages, of_means, factors, shares = (CELLS if plain else DOMAIN_CELLS)[self.weights]
+        yield from code_cells(count, shrinkages, (factor,), alpha, shares)
         yield from mean_cells(count, of_means, factors)
 
-    def _margins(self, X: FloatArray, totals: Floats) -> Margins:
-        return AverageMargins(self.average_, self._references, X, two_best(totals))
+    def _margins(self, X: FloatArray, classes: Indices) -> AverageMargins:
+        return AverageMargins(self.average_, self._references, X, classes)
 
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None

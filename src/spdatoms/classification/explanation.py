@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +35,13 @@ class NamedAtoms(ABC):
     contributions: Floats
     n_used: int
     names: tuple[str, ...] | None
+    #: What the training matrices contribute to, in words.
+    contributed_to: ClassVar[str]
 
     @property
     @abstractmethod
     def headline(self) -> str:
         """The prediction."""
-
-    @property
-    @abstractmethod
-    def contributed_to(self) -> str:
-        """What the training matrices contribute to, in words."""
 
     @property
     @abstractmethod
@@ -135,6 +132,7 @@ class Explanation(NamedAtoms):
     n_used: int
     names: tuple[str, ...] | None = None
     domains: tuple[str, ...] | None = None
+    contributed_to: ClassVar[str] = "the total of its class"
     #: What computes the relevance of channels, and which of its queries this is.
     _relevance: tuple[Relevance, int] | None = field(default=None, repr=False, compare=False)
 
@@ -167,12 +165,12 @@ class Explanation(NamedAtoms):
     @property
     def runner_up(self) -> Any:
         """The class with the second largest total; None if there is one class."""
-        return self.classes[_two_best(self.totals)[1]] if len(self.classes) > 1 else None
+        return self.classes[two_best(self.totals)[1]] if len(self.classes) > 1 else None
 
     @property
     def margin(self) -> float:
         """The largest total minus the second largest."""
-        best, second = _two_best(self.totals)
+        best, second = two_best(self.totals)
         return float(self.totals[best] - self.totals[second])
 
     @property
@@ -221,11 +219,6 @@ class Explanation(NamedAtoms):
             return f"{self.prediction}: there is no other class"
         first, second = np.sort(self.totals)[::-1][:2]
         return f"{self.prediction} ({first:.3g}) before {self.runner_up} ({second:.3g})"
-
-    @property
-    def contributed_to(self) -> str:
-        """What the training matrices contribute to, in words."""
-        return "the total of its class"
 
     @property
     def agreeing(self) -> NDArray[np.bool_]:
@@ -358,7 +351,7 @@ def taken_apart(
     ``indices`` are those of the atoms among the training matrices, if they are some of them, ``domains`` their domains.
     """
     for own_totals, own in zip(totals, contributions, strict=True):
-        best, second = _two_best(own_totals)
+        best, second = two_best(own_totals)
         sums = np.bincount(atom_classes, own, len(classes))
         # What moves the margin between the two best classes comes first, then the rest by size.
         moves = np.isin(atom_classes, (best, second))
@@ -386,8 +379,8 @@ def check_explained(n_atoms: Any, names: Any, count: int) -> None:
         raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")
 
 
-def _two_best(totals: Floats) -> tuple[int, int]:
-    """Return the classes with the largest and the second largest total."""
-    best = int(totals.argmax())
-    others = np.where(np.arange(len(totals)) == best, -np.inf, totals)
-    return best, int(others.argmax())
+def two_best(totals: Floats) -> Indices:
+    """Return the classes with the largest and the second largest total, (…, 2) for totals (…, C)."""
+    best = totals.argmax(axis=-1)[..., None]
+    others = np.where(np.arange(totals.shape[-1]) == best, -np.inf, totals)
+    return np.concatenate([best, others.argmax(axis=-1)[..., None]], axis=-1)

@@ -181,14 +181,14 @@ class KernelEnsemble(SPDEstimator):
 
     def _take_atoms(
         self, X: Any, rows: Indices, weights: Floats | None, folds: Sequence[Fold]
-    ) -> None:
-        """Keep these rows of the matrices with their weights, and which of them each fold leaves out."""
+    ) -> References:
+        """Keep these rows of the matrices with their weights, and which of them each fold leaves out.
+
+        Return what queries are compared with: the atoms under every metric.
+        """
         self.atom_indices_, self.atom_weights_ = rows, weights
         self.atoms_ = X[rows]
         self._sides = sides_of(folds, len(rows))
-
-    def _compare_atoms(self) -> References:
-        """Keep what queries are compared with: the atoms under every metric."""
         self._references = References.of(self.atoms_, listed(self.metrics), self.atom_weights_)
         return self._references
 

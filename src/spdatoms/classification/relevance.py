@@ -85,10 +85,16 @@ class ChannelRelevance:
 class Margins(ABC):
     """The margins between the two best classes of queries, as functions of other matrices in their place.
 
-    A subclass has the ``mean`` of the training matrices.
+    A subclass has the ``mean`` of the training matrices, and the two best ``classes`` (m, 2) of the queries.
     """
 
     mean: Any
+    classes: Indices
+
+    def weights(self, rows: Indices, n_classes: int) -> Floats:
+        """Return the weights (m, n_classes) of class scores whose sum is the margin."""
+        best, second = (np.eye(n_classes)[self.classes[rows, one]] for one in (0, 1))
+        return np.asarray(best - second)
 
     @abstractmethod
     def at(self, P: Array, rows: Indices) -> tuple[Floats, Array]:

@@ -68,6 +68,22 @@ def scores_of_codes(
     return scores, zero
 
 
+def contributions_of_codes(
+    codes: FloatArray,
+    gram: FloatArray,
+    cross: FloatArray,
+    atom_classes: Indices,
+    rule: str,
+    to_atoms: Callable[[NDArray[np.bool_]], FloatArray],
+) -> Floats:
+    """Return what each atom adds to `scores_of_codes`, shape (m, N)."""
+    added = class_contributions(codes, gram, cross, atom_classes, rule)
+    zero: NDArray[np.bool_] = ~np.any(codes, axis=1)
+    if zero.any():
+        added[zero] = nearest_atom_contributions(to_atoms(zero), atom_classes)
+    return added
+
+
 def class_scores(
     codes: FloatArray,
     gram: FloatArray,
@@ -313,6 +329,11 @@ def warn_of_zero_codes(count: int, total: int) -> None:
     )
 
 
+def decision_values(scores: Floats) -> Floats:
+    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
 def prior_answers(
     classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
 ) -> dict[str, Array]:
@@ -326,5 +347,5 @@ def prior_answers(
     return {
         "predict": classes[shares.argmax(axis=1)],
         "predict_proba": shares,
-        "decision_function": scores[:, 1] - scores[:, 0] if len(classes) == 2 else scores,
+        "decision_function": decision_values(scores),
     }

@@ -6,43 +6,23 @@ them at once, and each class is judged by the part of the code that falls on its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from functools import partial
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.extmath import softmax
+from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
 from spdatoms.classification._landmarks import chosen_rows, features_of, landmark_space
-from spdatoms.classification._margins import CodedMargins, two_best
 from spdatoms.classification._memory import Remembered
-from spdatoms.classification.classifier import ExplainedClassifier
-from spdatoms.classification.explanation import (
-    Explanation,
-    Explanations,
-    check_explained,
-    taken_apart,
-)
-from spdatoms.classification.relevance import Margins
-from spdatoms.classification.scores import (
-    RULES,
-    class_contributions,
-    feature_contributions,
-    nearest_atom_contributions,
-    prior_answers,
-    scores_of_codes,
-    scores_of_feature_codes,
-    warn_of_zero_codes,
-)
-from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
-from spdatoms.divergences import Divergence, get_divergence
+from spdatoms.classification.coded import CodedClassifier
+from spdatoms.classification.scores import RULES
+from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.channels import Mask, cut
@@ -56,15 +36,10 @@ from spdatoms.layout import Part, holds
 
 #: More training matrices than this are not whitened without landmarks.
 MOST_WHITENED = 4000
-#: What scores of one kernel, shares of a squared norm, are multiplied by before their softmax.
-_SHARPNESS = 10.0
-#: What returns the contributions (m, N) of atoms to class scores, if somebody wants to know.
-Contributions: TypeAlias = Callable[[], Floats]
-UseScores: TypeAlias = Callable[[slice, Floats, NDArray[np.bool_], Contributions], None]
 
 
 @allow.with_parameters
-class SPDSparseClassifier(ExplainedClassifier):
+class SPDSparseClassifier(CodedClassifier):
     """Classification of SPD matrices by how labelled matrices represent them.
 
     A query X gets the sparse code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the labelled
@@ -266,7 +241,6 @@ class SPDSparseClassifier(ExplainedClassifier):
 
         ``last`` is the kernel so far, and which of its atoms the first matrices are.
         """
-        self.atoms_: FloatArray | None
         self.atoms_, self._atom_classes = self._labelled_atoms(X, labels, sample_weight=weights)
         self._label_atoms(labels, weights)
         self.kernel_ = self._labelled_kernel(X, labels, weights, last)
@@ -359,12 +333,6 @@ class SPDSparseClassifier(ExplainedClassifier):
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
 
-    def _distance_scale(self) -> float:
-        """Return what divergences are multiplied by before their softmax: that of the kernel."""
-        if isinstance(self.kernel_, LandmarkKernel):
-            return 0.5  # ‖φ(X) − φ(Y)‖² ≈ 2 − 2 exp(−β·d) ≈ 2β·d
-        return float(getattr(self.kernel_, "beta_", 1.0))
-
     def _labelled_atoms(self, X: Any, labels: Indices, **learning: Any) -> tuple[Any, Indices]:
         """Return the atoms and their classes; ``learning`` is what to learn them with."""
         if self.n_atoms_per_class is None:
@@ -381,37 +349,6 @@ class SPDSparseClassifier(ExplainedClassifier):
             **({"beta": self.beta, "alpha": self.alpha} | learning),
         )
         return atoms, np.searchsorted(self.classes_, names)
-
-    def _probabilities(self, X: FloatArray) -> Floats:
-        return np.asarray(softmax(_SHARPNESS * self._scores(X)))
-
-    def _margins(self, X: FloatArray, totals: Floats) -> Margins:
-        return CodedMargins(
-            self.kernel_,
-            self.atoms_,
-            self._atom_classes,
-            self.atom_weights_,
-            self.alpha_,
-            self.ridge,
-            self.rule,
-            get_divergence(self.metric),
-            self._distance_scale() / _SHARPNESS,
-            X,
-            two_best(totals),
-        )
-
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
-        check_explained(n_atoms, names, len(self._atom_classes))
-        found: dict[int, list[Explanation]] = {}
-
-        def explain(rows: slice, scores: Floats, added: Contributions) -> None:
-            own = taken_apart(scores, added(), self.classes_, self._atom_classes, n_atoms, names)
-            found[rows.start] = list(own)
-
-        self._for_scores(explain, X)
-        return Explanations([one for start in sorted(found) for one in found[start]])
 
     def _cut(self, known: Mask) -> Self:
         if self.atoms_ is None:
@@ -431,92 +368,3 @@ class SPDSparseClassifier(ExplainedClassifier):
             class_weight=None,
             robust=False,
         )
-
-    def _answers_to_nothing(self) -> dict[str, Array]:
-        return prior_answers(self.classes_, self._atom_classes, self.atom_weights_, _SHARPNESS)
-
-    def _coding(self) -> dict[str, Any]:
-        """Return what `for_coded_blocks` wants to know besides the kernel and α."""
-        return {"ridge": self.ridge, "weights": self.atom_weights_, "n_jobs": self.n_jobs}
-
-    def _scores(self, X: FloatArray) -> Floats:
-        """Return the scores of the classes."""
-        found = np.empty((len(X), len(self.classes_)))
-
-        def keep(rows: slice, scores: Floats, added: Contributions) -> None:
-            found[rows] = scores
-
-        self._for_scores(keep, X)
-        return found
-
-    def _for_scores(
-        self, use: Callable[[slice, Floats, Contributions], None], X: FloatArray
-    ) -> None:
-        """Call ``use`` with rows, their class scores, and what returns the contributions of atoms to them.
-
-        It is called block by block, maybe in several threads.
-        """
-        zeros = np.empty(len(X), np.bool_)
-
-        def complete(
-            rows: slice, scores: Floats, zero: NDArray[np.bool_], added: Contributions
-        ) -> None:
-            zeros[rows] = zero
-            if not zero.any() and np.isfinite(scores).all():
-                use(rows, scores, added)
-                return
-            # Distances to atoms take the place of scores there: their softmax is that of β·d.
-            scale = np.where(zero, self._distance_scale() / _SHARPNESS, 1.0)[:, None]
-            use(rows, _finite(scale, scores), lambda: _finite(scale, added()))
-
-        if isinstance(self.kernel_, LandmarkKernel):
-            self._score_features(complete, X, self.kernel_)
-        else:
-            self._score_codes(complete, X)
-        warn_of_zero_codes(int(zeros.sum()), len(X))
-
-    def _score_codes(self, use: UseScores, X: FloatArray) -> None:
-        """Call ``use`` with rows, scores, which of their codes are all zero, and what returns contributions."""
-        gram, classes = self.kernel_.gram_, self._atom_classes
-
-        def score(block: CodedBlock) -> None:
-            to_atoms = partial(self._divergences_to_atoms, X[block.rows])
-            scores, zero = scores_of_codes(
-                block.codes, gram, block.cross, classes, len(self.classes_), self.rule, to_atoms
-            )
-
-            def contributions() -> Floats:
-                added = class_contributions(block.codes, gram, block.cross, classes, self.rule)
-                if zero.any():
-                    added[zero] = nearest_atom_contributions(to_atoms(zero), classes)
-                return added
-
-            use(block.rows, scores, zero, contributions)
-
-        for_coded_blocks(score, X, self.kernel_, self.alpha_, losses=False, **self._coding())
-
-    def _score_features(self, use: UseScores, X: FloatArray, kernel: LandmarkKernel) -> None:
-        """Do what `_score_codes` does in the span of landmarks."""
-        classes, atoms = self._atom_classes, kernel.features_
-        for rows, features, codes in coded_feature_blocks(X, kernel, self.alpha_, **self._coding()):
-            scores, zero = scores_of_feature_codes(
-                codes, features, atoms, classes, len(self.classes_), self.rule
-            )
-            added = partial(feature_contributions, codes, features, atoms, classes, self.rule)
-            use(rows, scores, zero, added)
-
-    def _divergences_to_atoms(self, X: FloatArray, some: NDArray[np.bool_]) -> FloatArray:
-        """Return the divergences of some of the matrices X to the atoms."""
-        assert self.atoms_ is not None  # it is None with landmarks only
-        dtype = np.result_type(X, self.atoms_, np.float64)
-        divergence = over(get_divergence(self.metric), dtype)
-        queries, atoms = (
-            divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X[some], self.atoms_)
-        )
-        return divergence.pairwise(queries, atoms, n_jobs=self.n_jobs)
-
-
-def _finite(scale: Floats, values: Floats) -> Floats:
-    """Return the product; one that overflows, because β is huge, is the largest number."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.nan_to_num(scale * values, copy=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
@@ -19,6 +19,7 @@ from spdatoms.lasso.gram_coder import GramCoder
 from spdatoms.lasso.solve import solve_queries
 from spdatoms.lasso.working_sets import code_features
 
+Result = TypeVar("Result")
 #: Bytes of matrices, and of their codes, that are computed at a time, so that all on the way stays small and warm.
 _BLOCK_BYTES = 8 << 20
 #: Work in a block that is worth a thread's while, a millisecond, where that on a query is n³ + this per atom.
@@ -75,7 +76,7 @@ class AtomLengths:
 
 
 def for_coded_blocks(
-    use: Callable[[CodedBlock], None],
+    use: Callable[[CodedBlock], Result],
     X: FloatArray,
     kernel: Kernel,
     alpha: float,
@@ -85,8 +86,8 @@ def for_coded_blocks(
     weights: Floats | None = None,
     losses: bool = True,
     n_jobs: int | None = None,
-) -> None:
-    """Call ``use`` with the codes of checked matrices X over the atoms of a fitted kernel, block by block.
+) -> list[Result]:
+    """Return what ``use`` makes of the codes of checked matrices X over the atoms of a fitted kernel, block by block.
 
     Several threads call it at the same time, and for blocks in any order. For atoms with weights w the
     penalties are Σ_j α|y_j|/√w_j and Σ_j ρy_j²/w_j.
@@ -95,12 +96,13 @@ def for_coded_blocks(
     gram = atoms.lengthened_gram(kernel.gram_)
     jobs, short = effective_n_jobs(n_jobs), ShortCodes()
     coder = None if losses or positive or jobs > 1 else GramCoder(gram, alpha, ridge)
+    found: dict[int, Result] = {}
 
     def code(rows: slice) -> None:
         cross, norms = kernel.cross_and_norms(X[rows])
         quick = None if coder is None else coder.quickly(atoms.lengthened(cross))
         if quick is not None:
-            use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
+            found[rows.start] = use(CodedBlock(rows, cross, atoms.lengthened(quick), None))
             return
         codes, certificate = solve_queries(
             gram,
@@ -113,11 +115,13 @@ def for_coded_blocks(
             positive=positive,
             n_jobs=n_jobs,
         )
-        use(CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective))
+        block = CodedBlock(rows, cross, atoms.lengthened(codes), certificate.objective)
+        found[rows.start] = use(block)
 
     # Threads share whole blocks: divergences, exponentials, codes and what they are used for.
     run_blocks(code, len(X), _shared_block(X, len(gram), jobs), jobs, uses_blas=jobs > 1)
     short.warn()
+    return [found[start] for start in sorted(found)]
 
 
 def coded_feature_blocks(
@@ -128,8 +132,8 @@ def coded_feature_blocks(
     ridge: float = 0.0,
     weights: Floats | None = None,
     n_jobs: int | None = None,
-) -> Iterator[tuple[slice, Floats, scipy.sparse.csr_array]]:
-    """Yield rows, features (m, r) and codes (m, N) of checked matrices X, block by block.
+) -> Iterator[tuple[Floats, scipy.sparse.csr_array]]:
+    """Yield features (m, r) and codes (m, N) of checked matrices X, block by block.
 
     The codes are found with the Gram matrix of the atoms, or by working sets if the kernel has none.
     Weights of the atoms do what they do in `for_coded_blocks`.
@@ -138,7 +142,7 @@ def coded_feature_blocks(
     vectors = atoms.lengthened(kernel.features_.T).T
     gram = atoms.lengthened_gram(kernel.gram_) if hasattr(kernel, "gram_") else None
     short = ShortCodes()
-    for rows in _query_blocks(X, len(vectors)):
+    for rows in block_slices(len(X), _block(X, len(vectors))):
         features = kernel.space.features(X[rows], n_jobs)
         block: Any = {"ridge": ridge, "n_jobs": n_jobs, "first": rows.start, "short": short}
         if gram is None:
@@ -152,12 +156,8 @@ def coded_feature_blocks(
                 sparse=True,
                 **block,
             )
-        yield rows, features, atoms.lengthened(codes)
+        yield features, atoms.lengthened(codes)
     short.warn()
-
-
-def _query_blocks(X: FloatArray, n_atoms: int) -> Iterator[slice]:
-    return block_slices(len(X), _block(X, n_atoms))
 
 
 def _block(X: FloatArray, n_atoms: int) -> int:
@@ -175,15 +175,7 @@ def _shared_block(X: FloatArray, n_atoms: int, jobs: int) -> int:
     return min(block, max(-(-len(X) // (4 * jobs)), least))
 
 
-def code_matrices(
-    X: FloatArray,
-    kernel: Kernel,
-    alpha: float,
-    *,
-    ridge: float = 0.0,
-    positive: bool = False,
-    n_jobs: int | None = None,
-) -> FloatArray:
+def code_matrices(X: FloatArray, kernel: Kernel, alpha: float, **coding: Any) -> FloatArray:
     """Return the codes of checked matrices X over the atoms of a fitted kernel, one per row."""
     codes = np.empty((len(X), len(kernel.gram_)))
 
@@ -194,9 +186,7 @@ def code_matrices(
         else:
             codes[block.rows] = block.codes
 
-    for_coded_blocks(
-        keep, X, kernel, alpha, ridge=ridge, positive=positive, losses=False, n_jobs=n_jobs
-    )
+    for_coded_blocks(keep, X, kernel, alpha, losses=False, **coding)
     return codes
 
 

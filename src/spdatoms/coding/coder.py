@@ -12,13 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils.notebook import PicturedAtoms
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import (
-    SPDEstimator,
-    by_channels,
-    estimator_call,
-    per_matrix,
-    warn_of_no_channel,
-)
+from spdatoms.base import SPDEstimator, by_channels, estimator_call, per_matrix, warn_of_no_channel
 from spdatoms.coding.blocks import (
     CodedBlock,
     code_matrices,
@@ -58,10 +52,9 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to code. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------
@@ -71,14 +64,7 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
         if self.dictionary is not None and not hasattr(self, "atoms_"):
             return np.asarray(self._over_its_dictionary().transform(X))
         X = self.check_queries(X)
-        codes = code_matrices(
-            X,
-            self.kernel_,
-            self.alpha_,
-            ridge=self.ridge,
-            positive=self.positive,
-            n_jobs=self.n_jobs,
-        )
+        codes = code_matrices(X, self.kernel_, self.alpha_, **self._coding())
         codes = of_norm_one(codes) if self.normalise else codes
         return codes.astype(real_type(X, self.atoms_), copy=False)
 
@@ -102,14 +88,12 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
         if self.dictionary is not None and not hasattr(self, "atoms_"):
             return np.asarray(self._over_its_dictionary().score_samples(X))
         X = self.check_queries(X)
-        scores = np.empty(len(X))
 
-        def keep(block: CodedBlock) -> None:
-            scores[block.rows] = -residuals(block.codes, self.kernel_.gram_, block.cross)
+        def score(block: CodedBlock) -> Floats:
+            return -residuals(block.codes, self.kernel_.gram_, block.cross)
 
-        penalties: Any = {"ridge": self.ridge, "positive": self.positive, "losses": False}
-        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
-        return scores
+        coding = self._coding() | {"losses": False}
+        return np.concatenate(for_coded_blocks(score, X, self.kernel_, self.alpha_, **coding))
 
     @estimator_call
     def complete(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
@@ -158,14 +142,19 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
     @by_channels
     def _coded(self, X: FloatArray, *, channels: Mask | None = None) -> tuple[Floats, Floats]:
         X = self.check_queries(X)
-        codes, losses = np.empty((len(X), len(self.atoms_))), np.empty(len(X))
-
-        def keep(block: CodedBlock) -> None:
-            codes[block.rows], losses[block.rows] = block.codes, block.losses
-
-        penalties: Any = {"ridge": self.ridge, "positive": self.positive}
-        for_coded_blocks(keep, X, self.kernel_, self.alpha_, **penalties, n_jobs=self.n_jobs)
+        found = for_coded_blocks(
+            lambda block: (block.codes, block.losses),
+            X,
+            self.kernel_,
+            self.alpha_,
+            **self._coding(),
+        )
+        codes, losses = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return codes, losses
+
+    def _coding(self) -> dict[str, Any]:
+        """Return what coding wants to know besides the kernel and α."""
+        return {"ridge": self.ridge, "positive": self.positive, "n_jobs": self.n_jobs}
 
     def _over_its_dictionary(self) -> Self:
         """Return the coder fitted to its dictionary."""

@@ -14,9 +14,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
-from spdatoms.base import (
-    checked_fit,
-)
+from spdatoms.base import checked_fit
 from spdatoms.coding.coder import Coder
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over

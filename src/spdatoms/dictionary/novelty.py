@@ -14,6 +14,7 @@ from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, checked_fit, per_matrix
 from spdatoms.channels import BrokenChannels
+from spdatoms.channels.broken import check_enough
 from spdatoms.coding import SPDSparseCoder
 from spdatoms.coding.blocks import residuals
 from spdatoms.coding.coder import Coder
@@ -130,12 +131,10 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
             The estimator itself.
         """
         X = self.check_training_matrices(X)
-        if len(X) < _LEAST:
-            raise ValueError(
-                f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {_LEAST}."
-            )
+        check_enough(X, _LEAST)
         if self.n_atoms is None:
-            self.coder_: Any = self._coder().fit(X)
+            coder = SPDSparseCoder(None, self.metric, self.beta, self.alpha, n_jobs=self.n_jobs)
+            self.coder_: Any = coder.fit(X)
             self.left_out_scores_ = _leave_one_out(self.coder_)
             self._matrices = None
         else:
@@ -156,10 +155,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------
@@ -175,10 +173,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices to compare with ``offset_``.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------
@@ -194,10 +191,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices that may be novel.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------
@@ -215,10 +211,9 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            Matrices to test.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            As in `score_samples`.
 
         Returns
         -------
@@ -253,9 +248,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     def _scores(self, X: ArrayLike) -> Floats:
         X = self.check_queries(X)
         return np.asarray(self.coder_.score_samples(X))
-
-    def _coder(self) -> SPDSparseCoder:
-        return SPDSparseCoder(None, self.metric, self.beta, self.alpha, n_jobs=self.n_jobs)
 
     def _learner(self, rng: np.random.Generator) -> SPDDictionaryLearning:
         assert self.n_atoms is not None

@@ -14,6 +14,7 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
+from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
 from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of, shares_of
@@ -57,7 +58,7 @@ class TargetCell:
     def codes(self, gram: Floats, weights: Floats | None) -> AtomCodes:
         """Return the coder of queries over atoms."""
         penalty = ridge_of(self.factor, _PENALTY_SHARE)
-        return AtomCodes(gram, weights, penalty, penalty)
+        return AtomCodes(semidefinite_gram(gram), weights, penalty, penalty)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights
-from spdatoms.base import (
-    check_streamable,
-    check_targets,
-    checked_fit,
-    per_matrix,
-)
+from spdatoms.base import check_streamable, check_targets, checked_fit, per_matrix
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
@@ -171,13 +166,13 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         some = spread_evenly(len(own), self.max_atoms)
         nothing = np.zeros(len(targets), np.intp)  # folds need not be stratified
         folds = list(folds_of(self.cv, nothing, groups, own[some]))
-        self._take_atoms(matrices, own[some], part_of(weights, some), folds)
-        self.targets_ = targets[self.atom_indices_]
         if not folds:
             raise ValueError(
                 f"cv must leave out some matrices and keep others, got n_samples={len(own)}."
             )
-        divergences = self._compare_atoms().among(self.n_jobs)
+        references = self._take_atoms(matrices, own[some], part_of(weights, some), folds)
+        self.targets_ = targets[self.atom_indices_]
+        divergences = references.among(self.n_jobs)
         cells = tuple(self._cells(divergences))
         columns = self.targets_.reshape(len(self.targets_), -1)
         with progress_bar(len(cells), "cross-validation") as advance:

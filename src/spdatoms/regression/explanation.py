@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +53,12 @@ class TargetExplanation(NamedAtoms):
     targets: Floats
     n_used: int
     names: tuple[str, ...] | None = None
+    contributed_to: ClassVar[str] = "the prediction"
 
     @property
     def headline(self) -> str:
         """The prediction, and the mean that it differs from."""
         return f"{_number(self.prediction)}: the mean {_number(self.offset)}"
-
-    @property
-    def contributed_to(self) -> str:
-        """What the training matrices contribute to, in words."""
-        return "the prediction"
 
     @property
     def agreeing(self) -> NDArray[np.bool_]:

@@ -13,15 +13,12 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
-from spdatoms.classification.nearest import VOTES, NearestMatrices
+from spdatoms.classification.neighbors import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
-from spdatoms.regression.explanation import (
-    TargetExplanations,
-    explained_codes,
-)
+from spdatoms.regression.explanation import TargetExplanations, explained_codes
 from spdatoms.regression.regressor import SPDRegressor
 
 

@@ -44,10 +44,9 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+            The matrices whose target is asked for. It may be a Dask array, see `spdatoms.scale`.
         channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
+            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------
@@ -70,7 +69,7 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices.
+            The matrices whose prediction is explained.
         n_atoms : int, default=None
             List only this number of training matrices, those that contribute most. None lists all that contribute.
         names : sequence of str, default=None

@@ -16,7 +16,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
-from spdatoms.coding.blocks import CodedBlock, for_coded_blocks
+from spdatoms.coding.blocks import for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.exceptions import ZeroCodeWarning
@@ -25,10 +25,7 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
-from spdatoms.regression.explanation import (
-    TargetExplanations,
-    explained_codes,
-)
+from spdatoms.regression.explanation import TargetExplanations, explained_codes
 from spdatoms.regression.regressor import SPDRegressor
 
 #: The automatic α is found from this many matrices at most.
@@ -136,23 +133,13 @@ class SPDSparseRegressor(SPDRegressor):
     def _predicted(self, X: FloatArray) -> Floats:
         mean = self._mean_target()
         deviations = (self.targets_ - mean).reshape(len(self.targets_), -1)
-        moved = np.empty((len(X), deviations.shape[1]))
-
-        def move(block: CodedBlock) -> None:
-            moved[block.rows] = row_products(block.codes, deviations)
-
-        self._for_codes(move, X)
+        moved = np.concatenate(self._of_codes(lambda codes: row_products(codes, deviations), X))
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> TargetExplanations:
-        codes = np.empty((len(X), len(self.targets_)))
-
-        def keep(block: CodedBlock) -> None:
-            codes[block.rows] = block.codes
-
-        self._for_codes(keep, X)
+        codes = np.concatenate(self._of_codes(np.asarray, X))
         return explained_codes(codes, self.targets_, self.atom_weights_, n_atoms, names)
 
     def _cut(self, known: Mask) -> Self:
@@ -164,16 +151,10 @@ class SPDSparseRegressor(SPDRegressor):
     def _mean_target(self) -> Floats:
         return np.asarray(np.average(self.targets_, axis=0, weights=self.atom_weights_))
 
-    def _for_codes(self, use: Callable[[CodedBlock], None], X: FloatArray) -> None:
-        """Call ``use`` with the codes of queries, block by block, and warn of those that are zero."""
-        empty = np.empty(len(X), np.bool_)
-
-        def look(block: CodedBlock) -> None:
-            empty[block.rows] = ~block.codes.any(axis=1)
-            use(block)
-
-        for_coded_blocks(
-            look,
+    def _of_codes(self, use: Callable[[FloatArray], Floats], X: FloatArray) -> list[Floats]:
+        """Return what ``use`` makes of the codes of queries, block by block, and warn of those that are zero."""
+        found = for_coded_blocks(
+            lambda block: (use(block.codes), int((~block.codes.any(axis=1)).sum())),
             X,
             self.kernel_,
             self.alpha_,
@@ -182,12 +163,13 @@ class SPDSparseRegressor(SPDRegressor):
             n_jobs=self.n_jobs,
         )
         warn_of_share(
-            int(empty.sum()),
+            sum(empty for _, empty in found),
             len(X),
             "queries have an all-zero code, and the mean target is predicted: alpha or beta is too large "
             "for them.",
             ZeroCodeWarning,
         )
+        return [part for part, _ in found]
 
 
 def _alpha_of_atoms(gram: FloatArray) -> float:

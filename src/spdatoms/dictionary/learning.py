@@ -358,9 +358,8 @@ class SPDDictionaryLearning(Coder):
     def _cut(self, known: Mask) -> SPDDictionaryLearning:
         model = copy(self)
         model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
-        if isinstance(
-            self.beta, str
-        ):  # the training matrices are not kept: atoms tell how β changes
+        if isinstance(self.beta, str):
+            # The training matrices are not kept: atoms tell how β changes.
             divergence = over(self._divergence(), self.atoms_)
             before, now = (
                 automatic_beta(subsample_divergences(atoms, divergence))

@@ -163,13 +163,16 @@ class DivergenceKernel(ExponentialKernel):
             It is what `fit` makes of it: to the last bit for Stein's divergence, whose values do not depend on the
             other matrices of a set, and up to rounding for others.
         """
-        if not (isinstance(other, DivergenceKernel) and _same(self.metric, other.metric)):
+        divergence = symmetric_divergence(self.metric)
+        if not isinstance(other, DivergenceKernel) or not same_divergence(
+            divergence, get_divergence(other.metric)
+        ):
             return self.fit_checked(D)
         known = _DIVERGENCES.get(other)
         if known is None:
             known = clone(other)._divergences_within(other._dictionary)
         k, D = len(kept), as_double(D)
-        divergence = over(symmetric_divergence(self.metric), D)
+        divergence = over(divergence, D)
         new = divergence.prepare(D[k:])
         same = other._dictionary.dtype == D.dtype
         self._keep(divergence.joined(other._atoms, kept, new) if same else divergence.prepare(D))
@@ -254,12 +257,6 @@ def grown(
         among[:k, k:] = among[k:, :k].T
         among[k:, k:] = divergence.pairwise(new)  # with zeros on its diagonal
     return among
-
-
-def _same(one: str | Divergence, other: str | Divergence) -> bool:
-    if isinstance(one, str) and one == other:
-        return True
-    return same_divergence(get_divergence(one), get_divergence(other))
 
 
 def warn_if_corrected(

@@ -146,19 +146,18 @@ class KernelAverage:
         total = np.zeros(len(weights))
         slopes = [np.zeros(d.shape) for d in divergences]
         for metric, whitening, cells in self._kernels:
+
+            def of_cells(d: Floats, cells: list[tuple[int, Scorer]] = cells) -> Floats:
+                own = np.zeros(d.shape)
+                for c, atoms in cells:
+                    values, wanted = self._values(d, c), factors[c][:, None] * weights
+                    scores, in_values = atoms.vjp(values, wanted)
+                    total[:] += np.where(wanted == 0.0, 0.0, wanted * scores).sum(axis=1)
+                    own -= self.cells[c].beta_for(float(self.medians[c])) * values * in_values
+                return own
+
             d = divergences[metric]
-            placed = None if whitening is None else whitening.scaling.place(d)
-            if whitening is not None and placed is not None:
-                d = whitening.from_placed(*placed)
-            own = np.zeros(d.shape)
-            for c, atoms in cells:
-                values, wanted = self._values(d, c), factors[c][:, None] * weights
-                scores, in_values = atoms.vjp(values, wanted)
-                total += np.where(wanted == 0.0, 0.0, wanted * scores).sum(axis=1)
-                own -= self.cells[c].beta_for(float(self.medians[c])) * values * in_values
-            if whitening is not None and placed is not None:
-                own = whitening.vjp(*placed, own)
-            slopes[metric] += own
+            slopes[metric] += of_cells(d) if whitening is None else whitening.vjp(d, of_cells)
         return total, slopes
 
     def _cell_values(self, divergences: Sequence[Floats]) -> Iterator[tuple[int, Scorer, Floats]]:

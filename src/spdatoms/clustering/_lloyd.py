@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.clustering._assignment import ClusteredSample, Tally
 from spdatoms.clustering._streamed import ClusteredStream
@@ -53,16 +52,17 @@ class Lloyd:
         """Whether neither a label nor a centre moves any more."""
         return not self.moving.any()
 
-    def run(self, max_iter: int, report: Callable[[Lloyd], None]) -> Lloyd:
+    def run(self, max_iter: int) -> Lloyd:
         """Iterate until nothing moves, ``max_iter`` times at most."""
         self.history.append(self.inertia)
-        while len(self.history) <= max_iter:
-            if not self.converged:
-                self._iterate()
-            elif not self._exchange():
-                break
-            self.history.append(self.inertia)
-            report(self)
+        with progress_bar(max_iter, "k-means") as advance:
+            while len(self.history) <= max_iter:
+                if not self.converged:
+                    self._iterate()
+                elif not self._exchange():
+                    break
+                self.history.append(self.inertia)
+                advance(inertia=f"{self.inertia:.6g}", moving=int(self.moving.sum()))
         # The data may be used for another start.
         self.centres = self.data.centres.copy()
         return self

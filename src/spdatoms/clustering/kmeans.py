@@ -17,7 +17,6 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.notebook import PicturedAtoms
-from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
@@ -313,12 +312,7 @@ class SPDKMeans(
 
     def _run(self, data: Any, centres: Floats) -> Lloyd:
         def run() -> Lloyd:
-            with progress_bar(self.max_iter, "k-means") as advance:
-
-                def report(lloyd: Lloyd) -> None:
-                    advance(inertia=f"{lloyd.inertia:.6g}", moving=int(lloyd.moving.sum()))
-
-                return Lloyd(data, centres, self.tol).run(self.max_iter, report)
+            return Lloyd(data, centres, self.tol).run(self.max_iter)
 
         return run() if isinstance(data, ClusteredSample) else data.attempt(run)
 

@@ -83,17 +83,11 @@ class KernelUpdate(AtomUpdate):
 
     def reseed(self, unused: Indices, samples: Floats) -> None:
         """Replace unused atoms, unless the Gram matrix would lose its margin."""
-        before = self._state()
-        self._take_samples(unused, samples)
-        if not self.problem.has_margin(self.images):
-            self._go_back(before)
-
-    def _take_samples(self, unused: Indices, samples: Floats) -> None:
+        before, waiting, margin = self._state(), list(unused), self._margin()
         cross, within = self._kernel(samples, self.atoms), self._kernel(samples)
-        waiting, margin = list(unused), self._margin()
         for i in range(len(samples)):
             if not waiting:
-                return
+                break
             k, r = cross[i], waiting[0]
             k[r] = 0.0
             unlike = k.max() <= LARGEST_LIKENESS
@@ -101,6 +95,8 @@ class KernelUpdate(AtomUpdate):
             if unlike and (margin is None or margin.replaced(r, k)):
                 self._replace(waiting.pop(0), samples[i], k)
                 cross[:, r] = within[:, i]
+        if not self.problem.has_margin(self.images):
+            self._go_back(before)
 
     def move(self, block: Indices) -> None:
         """Let the atoms of a block move as far as F falls."""
@@ -186,18 +182,15 @@ class KernelUpdate(AtomUpdate):
             gain = correlations[p] - self.correlations[r]
             cost = self.code_gram[r] @ (k - self.images[r])
             change = 2.0 * (cost - gain)
-            if change < -ROUNDING * self._size_of_terms(r) and (
-                margin is None or margin.replaced(r, k)
-            ):
+            size = abs(self.correlations[r]) + np.abs(self.code_gram[r]) @ self.images[r]
+            falls = change < -ROUNDING * size
+            if falls and (margin is None or margin.replaced(r, k)):
                 self._replace(r, C[p], k)
                 cross[:, r] = within[:, p]
                 self.correlations[r] = correlations[p]
                 self.change += change
                 accepted[p] = True
         return accepted
-
-    def _size_of_terms(self, r: int) -> float:
-        return float(abs(self.correlations[r]) + np.abs(self.code_gram[r]) @ self.images[r])
 
     def _replace(self, r: int, atom: Floats, k: Floats) -> None:
         self.atoms[r] = atom

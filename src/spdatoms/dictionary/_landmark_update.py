@@ -83,13 +83,9 @@ class LandmarkUpdate(AtomUpdate):
         ahead = self.space.features(curves.points(_PROBE))
         velocity = (ahead - self.images[block]) / _PROBE
         descent = np.maximum(np.einsum("ij,ij->i", self._pull[block], velocity), 0.0)
-        curvature = np.einsum("ij,ij->i", velocity, velocity) * self._weights(block)
+        curvature = np.einsum("ij,ij->i", velocity, velocity) * self.code_gram[block, block]
         t = descent / np.maximum(curvature, _TINY)
         return t, t * descent
-
-    def _weights(self, block: Indices) -> Floats:
-        """Return q_r."""
-        return np.asarray(self.code_gram[block, block])
 
     def _accept(self, block: Indices, atoms: Floats) -> NDArray[np.bool_]:
         """Let each atom in turn become the one given for it if F falls; return which did."""
@@ -98,7 +94,7 @@ class LandmarkUpdate(AtomUpdate):
         kernel = self.space.kernel(atoms)
         features = kernel @ self.space.roots
         moves = features - self.images[block]
-        q = self._weights(block)
+        q = self.code_gram[block, block]
         risen = q * np.einsum("ij,ij->i", moves, moves)
         least = ROUNDING * q * np.einsum("ij,ij->i", features, features)
         taken = np.zeros(len(block), dtype=bool)

@@ -51,7 +51,7 @@ from spdatoms.layout import Maybe, Part, holds
 #: A stream that begins anew has this many times as many iterations as a batch.
 _ROUNDS_ANEW = 3
 
-LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
+_LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
 @allow.with_parameters
@@ -178,7 +178,7 @@ class SPDDictionaryLearning(Coder):
     beta: float | str = allow.parameter(allow.BETA, default="auto")
     alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
     _: KW_ONLY
-    landmarks: str | int | ArrayLike | None = allow.parameter(LANDMARKS, default="auto")
+    landmarks: str | int | ArrayLike | None = allow.parameter(_LANDMARKS, default="auto")
     positive: bool = allow.parameter(allow.BOOLEAN, default=False)
     init: str | ArrayLike = allow.parameter(INIT, default="kmeans")
     max_iter: int = allow.parameter(allow.integer(1), default=50)
@@ -360,9 +360,8 @@ class SPDDictionaryLearning(Coder):
     def _cut(self, known: Mask) -> SPDDictionaryLearning:
         model = copy(self)
         model.n_features_in_, model.atoms_ = int(known.sum()), cut(self.atoms_, known)
-        if isinstance(
-            self.beta, str
-        ):  # the training matrices are not kept: atoms tell how β changes
+        if isinstance(self.beta, str):
+            # The training matrices are not kept: atoms tell how β changes.
             divergence = over(self._divergence(), self.atoms_)
             before, now = (
                 automatic_beta(subsample_divergences(atoms, divergence))
@@ -469,16 +468,6 @@ class SPDDictionaryLearning(Coder):
 
     def _check_next_batch(self, X: FloatArray) -> None:
         """Refuse a batch, or parameters, that do not belong to those before."""
-        self._check_same_problem()
-        check_size(X, self.n_features_in_)
-        if is_complex(X) and not is_complex(self.atoms_):
-            raise ValueError(
-                "X is complex, but the batches before it were real: begin anew with complex matrices, "
-                "or pass X.real if the imaginary part is rounding."
-            )
-
-    def _check_same_problem(self) -> None:
-        """Refuse to go on with other parameters than those that the atoms were learned with."""
         if self.n_atoms != len(self.atoms_):
             raise ValueError(
                 f"n_atoms is {self.n_atoms} now, but {len(self.atoms_)} atoms were learned from the data before: call "
@@ -489,6 +478,12 @@ class SPDDictionaryLearning(Coder):
             raise ValueError(
                 f"metric is not the one that the atoms were learned with, {learned.name}, or has other parameters: "
                 "call fit to begin anew, or set the metric of before again to go on."
+            )
+        check_size(X, self.n_features_in_)
+        if is_complex(X) and not is_complex(self.atoms_):
+            raise ValueError(
+                "X is complex, but the batches before it were real: begin anew with complex matrices, "
+                "or pass X.real if the imaginary part is rounding."
             )
 
     def _divergence(self) -> Divergence:

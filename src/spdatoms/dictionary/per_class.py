@@ -16,29 +16,24 @@ from spdatoms._utils.warning import warnings_of
 from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels
 from spdatoms.dictionary.initial import INIT_NAMES
-from spdatoms.dictionary.learning import LANDMARKS, SPDDictionaryLearning
+from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 
 #: The automatic α: the few atoms of a class should each stand for many of its matrices.
 _ALPHA = 0.1
+#: Parameters that are those of the dictionary of each class.
+_OF_EACH = ("metric", "beta", "alpha", "max_iter", "tol", "random_state", "n_jobs", "landmarks")
 
 
 @same_kind
 @allow.checks(
+    **{name: SPDDictionaryLearning._parameters[name] for name in _OF_EACH},
     n_atoms_per_class=allow.integer(1),
-    metric=SYMMETRIC_METRIC,
-    beta=allow.BETA,
-    alpha=allow.ALPHA,
     init=allow.choice(*INIT_NAMES),
-    max_iter=allow.integer(1),
-    tol=allow.TOLERANCE,
-    random_state=allow.RANDOM_STATE,
-    n_jobs=allow.N_JOBS,
-    landmarks=LANDMARKS,
     verbose=allow.VERBOSE,
 )
 def class_dictionary(

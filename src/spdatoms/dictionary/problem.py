@@ -243,7 +243,9 @@ def _coded(
         init=start.columns().toarray(),
     )
     losses = certificate.objective
-    return sparse_rows(codes), losses if start.weights is None else start.weights * losses
+    return scipy.sparse.csr_array(
+        codes
+    ), losses if start.weights is None else start.weights * losses
 
 
 def code_products(Y: scipy.sparse.sparray) -> Floats:
@@ -252,16 +254,6 @@ def code_products(Y: scipy.sparse.sparray) -> Floats:
         dense = Y.toarray()
         return np.asarray(dense.T @ dense)
     return np.asarray((Y.T @ Y).toarray())
-
-
-def sparse_rows(codes: Floats) -> scipy.sparse.csr_array:
-    """Return the non-zeros by rows: `csr_array(codes)`, in a third of the time."""
-    used = codes != 0
-    entries = np.flatnonzero(used)
-    starts = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(np.count_nonzero(used, axis=1), out=starts[1:])
-    atoms = entries - np.repeat(np.arange(len(codes)) * codes.shape[1], np.diff(starts))
-    return scipy.sparse.csr_array((codes.ravel()[entries], atoms, starts), shape=codes.shape)
 
 
 def fix_problem(
@@ -306,7 +298,11 @@ def fix_problem(
     problem: AnyProblem
     if wanted:
         space = _space(X, divergence, beta, _LANDMARKS if automatic else landmarks)
-        problem, remedy = LandmarkProblem(space, 0.0, positive), _in_the_span(space)
+        problem = LandmarkProblem(space, 0.0, positive)
+        remedy = (
+            f"the dictionary is learned in the span of {len(space.landmarks)} landmarks, where it is "
+            "positive definite"
+        )
     else:
         ridge, margin = (0.0, None) if guaranteed else _ridge_and_margin(least, gram[m:, m:])
         problem = Problem(divergence, beta, 0.0, ridge, margin, positive)
@@ -314,7 +310,11 @@ def fix_problem(
             f"a ridge of {ridge:.3g} times the squared norm of the codes is added to the objective"
         )
     if indefinite and not expected:
-        _warn(divergence, beta, eigenvalues, remedy)
+        warn_user(
+            f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
+            f"eigenvalue {least:.3g}, greatest {eigenvalues[-1]:.3g}): {remedy}.",
+            IndefiniteKernelWarning,
+        )
     if isinstance(alpha, str):
         kernel = problem.kernel(divergence, n_jobs).fit_checked(atoms)
         cross = kernel.cross_checked(samples[evenly_spaced(m, _CODED)])
@@ -350,18 +350,3 @@ def _space(X: Any, divergence: Divergence, beta: float, landmarks: Any) -> Landm
     else:
         Z, _ = choose_landmarks(X, landmarks, 0, divergence, None, None)
     return LandmarkSpace.of(divergence, Z, beta, SHARE, centred=True).condensed()
-
-
-def _in_the_span(space: LandmarkSpace) -> str:
-    return (
-        f"the dictionary is learned in the span of {len(space.landmarks)} landmarks, where it is "
-        "positive definite"
-    )
-
-
-def _warn(divergence: Divergence, beta: float, eigenvalues: Floats, remedy: str) -> None:
-    warn_user(
-        f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
-        f"eigenvalue {eigenvalues[0]:.3g}, greatest {eigenvalues[-1]:.3g}): {remedy}.",
-        IndefiniteKernelWarning,
-    )

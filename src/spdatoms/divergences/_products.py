@@ -205,7 +205,8 @@ def shifted_products(
     def compute(rows: slice) -> None:
         with _overflow_is_checked():
             fill(rows, out[rows])
-        _shift(out[rows], scale, shifts_x[rows], shifts_y)
+        if not scale_and_shift(out[rows], float(scale), shifts_x[rows], shifts_y):
+            raise _overflow(dtype)
 
     run_blocks(compute, len(out), _shared_rows(len(out), width * len(shifts_y), n_jobs), n_jobs)
     return out
@@ -318,11 +319,6 @@ def _shared_rows(count: int, multiplications: int, n_jobs: int | None) -> int:
         return _rows_at_once(multiplications)
     least = max(_LEAST_SHARED_ROWS, int(_LEAST_SHARED_FLOPS / (2.0 * multiplications)))
     return min(_rows_at_once(multiplications), max(least, -(-count // (2 * jobs))))
-
-
-def _shift(block: FloatArray, scale: float, shifts_x: FloatArray, shifts_y: FloatArray) -> None:
-    if not scale_and_shift(block, float(scale), shifts_x, shifts_y):
-        raise _overflow(block.dtype)
 
 
 def _overflow_is_checked() -> np.errstate:

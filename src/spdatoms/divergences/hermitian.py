@@ -48,11 +48,8 @@ class Hermitian(Divergence):
     @allow.checks(divergence=_DIVERGENCE)
     def __init__(self, divergence: Divergence) -> None:
         self.divergence = divergence
-        self.name = divergence.name  # type: ignore[misc]
-        self.symmetric = divergence.symmetric  # type: ignore[misc]
-        self.congruence_invariant = divergence.congruence_invariant  # type: ignore[misc]
-        self.closed_form = divergence.closed_form  # type: ignore[misc]
-        self.relaxation = divergence.relaxation  # type: ignore[misc]
+        for name in ("name", "symmetric", "congruence_invariant", "closed_form", "relaxation"):
+            setattr(self, name, getattr(divergence, name))
 
     def prepare(self, X: Array) -> HermitianSet:
         """Return the matrices, and what the divergence prepares of their real forms."""
@@ -103,19 +100,13 @@ class Hermitian(Divergence):
         n_jobs: int | None = None,
     ) -> tuple[Array, Array | None]:
         """Return the sums of gradients over all pairs, through the real forms."""
-        scale = 2.0 / self.divergence.real_form_factor
-        first, second = self.divergence.vjp(
-            X.real, Y.real, scale * weights, both=both, n_jobs=n_jobs
-        )
+        weights = 2.0 / self.divergence.real_form_factor * weights
+        first, second = self.divergence.vjp(X.real, Y.real, weights, both=both, n_jobs=n_jobs)
         return complex_form(first), None if second is None else complex_form(second)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether the kernel is positive definite on all real 2n×2n matrices: that is enough."""
         return self.divergence.kernel_is_guaranteed(beta / self.divergence.real_form_factor, 2 * n)
-
-    def to_centres(self, X: HermitianSet, centres: Array, n_jobs: int | None = None) -> FloatArray:
-        """Return d(X_i, C_j) at [j, i]."""
-        return self._own(self.divergence.to_centres(X.real, _real(centres), n_jobs), X.matrices)
 
     def each_to_centres(
         self, X: HermitianSet, centres: Array, n_jobs: int | None = None

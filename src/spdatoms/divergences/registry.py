@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from spdatoms._utils.parameters import Allowed, shown
@@ -106,62 +108,54 @@ def get_divergence(metric: str | Divergence) -> Divergence:
     -------
     Divergence
     """
-    METRIC.check("metric", metric)
-    if isinstance(metric, Divergence):
-        return metric
-    return _DIVERGENCES[_ALIASES.get(metric, metric)]()
+    return _found("metric", metric)
 
 
 def symmetric_divergence(metric: str | Divergence) -> Divergence:
     """Return the divergence, or refuse it if it is not symmetric and so has no kernel."""
-    SYMMETRIC_METRIC.check("metric", metric)
-    return get_divergence(metric)
+    return _with_kernel("metric", metric)
 
 
-class _Metric(Allowed):
-    """A name of `divergence_names`, to which users may add, or a divergence."""
-
-    def check(self, name: str, value: Any) -> None:
-        if not self.test(value):
-            names = ", ".join(divergence_names())
-            raise ValueError(f"{name} must be one of {names}; got {shown(value)}.")
-
-
-class _SymmetricMetric(_Metric):
-    """A metric that has a kernel."""
-
-    def check(self, name: str, value: Any) -> None:
-        super().check(name, value)
-        divergence = get_divergence(value)
-        if not divergence.symmetric:
-            raise ValueError(
-                f"{name} must have a kernel, but the {divergence.name} divergence is not symmetric and gives "
-                "no kernel; jeffrey is its symmetric form."
-            )
+def _found(name: str, value: Any) -> Divergence:
+    if isinstance(value, Divergence):
+        return value
+    if not _is_metric(value):
+        names = ", ".join(divergence_names())
+        raise ValueError(f"{name} must be one of {names}; got {shown(value)}.")
+    return _DIVERGENCES[_ALIASES.get(value, value)]()
 
 
-class _AutomaticMetric(_SymmetricMetric):
-    """``"auto"``, or a metric that has a kernel."""
+def _with_kernel(name: str, value: Any) -> Divergence:
+    divergence = _found(name, value)
+    if not divergence.symmetric:
+        raise ValueError(
+            f"{name} must have a kernel, but the {divergence.name} divergence is not symmetric and gives "
+            "no kernel; jeffrey is its symmetric form."
+        )
+    return divergence
 
-    def check(self, name: str, value: Any) -> None:
-        if not (isinstance(value, str) and value == "auto"):
-            super().check(name, value)
 
-
-class _SymmetricMetrics(_SymmetricMetric):
-    """A metric that has a kernel, or a list of such."""
-
-    def check(self, name: str, value: Any) -> None:
-        several = isinstance(value, list | tuple) and len(value) > 0
-        for one in value if several else [value]:
-            super().check(name, one)
+def _each_with_kernel(name: str, value: Any) -> list[Divergence]:
+    several = isinstance(value, list | tuple) and len(value) > 0
+    return [_with_kernel(name, one) for one in (value if several else [value])]
 
 
 def _is_metric(value: Any) -> bool:
     return isinstance(value, Divergence) or (isinstance(value, str) and value in divergence_names())
 
 
-METRIC = _Metric(("a divergence",), _is_metric)
-SYMMETRIC_METRIC = _SymmetricMetric(("a symmetric divergence",), _is_metric)
-AUTOMATIC_METRIC = _AutomaticMetric(("'auto'", "a symmetric divergence"), _is_metric)
-SYMMETRIC_METRICS = _SymmetricMetrics(("a symmetric divergence", "a list of such"), _is_metric)
+@dataclass(frozen=True)
+class _Metric(Allowed):
+    """What has a divergence, or is refused by the search for it: users may add names."""
+
+    find: Callable[[str, Any], Any]
+
+    def check(self, name: str, value: Any) -> None:
+        self.find(name, value)
+
+
+METRIC = _Metric(("a divergence",), _is_metric, _found)
+SYMMETRIC_METRIC = _Metric(("a symmetric divergence",), _is_metric, _with_kernel)
+SYMMETRIC_METRICS = _Metric(
+    ("a symmetric divergence", "a list of such"), _is_metric, _each_with_kernel
+)

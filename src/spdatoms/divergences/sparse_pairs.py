@@ -59,17 +59,15 @@ class PairBatches:
     def of(cls, matrix: scipy.sparse.csc_array) -> PairBatches:
         """Arrange the entries of a matrix."""
         lanes = lane_count(np.float64)
-        starts, counts = (
-            matrix.indptr[:-1].astype(np.int64),
-            np.diff(matrix.indptr).astype(np.int64),
-        )
+        starts = matrix.indptr.astype(np.int64)
+        counts = np.diff(starts)
         batches = -(-counts // lanes)
         ends = np.cumsum(batches)
         begins = ends - batches
         room = batches * lanes
         place = np.arange(room.sum()) - np.repeat(begins * lanes, room)
         last = np.repeat(counts - 1, room)
-        entries = np.repeat(starts, room) + np.minimum(place, last)
+        entries = np.repeat(starts[:-1], room) + np.minimum(place, last)
         return cls(entries, place <= last, begins, ends)
 
 

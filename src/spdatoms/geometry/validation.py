@@ -103,7 +103,8 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 def as_float(X: ArrayLike, name: str) -> FloatArray:
     """Return X `in_order` and of a type that `float_type` gives, without a copy where it is so already."""
-    if _is_sparse(X):
+    sparse = sys.modules.get("scipy.sparse")  # there already, if X is one of its arrays
+    if sparse is not None and sparse.issparse(X):
         raise TypeError(
             f"{name} must be a dense array of matrices, but sparse data was passed: {name}.toarray() makes it dense."
         )
@@ -118,12 +119,6 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
     if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
         array = _numbers_of(array, name)
     return in_order(array, float_type(array.dtype, name))
-
-
-def _is_sparse(X: Any) -> bool:
-    """Return whether X is one of SciPy's sparse arrays; if it is, their module is there already."""
-    module = sys.modules.get("scipy.sparse")
-    return module is not None and bool(module.issparse(X))
 
 
 def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:

@@ -163,13 +163,16 @@ class DivergenceKernel(ExponentialKernel):
             It is what `fit` makes of it: to the last bit for Stein's divergence, whose values do not depend on the
             other matrices of a set, and up to rounding for others.
         """
-        if not (isinstance(other, DivergenceKernel) and _same(self.metric, other.metric)):
+        divergence = symmetric_divergence(self.metric)
+        if not isinstance(other, DivergenceKernel) or not same_divergence(
+            divergence, get_divergence(other.metric)
+        ):
             return self.fit_checked(D)
         known = _DIVERGENCES.get(other)
         if known is None:
             known = clone(other)._divergences_within(other._dictionary)
         k, D = len(kept), as_double(D)
-        divergence = over(symmetric_divergence(self.metric), D)
+        divergence = over(divergence, D)
         new = divergence.prepare(D[k:])
         same = other._dictionary.dtype == D.dtype
         self._keep(divergence.joined(other._atoms, kept, new) if same else divergence.prepare(D))
@@ -182,7 +185,13 @@ class DivergenceKernel(ExponentialKernel):
         self.beta_ = choose_beta(self.beta, divergences)
         gram = kernel_in_place(divergences, self.beta_)
         correction = definite_gram(gram) or correct_gram(gram, self.correction)
-        warn_if_corrected(correction, get_divergence(self.metric), self.beta_, self.correction)
+        if correction.indefinite:
+            warn_user(
+                f"The {get_divergence(self.metric).name} kernel at beta={self.beta_:.3g} is indefinite on these "
+                f"matrices (least eigenvalue {correction.min_eigenvalue:.3g}, greatest "
+                f"{correction.max_eigenvalue:.3g}): its Gram matrix was corrected by {self.correction!r}.",
+                IndefiniteKernelWarning,
+            )
         self._correction = correction
         self.gram_ = correction.gram
         self.corrected_ = correction.indefinite
@@ -254,23 +263,3 @@ def grown(
         among[:k, k:] = among[k:, :k].T
         among[k:, k:] = divergence.pairwise(new)  # with zeros on its diagonal
     return among
-
-
-def _same(one: str | Divergence, other: str | Divergence) -> bool:
-    if isinstance(one, str) and one == other:
-        return True
-    return same_divergence(get_divergence(one), get_divergence(other))
-
-
-def warn_if_corrected(
-    corrected: CorrectedGram, divergence: Divergence, beta: float, correction: str
-) -> None:
-    """Warn that the Gram matrix was corrected, with its least eigenvalue."""
-    if corrected.indefinite:
-        least, greatest = corrected.eigenvalues()
-        warn_user(
-            f"The {divergence.name} kernel at beta={beta:.3g} is indefinite on these matrices (least "
-            f"eigenvalue {least:.3g}, greatest {greatest:.3g}): its "
-            f"Gram matrix was corrected by {correction!r}.",
-            IndefiniteKernelWarning,
-        )

@@ -34,7 +34,7 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.values import kernel_values
-from spdatoms.kernels.whitening import Whitening
+from spdatoms.kernels.whitening import Whitening, centred_gram
 from spdatoms.layout import FEATURE, POSITIVE, Matrices, Maybe, Numbers, Part, holds, part
 
 _CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
@@ -121,7 +121,7 @@ class LandmarkSpace:
         eigenvalues, U = np.linalg.eigh(gram)
         eigenvalues, U = eigenvalues[::-1], U[:, ::-1]
         rounding = eigenvalue_tolerance(gram) * eigenvalues[0]
-        scale = np.linalg.eigvalsh(_centred(gram))[-1] if centred else eigenvalues[0]
+        scale = np.linalg.eigvalsh(centred_gram(gram))[-1] if centred else eigenvalues[0]
         kept = eigenvalues > max(tol * scale, rounding if centred else 0.0)
         roots = np.ascontiguousarray(U[:, kept] / np.sqrt(eigenvalues[kept]))
         spectrum = eigenvalues[kept], eigenvalues[~kept]
@@ -182,20 +182,14 @@ class LandmarkSpace:
         """Return the gradients in X_i of w_i · φ(X_i), for weights (m, r)."""
         divergence, queries, own = beside(self.divergence, X, self.prepared)
         d = np.asarray(divergence.pairwise(queries, own, n_jobs=n_jobs), np.float64)
-        placed = None if self.whitening is None else self.whitening.scaling.place(d)
-        if self.whitening is not None and placed is not None:
-            d = self.whitening.from_placed(*placed)
-        slopes = -self.beta * kernel_values(d, self.beta) * (weights @ self.roots.T)
-        if self.whitening is not None and placed is not None:
-            slopes = self.whitening.vjp(*placed, slopes)
-        G, _ = divergence.vjp(queries, own, slopes, both=False, n_jobs=n_jobs)
+        in_values = weights @ self.roots.T
+
+        def slopes(d: Floats) -> Floats:
+            return np.asarray(-self.beta * kernel_values(d, self.beta) * in_values)
+
+        in_d = slopes(d) if self.whitening is None else self.whitening.vjp(d, slopes)
+        G, _ = divergence.vjp(queries, own, in_d, both=False, n_jobs=n_jobs)
         return G if is_complex(X) else np.asarray(G.real)
-
-
-def _centred(gram: Floats) -> Floats:
-    """Return HKH, with H = I − 11ᵀ/L."""
-    means = gram.mean(axis=0)
-    return np.asarray(gram - means - means[:, None] + means.mean())
 
 
 def _without_gram(values: Mapping[str, Any]) -> str:
@@ -240,22 +234,16 @@ class LandmarkKernel(Kernel):
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Compute φ of atoms that `check_spd` has seen already."""
-        self.features_ = self.space.features(D, self.n_jobs)
-        self.gram_ = landmark_gram(self.features_)
-        self._keep_space()
-        return self
+        return self.fit_features(self.space.features(D, self.n_jobs), always=True)
 
-    def fit_features(self, features: Floats) -> Self:
-        """Take φ of the atoms, and compute their Gram matrix if there are few of them."""
+    def fit_features(self, features: Floats, always: bool = False) -> Self:
+        """Take φ of the atoms, and compute their Gram matrix if there are few of them, or ``always``."""
         self.features_ = features
-        if len(features) <= LARGEST_GRAM:
+        if always or len(features) <= LARGEST_GRAM:
             self.gram_ = landmark_gram(features)
-        self._keep_space()
-        return self
-
-    def _keep_space(self) -> None:
         self.beta_, self.corrected_ = self.space.beta, False
         self.n_features_in_ = self.space.landmarks.shape[-1]
+        return self
 
     def cross_checked(self, X: FloatArray) -> FloatArray:
         """Return k̃(X_i, D_j) for matrices that `check_spd` has seen already."""

@@ -19,21 +19,16 @@ from spdatoms.layout import Numbers, part
 _ROUNDING = 1e-13
 
 
-def log_vectors(X: FloatArray) -> Floats:
-    """Return half-vectors v of the logarithms, (m, n(n+1)/2), with ⟨v(X), v(Y)⟩ = tr(log X log Y)."""
-    return np.asarray(LogEuclidean().prepare(X).vectors)
-
-
 def mean_log_scale(X: FloatArray, rescale: bool) -> float:
     """Return τ, the mean of log det X_i / n, or zero without ``rescale``: e^τ is the scale of X."""
     return float(log_determinant(X).mean() / X.shape[-1]) if rescale else 0.0
 
 
 def rescaled_logs(X: FloatArray, log_scale: float) -> Floats:
-    """Return the half-vectors of log(X / e^τ) = log X − τI."""
+    """Return half-vectors v of log(X / e^τ) = log X − τI, with ⟨v(X), v(Y)⟩ = tr(A B) for the logarithms A and B."""
     identity = np.empty((1, X.shape[-1] * (X.shape[-1] + 1) // 2))
     half_vectors(np.eye(X.shape[-1])[None], identity)
-    return np.asarray(log_vectors(X) - log_scale * identity)
+    return np.asarray(LogEuclidean().prepare(X).vectors - log_scale * identity)
 
 
 @allow.with_parameters

@@ -9,7 +9,7 @@ so exp(−β·d_w) is positive definite for every β.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -35,6 +35,12 @@ _NEGLIGIBLE = 1e-10
 _ROUNDING = 1e-12
 
 
+def centred_gram(matrix: Floats) -> Floats:
+    """Return HKH of a symmetric matrix K, with H = I − 11ᵀ/L."""
+    means = matrix.mean(axis=0)
+    return np.asarray(matrix - means - means[:, None] + means.mean())
+
+
 @dataclass(frozen=True)
 class ClassicalScaling:
     """Coordinates z of matrices, from their divergences to reference matrices.
@@ -57,14 +63,13 @@ class ClassicalScaling:
 
     def __post_init__(self) -> None:
         d = np.asarray(self.divergences, np.float64)
-        means = d.mean(axis=0)
-        eigenvalues, U = np.linalg.eigh(-0.5 * (d - means - means[:, None] + means.mean()))
+        eigenvalues, U = np.linalg.eigh(-0.5 * centred_gram(d))
         kept = eigenvalues > _NEGLIGIBLE * max(eigenvalues[-1], 0.0)
         roots = np.sqrt(eigenvalues[kept])
         U = np.ascontiguousarray(U[:, kept])
         object.__setattr__(self, "coordinates", U * roots)
         object.__setattr__(self, "_axes", U / roots)
-        object.__setattr__(self, "_means", means)
+        object.__setattr__(self, "_means", d.mean(axis=0))
 
     def place(self, divergences: Floats) -> tuple[Floats, Floats]:
         """Return coordinates (m, q) from divergences (m, L), and what lies outside the span, squared."""
@@ -162,10 +167,10 @@ class Whitening:
 
     def __post_init__(self) -> None:
         factor = self.scatter.factor(self.dimension, self.shrinkage)
-        inverse = None if factor is None else scipy.linalg.lapack.dtrtri(factor.T)[0]
-        object.__setattr__(
-            self, "_map", inverse if inverse is None else np.ascontiguousarray(inverse)
-        )
+        inverse = None
+        if factor is not None:
+            inverse = np.ascontiguousarray(scipy.linalg.lapack.dtrtri(factor.T)[0])
+        object.__setattr__(self, "_map", inverse)
         W = self.whitened(self.scaling.coordinates)
         object.__setattr__(self, "references", W)
         object.__setattr__(self, "_columns", np.ascontiguousarray(-2.0 * W.T))
@@ -199,11 +204,12 @@ class Whitening:
         """Return d_w (m, L) of matrices with divergences d (m, L) to the references."""
         return self.from_placed(*self.scaling.place(divergences))
 
-    def vjp(self, Z: Floats, outside: Floats, weights: Floats) -> Floats:
-        """Return the gradient of Σ w_j d_w(X, C_j) in divergences d (m, L), given what `place` says."""
-        W = self.whitened(Z)
+    def vjp(self, divergences: Floats, slopes: Callable[[Floats], Floats]) -> Floats:
+        """Return the gradient of a function of d_w in divergences d (m, L), given that in d_w as a function of d_w."""
+        Z, outside = self.scaling.place(divergences)
+        W, distances = self.whitened(Z), self.from_placed(Z, outside)
         # Where rounding made a distance negative, it was cut off.
-        weights = np.where(self.from_placed(Z, outside) > outside[:, None], weights, 0.0)
+        weights = np.where(distances > outside[:, None], slopes(distances), 0.0)
         total = weights.sum(axis=1)
         own = 2.0 * (total[:, None] * W - weights @ self.references)
         return self.scaling.vjp(Z, outside, own if self._map is None else own @ self._map.T, total)
@@ -315,6 +321,6 @@ class WhitenedKernel(ExponentialKernel):
         return kernel_values(self._whitening.to_references(self._divergences_to(X)), self.beta_)
 
     def _slopes(self, divergences: Floats, weights: Floats) -> Floats:
-        placed = self._whitening.scaling.place(divergences)
-        slopes = super()._slopes(self._whitening.from_placed(*placed), weights)
-        return self._whitening.vjp(*placed, slopes)
+        return self._whitening.vjp(
+            divergences, lambda d: super(WhitenedKernel, self)._slopes(d, weights)
+        )

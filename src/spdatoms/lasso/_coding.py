@@ -68,7 +68,10 @@ class QueryCoding:
         self._problem, self._init, self._sparse = problem, init, sparse
         self._excluded = excluded_atoms(exclude, n_queries, n_atoms)
         self._alphas = per_query("alpha", alpha, n_queries)
-        self._direct = _direct_coder(problem, self._alphas)
+        # Without a penalty of ‖y‖₁, and unless y ≥ 0 is asked for, codes have a closed form.
+        closed = problem.ridge > 0 and not problem.positive and not self._alphas.any()
+        direct = CollaborativeCoder(problem.gram) if closed else None
+        self._direct = direct if direct is not None and direct.definite else None
         self._allowed, self._wanted, self._penalties = np.zeros((3, n_queries))
         self._units = np.zeros(n_queries, np.int64)
         self._report = np.zeros((n_queries, REPORT))
@@ -162,14 +165,6 @@ class QueryCoding:
             if scales.limits == trusted.limits:
                 raise ValueError(indefinite_message(f", met at query {query}"))
             scales = trusted
-
-
-def _direct_coder(problem: CodingProblem, alphas: Floats) -> CollaborativeCoder | None:
-    """Return the closed-form coder if no query has a penalty of ‖y‖₁ and y ≥ 0 is not asked for."""
-    if problem.ridge == 0 or problem.positive or alphas.any():
-        return None
-    coder = CollaborativeCoder(problem.gram)
-    return coder if coder.definite else None
 
 
 def _alike_together(cross: Floats) -> NDArray[np.int64]:

@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices, one_blas_thread
 from spdatoms._utils.typing import Floats
-from spdatoms.native.feature_sign import (
-    EXCESS,
-    LINEAR,
-    NONZEROS,
-    NORM,
-    PEAK,
-    QUADRATIC,
-    ROUNDS,
-    VIOLATION,
-)
+from spdatoms.native import feature_sign
 
 #: Queries that BLAS gets at a time. Always this many, made up by zeros: how BLAS rounds depends on the
 #: shape, and the code of a query must not depend on the others.
@@ -67,12 +58,15 @@ class CollaborativeCoder:
                 cross[part], inverse_scale, tolerance[part], excluded[part]
             )
         error = np.abs(h).max(axis=1)
-        report[:, VIOLATION], report[:, PEAK] = error, error  # α is zero
-        report[:, EXCESS], report[:, ROUNDS] = (np.abs(h) * inverse_scale).max(axis=1), rounds
-        report[:, LINEAR] = (codes * cross).sum(axis=1)
-        report[:, QUADRATIC] = (codes * (cross - h)).sum(axis=1)
-        report[:, NORM] = np.abs(codes).sum(axis=1)
-        report[:, NONZEROS] = np.count_nonzero(codes, axis=1)
+        report[:, feature_sign.VIOLATION], report[:, feature_sign.PEAK] = error, error  # α is zero
+        report[:, feature_sign.EXCESS], report[:, feature_sign.ROUNDS] = (
+            (np.abs(h) * inverse_scale).max(axis=1),
+            rounds,
+        )
+        report[:, feature_sign.LINEAR] = (codes * cross).sum(axis=1)
+        report[:, feature_sign.QUADRATIC] = (codes * (cross - h)).sum(axis=1)
+        report[:, feature_sign.NORM] = np.abs(codes).sum(axis=1)
+        report[:, feature_sign.NONZEROS] = np.count_nonzero(codes, axis=1)
 
     def _panel(
         self, cross: Floats, inverse_scale: Floats, tolerance: Floats, excluded: NDArray[np.int64]

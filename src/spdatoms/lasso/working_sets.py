@@ -45,19 +45,7 @@ from spdatoms.lasso.units import (
     unit_exponent,
     unit_exponents,
 )
-from spdatoms.native.feature_sign import (
-    EXCESS,
-    LINEAR,
-    NONZEROS,
-    NORM,
-    PEAK,
-    QUADRATIC,
-    REPORT,
-    ROUNDS,
-    SOLVED,
-    VIOLATION,
-    code_block,
-)
+from spdatoms.native import feature_sign
 
 #: A round adds up to this many atoms, and as many as this multiple of the code has. Chosen by timing; the
 #: answer does not depend on them.
@@ -82,7 +70,7 @@ class _Search:
         Σ_j y_j p_j.
     allowed : ndarray of shape (m,)
         The violation of the optimality conditions that is allowed.
-    report : ndarray of shape (m, REPORT)
+    report : ndarray of shape (m, feature_sign.REPORT)
         As `code_block` writes it, but over all atoms.
     first : int
         The index of the first query in messages.
@@ -102,7 +90,7 @@ class _Search:
         self.codes: list[Floats] = [np.zeros(0)] * len(queries)
         self.explained = np.zeros(queries.shape)
         self.allowed = np.zeros(len(queries))
-        self.report = np.zeros((len(queries), REPORT))
+        self.report = np.zeros((len(queries), feature_sign.REPORT))
         self.block = int(np.clip(_BLOCK_BYTES // (8 * len(atoms)), _LEAST_BLOCK, _LARGEST_BLOCK))
         self.dense = ridge > 0 and not alphas.any()
         if self.dense:
@@ -161,13 +149,16 @@ class _Search:
         explained = self.explained[query]
         scaled = (inside * self.scales.inverse[support]).max(initial=0.0)
         report = self.report[query]
-        report[VIOLATION] = max(0.0, peak - tau, inside.max(initial=0.0))
-        report[LINEAR] = explained @ self.queries[query]
-        report[QUADRATIC] = explained @ explained + self.ridge * (y @ y)
-        report[NORM], report[NONZEROS] = np.abs(y).sum(), np.count_nonzero(y)
-        report[PEAK] = max(peak, correlation.max(initial=0.0))
-        report[EXCESS] = max(0.0, excess.max(), scaled)
-        report[ROUNDS] = number
+        report[feature_sign.VIOLATION] = max(0.0, peak - tau, inside.max(initial=0.0))
+        report[feature_sign.LINEAR] = explained @ self.queries[query]
+        report[feature_sign.QUADRATIC] = explained @ explained + self.ridge * (y @ y)
+        report[feature_sign.NORM], report[feature_sign.NONZEROS] = (
+            np.abs(y).sum(),
+            np.count_nonzero(y),
+        )
+        report[feature_sign.PEAK] = max(peak, correlation.max(initial=0.0))
+        report[feature_sign.EXCESS] = max(0.0, excess.max(), scaled)
+        report[feature_sign.ROUNDS] = number
         beyond = np.flatnonzero(excess > self.allowed[query] / 2)
         most = _FIRST_ATOMS + int(_GROWTH * len(support))
         if len(beyond) > most:
@@ -183,12 +174,12 @@ class _Search:
         scales = self.scales._replace(inverse=self.scales.inverse[working])
         # Half of the tolerance: what is left of it is for rounding between this and the test.
         tolerance = self.allowed[query : query + 1] / 4
-        failed = code_block(
+        failed = feature_sign.code_block(
             with_ridge(as_double(P @ P.T), self.ridge), as_double((P @ self.queries[query])[None]),
             self.tau[query : query + 1], tolerance, False, _INNER_ROUNDS, scales, _NOTHING_EXCLUDED, True,
-            start, np.zeros((1, REPORT)),
+            start, np.zeros((1, feature_sign.REPORT)),
         )  # fmt: skip
-        if failed != SOLVED:
+        if failed != feature_sign.SOLVED:
             raise ValueError(indefinite_message(f", met at query {self.first + query}"))
         used = np.flatnonzero(start[0])
         self.support[query], self.codes[query] = working[used], start[0, used]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ def vector_classifier(model: str) -> Any:
     return with_chosen_c(machines[model])
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVM(ClassifierMixin, BaseEstimator):
     """An SVM with the kernel exp(−β·d), C and β chosen by cross-validation.
 
@@ -80,15 +82,9 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         The number of threads.
     """
 
-    def __init__(
-        self,
-        metric: str = "stein",
-        beta_factors: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 3.0),
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta_factors = beta_factors
-        self.n_jobs = n_jobs
+    metric: str = "stein"
+    beta_factors: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 3.0)
+    n_jobs: int | None = None
 
     def fit(self, X: FloatArray, y: Array) -> KernelSVM:
         """Choose C and β, and fit a machine with them."""
@@ -119,6 +115,7 @@ class KernelSVM(ClassifierMixin, BaseEstimator):
         return np.asarray(pairwise_distances(queries, self._X, metric="sqeuclidean"))
 
 
+@dataclass(eq=False, repr=False)
 class PrecomputedSVM(ClassifierMixin, BaseEstimator):
     """``SVC(kernel="precomputed")`` on the values of a `DivergenceKernel`, C chosen by cross-validation.
 
@@ -130,9 +127,8 @@ class PrecomputedSVM(ClassifierMixin, BaseEstimator):
         The number of threads.
     """
 
-    def __init__(self, metric: str = "stein", n_jobs: int | None = None) -> None:
-        self.metric = metric
-        self.n_jobs = n_jobs
+    metric: str = "stein"
+    n_jobs: int | None = None
 
     def fit(self, X: FloatArray, y: Array) -> PrecomputedSVM:
         """Choose C, and fit a machine with it to the Gram matrix."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
@@ -10,6 +12,7 @@ from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.lasso.solve import sparse_code
 
 
+@dataclass(eq=False, repr=False)
 class LeftOutCodes(TransformerMixin, BaseEstimator):
     """Sparse codes of queries over all training matrices, and of a training matrix over all others.
 
@@ -26,12 +29,9 @@ class LeftOutCodes(TransformerMixin, BaseEstimator):
         The number of threads.
     """
 
-    def __init__(
-        self, metric: str = "stein", alpha: float = 0.01, n_jobs: int | None = None
-    ) -> None:
-        self.metric = metric
-        self.alpha = alpha
-        self.n_jobs = n_jobs
+    metric: str = "stein"
+    alpha: float = 0.01
+    n_jobs: int | None = None
 
     def fit(self, X: FloatArray, y: object = None) -> LeftOutCodes:
         """Take the training matrices as atoms."""

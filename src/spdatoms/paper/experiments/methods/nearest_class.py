@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,6 +15,7 @@ from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.divergences.pairwise import pairwise_divergence
 
 
+@dataclass(eq=False, repr=False)
 class NearestVectorClass(ClassifierMixin, BaseEstimator):
     """−min_{i∈c} d(x, x_i), the score of class c.
 
@@ -22,8 +25,7 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         The distance d of vectors, as for `sklearn.metrics.pairwise_distances`.
     """
 
-    def __init__(self, metric: str = "euclidean") -> None:
-        self.metric = metric
+    metric: str = "euclidean"
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestVectorClass:
         """Keep the samples and their labels.
@@ -77,6 +79,7 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         return np.asarray(pairwise_distances(X, self._X, metric=self.metric))
 
 
+@dataclass(eq=False, repr=False)
 class NearestClass(NearestVectorClass):
     """−min_{i∈c} d(X, X_i), the score of class c, for SPD matrices.
 
@@ -88,9 +91,8 @@ class NearestClass(NearestVectorClass):
         The number of threads.
     """
 
-    def __init__(self, metric: str = "riemann", n_jobs: int | None = None) -> None:
-        self.metric = metric
-        self.n_jobs = n_jobs
+    metric: str = "riemann"
+    n_jobs: int | None = None
 
     def _distances(self, X: ArrayLike) -> Floats:
         return np.asarray(pairwise_divergence(X, self._X, metric=self.metric, n_jobs=self.n_jobs))

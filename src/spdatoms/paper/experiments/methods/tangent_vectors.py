@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -63,6 +64,7 @@ class TangentVectors(TransformerMixin, BaseEstimator):
         return self.embed(self.space_.transform(X))
 
 
+@dataclass(eq=False, repr=False)
 class TangentDiscriminant(ClassifierMixin, BaseEstimator):
     """−½ (x − m_c)ᵀ S⁻¹ (x − m_c) + log π_c for tangent vectors x, S shrunk as Ledoit and Wolf do.
 
@@ -75,8 +77,7 @@ class TangentDiscriminant(ClassifierMixin, BaseEstimator):
         covariances of the classes.
     """
 
-    def __init__(self, pooled: bool = True) -> None:
-        self.pooled = pooled
+    pooled: bool = True
 
     def fit(self, X: FloatArray, y: Array) -> TangentDiscriminant:
         """Compute the means of the classes and the covariance of the residuals from them."""
@@ -125,6 +126,7 @@ def shrunk_covariance(R: Floats, dimension: int) -> Floats:
     return np.asarray(S)
 
 
+@dataclass(eq=False, repr=False)
 class FilteredMeans(ClassifierMixin, BaseEstimator):
     """FgMDM: the nearest mean after a projection on the directions of a linear discriminant.
 
@@ -138,8 +140,7 @@ class FilteredMeans(ClassifierMixin, BaseEstimator):
         The number of threads.
     """
 
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self.n_jobs = n_jobs
+    n_jobs: int | None = None
 
     def fit(self, X: FloatArray, y: Array) -> FilteredMeans:
         """Find the directions, and the means of the projected matrices."""

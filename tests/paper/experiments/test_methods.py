@@ -25,7 +25,6 @@ from spdatoms.paper.baselines import (
     TensorSparseCoder,
 )
 from spdatoms.paper.experiments import get_experiment
-from spdatoms.paper.experiments.division import halves
 from spdatoms.paper.experiments.methods.chosen_alpha import ChosenAlpha
 from spdatoms.paper.experiments.methods.dictionary_codes import (
     FIRST_LOOK,
@@ -42,6 +41,7 @@ from spdatoms.paper.experiments.methods.kernel_machines import vector_classifier
 from spdatoms.paper.experiments.methods.left_out_codes import LeftOutCodes
 from spdatoms.paper.experiments.methods.nearest_class import NearestClass
 from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros, nonzeros_of
+from spdatoms.paper.experiments.task import halves
 
 
 def test_nearest_class_scores_agree_with_the_nearest_matrix():

@@ -26,9 +26,9 @@ from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
-from spdatoms.paper.experiments.division import halves
 from spdatoms.paper.experiments.methods.chosen_alpha import with_alpha
 from spdatoms.paper.experiments.methods.nonzeros import mean_nonzeros
+from spdatoms.paper.experiments.task import halves
 
 LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
 LEVELS = (2, 5, 10, 20, 50)

@@ -14,10 +14,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from spdatoms._utils.typing import Array, Indices
-from spdatoms.paper.experiments.division import drawn
 from spdatoms.paper.experiments.experiment import NoDataError
 from spdatoms.paper.experiments.protocols import actions, faces, textures
-from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, drawn
 
 #: The view with what counts as one observation in a standard error; without it that is a repeat.
 UNITS = "units"

@@ -12,9 +12,8 @@ from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.channels import BrokenChannels
 from spdatoms.descriptors import RegionCovariance, gabor_magnitudes
 from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
-from spdatoms.paper.experiments.division import drawn
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
-from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task, drawn
 
 Fault: TypeAlias = Literal["none", "missing", "broken"]
 #: The wavelets of a bank: with the grey value they are thirteen channels.

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.paper.experiments.division import drawn
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
 from spdatoms.paper.experiments.methods.peers import compared_classifiers
 from spdatoms.paper.experiments.protocols import _corruption as corruption
 from spdatoms.paper.experiments.protocols._columns import Column, load_columns
-from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task, drawn
 
 SIZES = (1, 2, 5, 10, 20)
 SHARES = (0.0, 0.1, 0.2, 0.3)

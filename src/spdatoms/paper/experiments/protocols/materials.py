@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from spdatoms.paper.experiments.division import halves
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method
 from spdatoms.paper.experiments.methods.classifiers import classifiers
-from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task, halves
 
 
 @described

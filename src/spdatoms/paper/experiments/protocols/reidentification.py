@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.division import drawn
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, fitted, timed
 from spdatoms.paper.experiments.methods.classifiers import ranking_classifiers
 from spdatoms.paper.experiments.protocols._look_alikes import pedestrians
-from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task, drawn
 
 _TRAINING_IMAGES = 10
 _RANKS = (1, 3, 5)

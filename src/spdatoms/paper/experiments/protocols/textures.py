@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.paper.experiments.division import drawn
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting
 from spdatoms.paper.experiments.methods.classifiers import classifiers, textons
 from spdatoms.paper.experiments.methods.peers import ENSEMBLE, compared_classifiers
 from spdatoms.paper.experiments.protocols import _imperfect_textures as imperfect
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
-from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task, drawn
 
 _SIDE = 256
 TRAINING_BLOCKS = 5

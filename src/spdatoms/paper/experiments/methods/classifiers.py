@@ -6,7 +6,9 @@ classifier are.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,16 +21,16 @@ from spdatoms.classification import (
     SPDSparseClassifierCV,
 )
 from spdatoms.paper import baselines
-from spdatoms.paper.experiments.method import Method, Setting, by_name
+from spdatoms.paper.experiments.method import Kind, Method, Setting, by_name
 from spdatoms.paper.experiments.methods.chosen_alpha import ChosenAlpha
 from spdatoms.paper.experiments.methods.kernel_machines import PrecomputedSVM, vector_classifier
 from spdatoms.paper.experiments.methods.left_out_codes import LeftOutCodes
 from spdatoms.paper.experiments.methods.nearest_class import NearestClass, NearestVectorClass
 from spdatoms.paper.experiments.methods.tangent_vectors import TangentVectors
+from spdatoms.paper.experiments.task import COVARIANCES
 
 Make = Callable[[Setting], Any]
-C_CHOSEN = "C chosen by cross-validation"
-ALPHA_CHOSEN = "α chosen by cross-validation"
+_NOTES = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text("utf-8"))
 #: The α of the peers to choose from, first the one that an estimator has by default. The penalties of tensor codes and
 #: of codes in tangent spaces have other units.
 _ALPHAS, _TENSOR_ALPHAS, _TANGENT_ALPHAS = (
@@ -38,6 +40,11 @@ _ALPHAS, _TENSOR_ALPHAS, _TANGENT_ALPHAS = (
 )
 #: Left-out queries where each takes long.
 _FEW = 60
+
+
+def noted(name: str, make: Make, kind: Kind = "usual", view: str = COVARIANCES) -> Method:
+    """Return a method whose name the glossary explains."""
+    return Method(name, make, " ".join(_NOTES[name].split()), kind, view)
 
 
 def made(kind: Callable[..., Any], **parameters: Any) -> Make:
@@ -81,107 +88,47 @@ def in_tangent_space(model: str) -> Make:
     return lambda setting: make_pipeline(TangentVectors(), vector_classifier(model))
 
 
-def tangent(model: str, note: str, make: Make | None = None) -> Method:
+def tangent(model: str, make: Make | None = None) -> Method:
     """Return a method for tangent vectors; ``model`` names it, and what makes it if nothing else does."""
-    name, note = f"tangent space + {model}", f"tangent vectors at the mean (pyRiemann), {note}"
-    return Method(name, make or in_tangent_space(model), note, "external")
+    return noted(f"tangent space + {model}", make or in_tangent_space(model), "external")
 
 
-_RSR = "the paper's sparse representation"
-_RSR_S = Method("RSR-S", plain_sparse("stein"), f"{_RSR}, Stein kernel")
-_RSR_J = Method("RSR-J", plain_sparse("jeffrey"), f"{_RSR}, Jeffrey kernel")
-_LOG_EUCLIDEAN = Method(
-    "logEuc-SC",
-    plain_sparse("logeuclid"),
-    "sparse representation, Gaussian kernel on logarithms, as in the paper's comparisons",
+_RSR_S = noted("RSR-S", plain_sparse("stein"))
+_RSR_J = noted("RSR-J", plain_sparse("jeffrey"))
+_LOG_EUCLIDEAN = noted("logEuc-SC", plain_sparse("logeuclid"))
+_LOG_EUCLIDEAN_LINEAR = noted(
+    "logEuc-SC linear", alpha_chosen(made(baselines.LogEuclideanSparseClassifier), _ALPHAS)
 )
-_LOG_EUCLIDEAN_LINEAR = Method(
-    "logEuc-SC linear",
-    alpha_chosen(made(baselines.LogEuclideanSparseClassifier), _ALPHAS),
-    f"sparse representation, linear on logarithms, {ALPHA_CHOSEN}",
-)
-_RLPP = Method(
-    "RLPP",
-    _projected("cosine"),
-    "Riemannian locality preserving projection, nearest neighbour by cosine",
-)
-
-_NEAREST_AIRM = "nearest neighbour, affine-invariant"
-_NEAREST_STEIN = "nearest neighbour, Stein divergence"
-_CHOSEN = "β and α by leave-one-out"
+_RLPP = noted("RLPP", _projected("cosine"))
+_BOUNDED, _FREE = (made(baselines.TensorSparseClassifier, bounded=b) for b in (True, False))
+_RIEMANNIAN = made(baselines.RiemannianSparseClassifier)
 _COMPONENTS = (25, 50, 100, 200, 400)
-_SUM, _MAX = "the class with the largest sum", "the class of the largest entry"
 _CLASSIFIERS = (
     _RSR_S,
     _RSR_J,
-    Method("RSR-S CV", _sparse_chosen("stein"), f"RSR-S, {_CHOSEN}", "variant"),
-    Method("RSR-J CV", _sparse_chosen("jeffrey"), f"RSR-J, {_CHOSEN}", "variant"),
-    Method("RSR-S sum", plain_sparse("stein", "sum"), f"RSR-S, {_SUM}", "variant"),
-    Method("RSR-S max", plain_sparse("stein", "max"), f"RSR-S, {_MAX}", "variant"),
-    Method("RSR-J sum", plain_sparse("jeffrey", "sum"), f"RSR-J, {_SUM}", "variant"),
-    Method("RSR-J max", plain_sparse("jeffrey", "max"), f"RSR-J, {_MAX}", "variant"),
-    Method(
-        "RSR-S two atoms",
-        _atoms_per_class,
-        "RSR-S, two learned atoms per class (`n_atoms_per_class=2`) in place of its training matrices",
-        "variant",
-    ),
+    noted("RSR-S CV", _sparse_chosen("stein"), "variant"),
+    noted("RSR-J CV", _sparse_chosen("jeffrey"), "variant"),
+    noted("RSR-S sum", plain_sparse("stein", "sum"), "variant"),
+    noted("RSR-S max", plain_sparse("stein", "max"), "variant"),
+    noted("RSR-J sum", plain_sparse("jeffrey", "sum"), "variant"),
+    noted("RSR-J max", plain_sparse("jeffrey", "max"), "variant"),
+    noted("RSR-S two atoms", _atoms_per_class, "variant"),
     _LOG_EUCLIDEAN,
-    Method("logEuc-SC CV", _sparse_chosen("logeuclid"), f"logEuc-SC, {_CHOSEN}", "variant"),
+    noted("logEuc-SC CV", _sparse_chosen("logeuclid"), "variant"),
     _LOG_EUCLIDEAN_LINEAR,
-    Method(
-        "kernel OMP",
-        made(baselines.KernelPursuitClassifier, metric="stein"),
-        "RSR-S with greedy codes of five atoms in place of the Lasso's",
-        "variant",
-    ),
-    Method(
-        "codes + SVM",
-        _codes_and_svm,
-        "sparse codes over the training matrices (Stein, α = 0.01), of a training matrix over the others; "
-        f"linear SVM, {C_CHOSEN}",
-        "variant",
-    ),
-    Method(
-        "kernel + SVM",
-        made(PrecomputedSVM),
-        f"SVM on the Stein kernel itself with the automatic β, {C_CHOSEN}",
-        "variant",
-    ),
-    Method(
-        "TSC",
-        alpha_chosen(made(baselines.TensorSparseClassifier, bounded=True), _TENSOR_ALPHAS, _FEW),
-        f"tensor sparse coding as its authors have it, bounded: Σ_j y_j D_j ⪯ X, {ALPHA_CHOSEN}",
-        "slow",
-    ),
-    Method(
-        "TSC free",
-        alpha_chosen(made(baselines.TensorSparseClassifier), _TENSOR_ALPHAS, _FEW),
-        f"tensor sparse coding without the bound, {ALPHA_CHOSEN}",
-        "slow",
-    ),
-    Method(
-        "Riemannian SC",
-        alpha_chosen(made(baselines.RiemannianSparseClassifier), _TANGENT_ALPHAS, _FEW),
-        f"sparse coding in the tangent space of every query, {ALPHA_CHOSEN}",
-        "slow",
-    ),
+    noted("kernel OMP", made(baselines.KernelPursuitClassifier, metric="stein"), "variant"),
+    noted("codes + SVM", _codes_and_svm, "variant"),
+    noted("kernel + SVM", made(PrecomputedSVM), "variant"),
+    noted("TSC", alpha_chosen(_BOUNDED, _TENSOR_ALPHAS, _FEW), "slow"),
+    noted("TSC free", alpha_chosen(_FREE, _TENSOR_ALPHAS, _FEW), "slow"),
+    noted("Riemannian SC", alpha_chosen(_RIEMANNIAN, _TANGENT_ALPHAS, _FEW), "slow"),
     _RLPP,
-    Method(
-        "RLPP Euclidean",
-        _projected("euclidean"),
-        "RLPP, nearest neighbour by Euclidean distance",
-        "variant",
-    ),
-    Method("1-NN AIRM", made(SPDKNeighborsClassifier, metric="riemann"), _NEAREST_AIRM),
-    Method("1-NN Stein", made(SPDKNeighborsClassifier, metric="stein"), _NEAREST_STEIN),
-    Method(
-        "1-NN Jeffrey",
-        made(SPDKNeighborsClassifier, metric="jeffrey"),
-        "nearest neighbour, Jeffrey divergence",
-    ),
-    Method("MDM", made(MinimumDistanceToMean), "nearest mean, affine-invariant"),
-    tangent("LR", f"logistic regression, {C_CHOSEN}"),
+    noted("RLPP Euclidean", _projected("euclidean"), "variant"),
+    noted("1-NN AIRM", made(SPDKNeighborsClassifier, metric="riemann")),
+    noted("1-NN Stein", made(SPDKNeighborsClassifier, metric="stein")),
+    noted("1-NN Jeffrey", made(SPDKNeighborsClassifier, metric="jeffrey")),
+    noted("MDM", made(MinimumDistanceToMean)),
+    tangent("LR"),
 )
 
 
@@ -193,16 +140,15 @@ def classifiers(*more: Method) -> dict[str, Method]:
 def ranking_classifiers() -> dict[str, Method]:
     """Return the methods that give a score to every class."""
     nearest = (
-        Method("1-NN AIRM", made(NearestClass, metric="riemann"), _NEAREST_AIRM),
-        Method("1-NN Stein", made(NearestClass, metric="stein"), _NEAREST_STEIN),
+        noted("1-NN AIRM", made(NearestClass, metric="riemann")),
+        noted("1-NN Stein", made(NearestClass, metric="stein")),
     )
     return by_name(_RSR_S, _RSR_J, _LOG_EUCLIDEAN, _LOG_EUCLIDEAN_LINEAR, _RLPP, *nearest)
 
 
 def src() -> list[Method]:
     """Return the method SRC, sparse representation of raw pixels, for several numbers of principal components."""
-    note = f"sparse representation of pixels, all components, {ALPHA_CHOSEN}"
-    found = [Method("SRC", _pixels(None), note, view="images")]
+    found = [noted("SRC", _pixels(None), view="images")]
     for count in _COMPONENTS:
         note = f"SRC, {count} principal components"
         found.append(Method(f"SRC {count}", _pixels(count), note, "variant", "images"))
@@ -215,21 +161,13 @@ def _pixels(components: int | None) -> Make:
 
 def textons() -> Method:
     """Return the method VZ: histograms of textons."""
-    note = "histograms of textons of 7×7 pixels, ten per class (Varma and Zisserman), on the pixels themselves"
-    return Method(
-        "VZ",
-        lambda setting: baselines.TextonClassifier(random_state=setting.seed),
-        note,
-        "slow",
-        "images",
-    )
+    return noted("VZ", lambda s: baselines.TextonClassifier(random_state=s.seed), "slow", "images")
 
 
 def gabor_src() -> Method:
     """Return the method GSRC: sparse representation of Gabor magnitudes, with the usual width of the wavelets."""
-    make = alpha_chosen(made(baselines.GaborSparseClassifier, sigma=2 * np.pi), _ALPHAS)
-    note = f"sparse representation of pooled Gabor magnitudes, {ALPHA_CHOSEN}"
-    return Method("GSRC", make, note, view="images")
+    gabor = made(baselines.GaborSparseClassifier, sigma=2 * np.pi)
+    return noted("GSRC", alpha_chosen(gabor, _ALPHAS), view="images")
 
 
 def other_views(*names: str) -> list[Method]:
@@ -243,5 +181,4 @@ def other_views(*names: str) -> list[Method]:
 
 def cov3dj() -> Method:
     """Return the method Cov3DJ: covariances over a temporal hierarchy."""
-    note = "covariances over a temporal hierarchy, linear SVM"
-    return Method("Cov3DJ", lambda setting: baselines.Cov3DJClassifier(), note, view="sequences")
+    return noted("Cov3DJ", lambda setting: baselines.Cov3DJClassifier(), view="sequences")

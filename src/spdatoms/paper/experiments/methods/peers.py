@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.pipeline import make_pipeline
 
 from spdatoms.classification import SPDEnsembleClassifier, SPDSparseClassifierCV
 from spdatoms.kernels import SPDNystroem
-from spdatoms.paper.experiments.method import Kind, Method, by_name
-from spdatoms.paper.experiments.methods.classifiers import C_CHOSEN, classifiers, made, tangent
+from spdatoms.paper.experiments.method import Method, Setting, by_name
+from spdatoms.paper.experiments.methods.classifiers import classifiers, made, noted, tangent
 from spdatoms.paper.experiments.methods.kernel_machines import (
     KernelSVM,
     PrecomputedSVM,
@@ -24,25 +26,14 @@ def compared_classifiers() -> dict[str, Method]:
     return by_name(*_COMPARED)
 
 
-def _behind_landmarks(model: str, note: str) -> Method:
+def _behind_landmarks(model: str) -> Method:
     """Return a classifier of the vectors of `SPDNystroem`."""
-    return Method(
-        f"SPDNystroem + {model}",
-        lambda setting: make_pipeline(
-            SPDNystroem(random_state=setting.seed, n_jobs=setting.n_jobs), vector_classifier(model)
-        ),
-        f"landmark vectors of the Stein kernel, {note}, {C_CHOSEN}",
-    )
 
+    def make(setting: Setting) -> Any:
+        landmarks = SPDNystroem(random_state=setting.seed, n_jobs=setting.n_jobs)
+        return make_pipeline(landmarks, vector_classifier(model))
 
-def _discriminant(name: str, pooled: bool, shrunk: str) -> Method:
-    note = f"linear discriminant, Ledoit and Wolf's shrinkage of {shrunk}"
-    return tangent(f"LDA {name}", note, lambda setting: TangentDiscriminant(pooled))
-
-
-def _machine(name: str, metric: str, note: str, kind: Kind = "usual") -> Method:
-    note = f"SVM with the kernel exp(−β·d), {note}; C and β chosen by cross-validation"
-    return Method(f"kernel SVM {name}", made(KernelSVM, metric=metric), note, kind)
+    return noted(f"SPDNystroem + {model}", make)
 
 
 #: Those of the tables of the paper.
@@ -51,47 +42,23 @@ _PAPER = classifiers()
 _COMPARED = (
     _PAPER["RSR-S"],
     _PAPER["RSR-J"],
-    Method(
-        CHOSEN,
-        made(SPDSparseClassifierCV),
-        "one kernel and its penalties, chosen by cross-validation",
-    ),
-    Method(
-        ENSEMBLE,
-        made(SPDEnsembleClassifier),
-        "sparse codes and class means under several kernels, averaged",
-    ),
-    Method(
-        WEIGHTED,
-        made(SPDEnsembleClassifier, weights="cv"),
-        "SPDEnsembleClassifier(weights='cv'), the same weighted by cross-validation",
-    ),
+    noted(CHOSEN, made(SPDSparseClassifierCV)),
+    noted(ENSEMBLE, made(SPDEnsembleClassifier)),
+    noted(WEIGHTED, made(SPDEnsembleClassifier, weights="cv")),
     _PAPER["MDM"],
-    Method(
-        "FgMDM",
-        made(FilteredMeans),
-        "nearest mean after a projection on discriminant directions of the tangent space (pyRiemann)",
-        "external",
-    ),
+    noted("FgMDM", made(FilteredMeans), "external"),
     _PAPER["tangent space + LR"],
-    tangent("LinearSVC", f"linear SVM, {C_CHOSEN}"),
-    tangent(
-        "LDA",
-        "linear discriminant, scikit-learn's shrinkage='auto' (of the covariance of each class)",
-    ),
-    _discriminant("LW", False, "the covariance of each class"),
-    _discriminant("pooled", True, "one covariance of all classes"),
-    tangent("SVC", f"SVM with a Gaussian kernel of the usual width, {C_CHOSEN}"),
-    _machine("Stein", "stein", "Stein divergence"),
-    _machine("logEuc", "logeuclid", "log-Euclidean"),
-    _machine("tangent", "tangent", "squared distances of tangent vectors (pyRiemann)", "external"),
+    tangent("LinearSVC"),
+    tangent("LDA"),
+    tangent("LDA LW", lambda setting: TangentDiscriminant(pooled=False)),
+    tangent("LDA pooled", lambda setting: TangentDiscriminant(pooled=True)),
+    tangent("SVC"),
+    noted("kernel SVM Stein", made(KernelSVM, metric="stein")),
+    noted("kernel SVM logEuc", made(KernelSVM, metric="logeuclid")),
+    noted("kernel SVM tangent", made(KernelSVM, metric="tangent"), "external"),
     _PAPER["1-NN AIRM"],
     _PAPER["1-NN Stein"],
-    _behind_landmarks("LinearSVC", "linear SVM"),
-    _behind_landmarks("LR", "logistic regression"),
-    Method(
-        "DivergenceKernel + SVC",
-        made(PrecomputedSVM),
-        f"SVC(kernel='precomputed') on the Stein kernel with the automatic β, {C_CHOSEN}",
-    ),
+    _behind_landmarks("LinearSVC"),
+    _behind_landmarks("LR"),
+    noted("DivergenceKernel + SVC", made(PrecomputedSVM)),
 )

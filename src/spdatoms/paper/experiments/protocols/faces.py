@@ -15,6 +15,7 @@ from spdatoms.paper.experiments.methods.classifiers import (
     classifiers,
     gabor_src,
     made,
+    noted,
     other_views,
     src,
 )
@@ -80,21 +81,20 @@ class Faces(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers, and those on images."""
-        settled = []
-        for name in ("RSR-S", "RSR-J"):
-            make = alpha_chosen(classifiers()[name].make, _ALPHAS, queries=600)
-            note = (
-                f"{name}, α from 0.0003 to 0.1 chosen on the training images, one of three left out"
-            )
-            settled.append(Method(f"{name} chosen α", make, note, "variant"))
-        usual = {
-            "logEuc-SC linear": (baselines.LogEuclideanSparseClassifier, COVARIANCES),
-            "SRC": (baselines.PixelSparseClassifier, "images"),
-        }
-        for name, (kind, view) in usual.items():
-            note = f"{name}, α = 0.01"
-            settled.append(Method(f"{name} default α", made(kind), note, "variant", view))
-        return classifiers(*settled, *src(), gabor_src(), *other_views(_ALL, _INNER, _SHORT))
+        known, linear = classifiers(), made(baselines.LogEuclideanSparseClassifier)
+        settled = [
+            noted(f"{name} chosen α", alpha_chosen(known[name].make, _ALPHAS, 600), "variant")
+            for name in ("RSR-S", "RSR-J")
+        ]
+        pixels = made(baselines.PixelSparseClassifier)
+        return classifiers(
+            *settled,
+            noted("logEuc-SC linear default α", linear, "variant"),
+            noted("SRC default α", pixels, "variant", "images"),
+            *src(),
+            gabor_src(),
+            *other_views(_ALL, _INNER, _SHORT),
+        )
 
 
 def _samples(faces: Any, views: dict[str, Any]) -> LabelledViews:

@@ -13,6 +13,7 @@ from spdatoms._utils.typing import Array
 from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, timed
+from spdatoms.paper.experiments.methods.classifiers import noted
 from spdatoms.paper.experiments.protocols import _texture_blocks as blocks
 from spdatoms.paper.experiments.protocols.texture_dictionaries import TextureDictionaries
 from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
@@ -63,22 +64,11 @@ class Objective(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return two updates of atoms, and three choices of the first atoms."""
-        centres = "weighted centres, first atoms"
         return by_name(
-            _learner("closed form", f"{centres} drawn at random"),
-            _learner(
-                "gradient",
-                "Riemannian gradient descent, the same first atoms",
-                update="gradient",
-            ),
-            _learner(
-                "from k-means", f"{centres} by k-means with the same divergence", init="kmeans"
-            ),
-            _learner(
-                "from intrinsic k-means",
-                f"{centres} by affine-invariant k-means",
-                init="kmeans-riemann",
-            ),
+            _learner("closed form"),
+            _learner("gradient", update="gradient"),
+            _learner("from k-means", init="kmeans"),
+            _learner("from intrinsic k-means", init="kmeans-riemann"),
         )
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
@@ -96,7 +86,6 @@ def _for_all_parts(found: dict[str, Any]) -> dict[str, Plates]:
     return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
 
-def _learner(name: str, note: str, **options: Any) -> Method:
-    parameters = {**_SETTINGS, "init": "random", **options}
-    make = partial(SPDDictionaryLearning, **parameters)
-    return Method(name, lambda s: make(random_state=s.seed, n_jobs=s.n_jobs), note)
+def _learner(name: str, **options: Any) -> Method:
+    make = partial(SPDDictionaryLearning, **{**_SETTINGS, "init": "random", **options})
+    return noted(name, lambda s: make(random_state=s.seed, n_jobs=s.n_jobs))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, Indices
+from spdatoms._utils.typing import Array, FloatArray, Indices
 
 #: The score of most experiments, and the view of the samples that most methods work on.
 ACCURACY = "accuracy"
@@ -44,6 +44,20 @@ class LabelledViews:
         """
         views = {name: view[indices] for name, view in self.views.items()}
         return LabelledViews(self.y[indices], views)
+
+    def with_covariances(self, X: FloatArray) -> LabelledViews:
+        """Return the samples with other covariances.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        LabelledViews
+        """
+        return replace(self, views={**self.views, COVARIANCES: X})
 
     def __len__(self) -> int:
         return len(self.y)

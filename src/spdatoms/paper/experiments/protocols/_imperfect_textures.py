@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from spdatoms._utils.typing import Array, FloatArray
 from spdatoms.channels import BrokenChannels
 from spdatoms.descriptors import RegionCovariance, gabor_magnitudes
-from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
-from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.method import Method, Outcome, Refitted, Setting, percentage, timed
 from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task, drawn
 
 Fault: TypeAlias = Literal["none", "missing", "broken"]
@@ -55,8 +54,7 @@ def imperfect_task(data: FilteredTextures, rng: np.random.Generator) -> Task:
     """Take fifteen random blocks of each texture to train, a hundred others to test, and spoil the latter."""
     train, test = drawn(data.samples.y, _TRAINING, rng)
     queries = data.samples.take(np.sort(rng.permutation(test)[:_QUERIES]))
-    Q = spoilt(queries.views[COVARIANCES], data.fault, rng)
-    queries = replace(queries, views={**queries.views, COVARIANCES: Q})
+    queries = queries.with_covariances(spoilt(queries.views[COVARIANCES], data.fault, rng))
     return Task(data.samples.take(train), {ACCURACY: queries}, parameters={"fault": data.fault})
 
 
@@ -77,18 +75,9 @@ def evaluate_imperfect(method: Method, task: Task, setting: Setting) -> Outcome:
     """
     train, test = task.train, task.tests[ACCURACY]
     X, Q = train.views[COVARIANCES], test.views[COVARIANCES]
-    own = method.name in _OWN
-    predicted, fit_seconds, predict_seconds = np.empty(len(Q), test.y.dtype), 0.0, 0.0
+    own, models = method.name in _OWN, Refitted(method, setting)
     if own and task.parameters["fault"] == "broken":
-        detector, seconds = timed(BrokenChannels().fit, X)
-        fit_seconds += seconds
-        Q, seconds = timed(detector.transform, Q)
-        predict_seconds += seconds
-    known: Mask = np.ones(Q.shape[:2], np.bool_) if own else known_channels(Q)
-    for mask, rows in patterns(known):
-        model: Any = method.make(setting)
-        _, seconds = timed(model.fit, cut(X, mask), train.y)
-        fit_seconds += seconds
-        predicted[rows], seconds = timed(model.predict, cut(Q[rows], mask))
-        predict_seconds += seconds
-    return Outcome({ACCURACY: percentage(predicted == test.y)}, fit_seconds, predict_seconds)
+        detector, models.fit_seconds = timed(BrokenChannels().fit, X)
+        Q, models.predict_seconds = timed(detector.transform, Q)
+    predicted = models.predict(train, Q, whole=own)
+    return models.outcome({ACCURACY: percentage(predicted == test.y)})

@@ -45,10 +45,6 @@ def _matrices(samples: LabelledViews) -> FloatArray:
     return np.asarray(samples.views[COVARIANCES])
 
 
-def _with(samples: LabelledViews, X: FloatArray) -> LabelledViews:
-    return replace(samples, views={**samples.views, COVARIANCES: X})
-
-
 def _without(X: FloatArray, missing: Mask) -> FloatArray:
     X = X.copy()
     X[missing] = np.nan
@@ -72,8 +68,8 @@ def missing_in_queries(
     for share in SHARES:
         Q = _lacking(_matrices(test), share, _SETS, np.random.default_rng(seed))
         filled = imputer.transform(Q) if share else Q
-        found["refitted", f"{share:.0%}"] = train, _with(test, Q)
-        found["imputed", f"{share:.0%}"] = train, _with(test, filled)
+        found["refitted", f"{share:.0%}"] = train, test.with_covariances(Q)
+        found["imputed", f"{share:.0%}"] = train, test.with_covariances(filled)
     return found
 
 
@@ -88,7 +84,10 @@ def missing_everywhere(
         for treatment, global_share in (("local imputation", 0.1), ("global imputation", 1.0)):
             imputer = SPDImputer(global_share=global_share)
             filled = (imputer.fit_transform(A), imputer.transform(B)) if share else (A, B)
-            found[treatment, f"{share:.0%}"] = _with(train, filled[0]), _with(test, filled[1])
+            found[treatment, f"{share:.0%}"] = (
+                train.with_covariances(filled[0]),
+                test.with_covariances(filled[1]),
+            )
     return found
 
 
@@ -130,7 +129,7 @@ def broken_in_queries(train: LabelledViews, test: LabelledViews, rng: np.random.
         masks |= {name: detector.predict(Q) for name, detector in detectors.items()}
         for treatment, mask in (masks | {"told": bad}).items():
             level = f"{kind} × {count}" if count else kind
-            found[treatment, level] = train, _with(test, _without(Q, mask))
+            found[treatment, level] = train, test.with_covariances(_without(Q, mask))
     return found
 
 
@@ -161,12 +160,12 @@ def deficient_ranks(train: LabelledViews, test: LabelledViews, rng: np.random.Ge
         A, B = (_symmetric(T @ _matrices(part) @ T.T) for part in (train, test))
         reach = SPDRange(rank=rank).fit(A)
         found["common range", level] = (
-            _with(train, reach.transform(A)),
-            _with(test, reach.transform(B)),
+            train.with_covariances(reach.transform(A)),
+            test.with_covariances(reach.transform(B)),
         )
         found["shrunk", level] = (
-            _with(train, shrink(A, _SHRINKAGE)),
-            _with(test, shrink(B, _SHRINKAGE)),
+            train.with_covariances(shrink(A, _SHRINKAGE)),
+            test.with_covariances(shrink(B, _SHRINKAGE)),
         )
     return found
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment, described
-from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.method import Method, Outcome, Refitted, Setting, percentage
 from spdatoms.paper.experiments.methods.peers import compared_classifiers
 from spdatoms.paper.experiments.protocols import _corruption as corruption
 from spdatoms.paper.experiments.protocols._columns import Column, load_columns
@@ -89,23 +90,16 @@ class Curves(Experiment):
 
         One that refuses a single matrix of each class has no accuracy there.
         """
-        scores, fit_seconds, predict_seconds = {}, 0.0, 0.0
-        model, known = None, None
+        models, scores = Refitted(method, setting), {}
         for level, (train, test) in task.parameters["levels"].items():
-            if train is not known:
-                model = method.make(setting)
-                try:
-                    _, seconds = timed(model.fit, train.views[method.view], train.y)
-                except ValueError:
-                    if len(np.unique(train.y)) < len(train):
-                        raise
-                    continue
-                known, fit_seconds = train, fit_seconds + seconds
-            assert model is not None
-            predicted, seconds = timed(model.predict, test.views[method.view])
-            predict_seconds += seconds
-            scores[level] = percentage(np.asarray(predicted) == test.y)
-        return Outcome(scores, fit_seconds, predict_seconds)
+            try:
+                predicted = models.predict(train, test.views[COVARIANCES])
+            except ValueError:
+                if len(np.unique(train.y)) < len(train):
+                    raise
+                continue
+            scores[level] = percentage(predicted == test.y)
+        return models.outcome(scores)
 
 
 def levels(
@@ -119,28 +113,14 @@ def levels(
             str(size): (train.take(corruption.some_per_class(train.y, size)), test)
             for size in sizes
         }
-    if kind == MISLABELLED:
-        # The same order of matrices at every level: those that are wrong at 10 % are wrong at 20 %, too.
-        seed = rng.integers(2**32)
-        return {
-            f"{share:.0%}": (
-                replace(
-                    train,
-                    y=corruption.mislabelled(train.y, share, np.random.default_rng(seed)),
-                ),
-                test,
-            )
-            for share in SHARES
-        }
+    # The same numbers at every level: matrices that are wrong at 10 % are wrong at 20 %, too.
     X, seed = test.views[COVARIANCES], rng.integers(2**32)
-    found = {}
-    for factor in FACTORS[kind]:
-        if kind == OUTLIERS:
-            corrupted = corruption.with_outlier_channel(X, factor, np.random.default_rng(seed))
-        else:
-            corrupted = corruption.with_noise(X, factor)
-        found[f"{factor:g}"] = (
-            train,
-            replace(test, views={**test.views, COVARIANCES: corrupted}),
-        )
-    return found
+    draws = partial(np.random.default_rng, seed)
+    if kind == MISLABELLED:
+        wrong = {share: corruption.mislabelled(train.y, share, draws()) for share in SHARES}
+        return {f"{share:.0%}": (replace(train, y=y), test) for share, y in wrong.items()}
+    if kind == OUTLIERS:
+        spoilt = {f: corruption.with_outlier_channel(X, f, draws()) for f in FACTORS[kind]}
+    else:
+        spoilt = {factor: corruption.with_noise(X, factor) for factor in FACTORS[kind]}
+    return {f"{factor:g}": (train, test.with_covariances(Q)) for factor, Q in spoilt.items()}

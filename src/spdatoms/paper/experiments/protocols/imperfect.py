@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.typing import FloatArray
-from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
 from spdatoms.paper.experiments.experiment import Experiment, described
-from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.method import Method, Outcome, Refitted, Setting, percentage
 from spdatoms.paper.experiments.methods.peers import ENSEMBLE, compared_classifiers
 from spdatoms.paper.experiments.protocols._columns import load_columns
 from spdatoms.paper.experiments.protocols._imperfections import IMPERFECTIONS
@@ -72,23 +69,9 @@ class Imperfect(Experiment):
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
         """Return the accuracy of every treatment at every level, refitted to the channels that queries have."""
-        scores, hits, fit_seconds, predict_seconds = {}, {}, 0.0, 0.0
-        fitted: dict[tuple[int, bytes], Any] = {}
+        models, scores, hits = Refitted(method, setting), {}, {}
         for (treatment, level), (train, test) in task.parameters["cases"].items():
-            X, Q = train.views[COVARIANCES], test.views[COVARIANCES]
-            right = np.empty(len(Q), np.bool_)
-            for known, rows in patterns(known_channels(Q)):
-                key = id(train), known.tobytes()
-                if key not in fitted:
-                    model = method.make(setting)
-                    _, seconds = timed(model.fit, _cut(X, known), train.y)
-                    fitted[key], fit_seconds = model, fit_seconds + seconds
-                found, seconds = timed(fitted[key].predict, _cut(Q[rows], known))
-                right[rows], predict_seconds = found == test.y[rows], predict_seconds + seconds
+            right = models.predict(train, test.views[COVARIANCES]) == test.y
             scores[f"{treatment}: {level}"] = percentage(right)
             hits[f"{treatment}: {level}"] = "".join(map(str, right.astype(int)))
-        return Outcome(scores, fit_seconds, predict_seconds, {"hits": hits})
-
-
-def _cut(X: FloatArray, known: Mask) -> FloatArray:
-    return X if known.all() else cut(X, known)
+        return models.outcome(scores, hits=hits)

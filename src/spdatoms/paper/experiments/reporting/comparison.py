@@ -12,24 +12,12 @@ import numpy as np
 from scipy.stats import binomtest
 
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.reporting.table import HIGH, LOW, MISSING, Table, grid
+from spdatoms.paper.experiments.reporting.table import HIGH, LOW, MISSING, Table, grid, value
 from spdatoms.paper.experiments.results import Results, Row
 
 
 def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return accuracies, differences to the best peer, and calibration errors where they are known.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment, which names its `reference` and its `own` methods.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return accuracies, differences to the best peer, and calibration errors where they are known."""
     parts = results.parts()
     methods = results.ran(experiment.methods())
     units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
@@ -91,7 +79,7 @@ def _accuracies(
     rows = []
     for method in methods:
         there = [list(units[method, part].values()) for part in parts]
-        cells = [_value(*mean_and_error(values)) if values else MISSING for values in there]
+        cells = [value(*mean_and_error(values)) if values else MISSING for values in there]
         complete = all(there)
         mean = f"{np.mean([np.mean(values) for values in there]):.1f}" if complete else MISSING
         rows.append((method, *cells, mean))
@@ -112,12 +100,12 @@ def _best_peers(
         mean, error = mean_and_error(paired(reference, units[best, part]))
         accuracies = [np.mean(list(u.values())) for u in (reference, units[best, part])]
         shown = (f"{accuracy:.1f}" for accuracy in accuracies)
-        rows.append((part, *shown, best, _value(mean, error, sign="+")))
+        rows.append((part, *shown, best, value(mean, error, sign="+")))
         means.append(mean)
         errors.append(error or 0.0)
     if len(means) > 1:
         error = float(np.sqrt(np.sum(np.square(errors))) / len(errors))
-        rows.append(("mean", "", "", "", _value(float(np.mean(means)), error, sign="+")))
+        rows.append(("mean", "", "", "", value(float(np.mean(means)), error, sign="+")))
     title = f"{experiment.reference} against the best peer of every column"
     header = ("column", experiment.reference, "best peer", "which", "difference ± standard error")
     return grid(title, header, rows)
@@ -138,26 +126,8 @@ def _calibration(
     return grid(title, ("method", *columns), rows, LOW)
 
 
-def _value(mean: float, error: float | None, sign: str = "") -> str:
-    text = f"{mean:{sign}.1f}"
-    return text if error is None else f"{text} ± {error:.1f}"
-
-
 def difference_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the differences of all methods to the reference of an experiment, if that ran.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-        One table, or none.
-    """
+    """Return the differences of all methods to the reference of an experiment, if that ran."""
     reference, parts = experiment.reference, results.parts()
     methods = results.ran(experiment.methods())
     others = [name for name in methods if name != reference]
@@ -182,7 +152,7 @@ def difference(first: Units, second: Units, queries: bool = False) -> str:
     if queries:
         p = mcnemar(differences)
         return f"{mean:+.1f} (p {'< 0.001' if p < 0.001 else f'= {p:.2g}'})"
-    return _value(mean, error, sign="+")
+    return value(mean, error, sign="+")
 
 
 def mcnemar(differences: Sequence[float]) -> float:

@@ -114,19 +114,7 @@ def _mean(accuracies: Mapping[str, float]) -> str:
 
 
 def curve_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return a figure for every kind of level, with a panel for every data set.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-    """
+    """Return a figure for every kind of level, with a panel for every data set."""
     found = []
     for kind in kinds_of(results):
         parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]

@@ -24,19 +24,7 @@ def mean_objective(rows: list[Row]) -> Floats:
 
 
 def descent_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return for every part the objective with the first atoms and after some iterations.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment; its rows hold an objective per half-step.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return for every part the objective with the first atoms and after some iterations."""
     return [_table(experiment, results, part) for part in results.parts()]
 
 
@@ -70,19 +58,7 @@ def _best_of_each(results: Results, part: str) -> dict[int, float]:
 
 
 def descent_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return the curves of the objective, a panel for every part.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-    """
+    """Return the curves of the objective, a panel for every part."""
     """Draw the mean objective over the iterations, a panel for every part."""
     parts = results.parts()
     figure, axes = panels(len(parts), (3.8, 3.4), columns=3)

@@ -24,7 +24,7 @@ from spdatoms.paper.experiments.reporting.picture import (
     panels,
     title_panel,
 )
-from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid
+from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid, value
 from spdatoms.paper.experiments.results import Results, Row
 
 _BETWEEN = ": "
@@ -94,19 +94,7 @@ def _hits(rows: Sequence[Row], treatment: str, level: str) -> Any:
 
 
 def imperfect_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return two tables for every imperfection: means over data sets, and each data set at one level.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return two tables for every imperfection: means over data sets, and each data set at one level."""
     results = whole(results)
     methods = results.ran(experiment.methods())
     return [
@@ -162,23 +150,11 @@ def _difference(
 ) -> str:
     own, other = (_hits(results.of(part, name), *case) for name in (method, reference))
     mean, error = mean_and_error(list(100.0 * (own - other)))
-    return f"{mean:+.1f} ± {error:.1f}"
+    return value(mean, error, sign="+")
 
 
 def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return a figure of the means over data sets, and one per imperfection with the curves of every data set.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-    """
+    """Return a figure of the means over data sets, and one per imperfection with the curves of every data set."""
     results = whole(results)
     methods = methods_in_figure(experiment, results, results.parts())
     there = kinds_of(results)

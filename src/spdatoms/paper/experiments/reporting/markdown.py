@@ -11,7 +11,7 @@ from spdatoms.paper.experiments.experiment import Experiment, Published
 from spdatoms.paper.experiments.reporting.figures import pictures
 from spdatoms.paper.experiments.reporting.origin import ELAPSED, PASSED, PROCESSOR, origin
 from spdatoms.paper.experiments.reporting.picture import Picture
-from spdatoms.paper.experiments.reporting.table import MEASURED, Line, Table, to_markdown
+from spdatoms.paper.experiments.reporting.table import Table, grid, to_markdown, value
 from spdatoms.paper.experiments.reporting.tables import remarks, tables
 from spdatoms.paper.experiments.results import Results
 from spdatoms.paper.experiments.task import ACCURACY
@@ -196,8 +196,7 @@ def section(
     -------
     str
     """
-    embedded = results.settings["data"] == "embedded"
-    note = experiment.embedded if embedded else experiment.caveat
+    note = experiment.embedded if results.embedded else experiment.caveat
     explained = _methods(experiment, results, known)
     parts = [f"## {experiment.title}", experiment.protocol, note, explained, *figures]
     in_footnotes: set[str] = set()
@@ -239,9 +238,9 @@ def _not_reproduced(known: Sequence[Experiment], absent: Sequence[Experiment]) -
                 lines.append((f"{experiment.title}{part}", row.method, scores, why))
         lines += [(experiment.title, what, "–", why) for what, why in experiment.missing]
     header = ("experiment", "row", "published (%)", "what it would take")
-    return Table(_MISSING, header, tuple(Line(line, MEASURED) for line in lines))
+    return grid(_MISSING, header, lines)
 
 
 def _named_score(row: Published, name: str) -> str:
-    spread = f" ± {row.deviations[name]:.1f}" if name in row.deviations else ""
-    return f"{'' if name == ACCURACY else f'{name} '}{row.scores[name]:.1f}{spread}"
+    score = value(row.scores[name], row.deviations.get(name))
+    return score if name == ACCURACY else f"{name} {score}"

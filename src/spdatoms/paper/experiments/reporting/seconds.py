@@ -26,19 +26,7 @@ def bounds(experiment: Experiment) -> dict[str, float]:
 
 
 def second_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the seconds of every method, and those of the reference as multiples of them.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment; its published scores are seconds.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return the seconds of every method, and those of the reference as multiples of them."""
     measured, published = fastest(experiment, results), bounds(experiment)
     totals = {name: sum(seconds) for name, seconds in measured.items()}
     slow = experiment.reference
@@ -63,19 +51,7 @@ def second_tables(experiment: Experiment, results: Results) -> list[Table]:
 
 
 def second_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return bars of the seconds, beside the published bounds.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-    """
+    """Return bars of the seconds, beside the published bounds."""
     """Draw the least seconds of every method as bars, and the published ones as diamonds."""
     totals = {name: sum(seconds) for name, seconds in fastest(experiment, results).items()}
     published = bounds(experiment)

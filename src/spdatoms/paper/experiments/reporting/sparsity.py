@@ -16,7 +16,7 @@ from spdatoms.paper.experiments.reporting.picture import (
     new_figure,
     panels,
 )
-from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid
+from spdatoms.paper.experiments.reporting.table import HIGH, MISSING, Table, grid, value
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.experiments.task import ACCURACY
 
@@ -30,20 +30,7 @@ _TICKS = ("2", "5", "10", "20", "50")
 
 
 def nonzero_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the mean numbers of non-zeros of codes by method and part, if rows have them.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-        One table, or none.
-    """
+    """Return the mean numbers of non-zeros of codes by method and part, if rows have them."""
     parts, lines = results.parts(), []
     for method in experiment.methods():
         counts = [
@@ -80,19 +67,7 @@ def curved_parts(results: Results) -> list[str]:
 
 
 def sparsity_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return for parts with many levels the accuracies by level, and learned dictionaries beside the others.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
-    """
+    """Return for parts with many levels the accuracies by level, and learned dictionaries beside the others."""
     coded = [row for row in results.rows if "curve" in row.extra]
     results = Results(results.settings, coded, results.problems)
     found = []
@@ -151,24 +126,12 @@ def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _spread(values: Sequence[float]) -> str:
-    text = f"{np.mean(values):.1f}"
-    return f"{text} ± {np.std(values):.1f}" if len(values) > 1 else text
+    mean, deviation = _mean_and_deviation(values)
+    return value(mean, deviation if len(values) > 1 else None)
 
 
 def sparsity_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return curves by the size of the dictionary, and by the number of non-zeros where there are several.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-    """
+    """Return curves by the size of the dictionary, and by the number of non-zeros where there are several."""
     parts = curved_parts(results)
     if not parts:
         return _by_size(experiment, results)

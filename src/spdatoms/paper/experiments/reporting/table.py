@@ -103,6 +103,12 @@ class Table:
         return replace(self, lines=lines, notes={})
 
 
+def value(mean: float, error: float | None = None, sign: str = "") -> str:
+    """Return a number and what comes after ±, if that is known, with one digit after the point."""
+    text = f"{mean:{sign}.1f}"
+    return text if error is None else f"{text} ± {error:.1f}"
+
+
 def grid(
     title: str,
     header: Iterable[str],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from spdatoms.paper.experiments.reporting.table import (
     Line,
     Table,
     grid,
+    value,
 )
 from spdatoms.paper.experiments.results import Results, Summary
 from spdatoms.paper.experiments.task import ACCURACY
@@ -69,9 +69,11 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     }
     if experiment.table in special:
         return special[experiment.table](experiment, results)
-    columns = list(dict.fromkeys(_columns(results)))
-    single = len({column.part for column in columns}) == len(columns)
-    groups = [columns] if single else _by_part(columns)
+    scores = [Column(s.part, score) for s in results.summaries() for score in s.scores]
+    columns = list(dict.fromkeys(scores))
+    parts = dict.fromkeys(column.part for column in columns)
+    single = len(parts) == len(columns)
+    groups = [columns] if single else [[c for c in columns if c.part == part] for part in parts]
     return [
         *(_accuracies(experiment, results, group, single) for group in groups),
         *(sparsity_tables(experiment, results) if experiment.table == "sparsity" else ()),
@@ -80,24 +82,13 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     ]
 
 
-def _columns(results: Results) -> Iterable[Column]:
-    for summary in results.summaries():
-        for score in summary.scores:
-            yield Column(summary.part, score)
-
-
-def _by_part(columns: Sequence[Column]) -> list[list[Column]]:
-    parts = dict.fromkeys(column.part for column in columns)
-    return [[c for c in columns if c.part == part] for part in parts]
-
-
 def _accuracies(
     experiment: Experiment, results: Results, columns: Sequence[Column], single: bool
 ) -> Table:
     summaries = {(s.method, s.part): s for s in results.summaries()}
     methods = [m for m in experiment.methods() if any((m, c.part) in summaries for c in columns)]
     published = () if results.embedded else experiment.published
-    left = {id(row): row for row in published if _concerns(row, columns)}
+    left = {id(row): row for row in published if any(_matches(row, c) for c in columns)}
     noted = _notes(results)
     lines: list[Line] = []
     notes: dict[tuple[int, int], tuple[str, ...]] = {}
@@ -130,20 +121,14 @@ def _title(
     whole = _whole(experiment, results)
     here = [summary for summary in results.summaries() if summary.part in shown]
     usual = [s for s in here if s.repeats != experiment.few(s.part, s.method)]
-    counts = [summary.repeats for summary in usual or here]
-    if whole == 1:
-        return title
-    return f"{title}, {repeats_made(counts, whole)}"
+    made = repeats_made([summary.repeats for summary in usual or here], whole)
+    return title if whole == 1 else f"{title}, {made}"
 
 
 def _whole(experiment: Experiment, results: Results) -> int:
     """Return the number of repeats that the protocol has."""
     embedded = experiment.repeats_embedded if results.embedded else None
     return embedded or experiment.repeats
-
-
-def _concerns(row: Published, columns: Sequence[Column]) -> bool:
-    return any(_matches(row, column) for column in columns)
 
 
 def _matches(row: Published, column: Column) -> bool:
@@ -153,21 +138,15 @@ def _matches(row: Published, column: Column) -> bool:
 def _measured(summary: Summary | None, score: str, spread: bool) -> str:
     if summary is None or score not in summary.scores:
         return MISSING
-    text = f"{summary.scores[score]:.1f}"
-    if spread and summary.repeats > 1:
-        text += f" ± {summary.deviations[score]:.1f}"
-    return text
+    known = spread and summary.repeats > 1
+    return value(summary.scores[score], summary.deviations[score] if known else None)
 
 
 def _published(row: Published, columns: Sequence[Column], kind: str) -> Line:
-    cells = []
-    for column in columns:
-        if not _matches(row, column):
-            cells.append(MISSING)
-            continue
-        text = f"{row.scores[column.score]:.1f}"
-        deviation = row.deviations.get(column.score)
-        cells.append(text if deviation is None else f"{text} ± {deviation:.1f}")
+    cells = [
+        value(row.scores[c.score], row.deviations.get(c.score)) if _matches(row, c) else MISSING
+        for c in columns
+    ]
     remark = "published" if kind == PUBLISHED else "published, not run here"
     return Line((f"{row.method} ({remark})", *cells), kind)
 
@@ -261,12 +240,10 @@ def _notes(results: Results) -> dict[tuple[str, str], tuple[str, ...]]:
     return found
 
 
-def _most_repeats(summaries: Iterable[Summary]) -> Counter[str]:
+def _most_repeats(summaries: Iterable[Summary]) -> dict[str, int]:
     """Return for every part the repeats of the method that has the most of them."""
-    most = Counter[str]()
-    for summary in summaries:
-        most[summary.part] = max(most[summary.part], summary.repeats)
-    return most
+    found = list(summaries)
+    return {own.part: max(s.repeats for s in found if s.part == own.part) for own in found}
 
 
 def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:

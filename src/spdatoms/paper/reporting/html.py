@@ -1,0 +1,111 @@
+"""One self-contained page of results, and a folder with all files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from spdatoms._utils.version import __version__
+from spdatoms._utils.writing import replace_file
+from spdatoms.cli.report.drawings import inline_svg
+from spdatoms.cli.report.page import render_page
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.reporting.figures import pictures
+from spdatoms.paper.reporting.picture import Picture
+from spdatoms.paper.reporting.tables import remarks, tables
+
+REPORT = "report.html"
+
+
+def report_page(
+    experiment: Experiment, results: Results, drawn: list[Picture] | None = None
+) -> str:
+    """Return a page with tables, published scores, figures, methods, settings and versions.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    drawn : list of Picture, default=None
+        The figures, if they are drawn already.
+
+    Returns
+    -------
+    str
+        HTML that needs no other file.
+    """
+    drawn = pictures(experiment, results) if drawn is None else drawn
+    return render_page(
+        "report.html.jinja",
+        "spdatoms.paper.reporting",
+        experiment=experiment,
+        tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
+        figures=[_figure(picture) for picture in drawn],
+        methods=[experiment.methods()[name] for name in results.ran(experiment.methods())],
+        remarks=remarks(experiment, results),
+        settings=_readable(results.settings),
+        embedded=results.embedded,
+        parameters={row.method: row.parameters for row in results.rows},
+        version=__version__,
+    )
+
+
+def write_folder(experiment: Experiment, results: Results, folder: Path) -> list[Path]:
+    """Write results.json, results.csv, the figures and report.html.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+    folder : Path
+        Where to write; it is made if it does not exist.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = pictures(experiment, results)
+    results.write_json(folder / "results.json")
+    results.write_csv(folder / "results.csv")
+    written = [folder / "results.json", folder / "results.csv"]
+    for picture in drawn:
+        for ending in ("png", "svg"):
+            path = folder / f"{picture.name}.{ending}"
+            replace_file(path, picture.render(ending))
+            written.append(path)
+    page = report_page(experiment, results, drawn)
+    replace_file(folder / REPORT, page.encode())
+    return [*written, folder / REPORT]
+
+
+def _figure(picture: Picture) -> dict[str, str]:
+    """Return what the page needs of a picture: its caption, and it itself for wide and narrow screens."""
+    wide = inline_svg(picture.figure, picture.name, picture.caption)
+    shown = {"caption": picture.caption, "wide": wide}
+    if picture.narrow is not None:
+        shown["narrow"] = inline_svg(picture.narrow, f"{picture.name}-narrow", picture.caption)
+    return shown
+
+
+def _readable(settings: dict[str, Any]) -> dict[str, str]:
+    """Return settings as words."""
+    shown = {}
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if isinstance(value, float):
+            value = f"{value:.1f}"
+        if isinstance(value, dict):
+            value = [f"{key}: {chosen}" for key, chosen in value.items() if chosen is not None]
+        if isinstance(value, list):
+            value = ", ".join(map(str, value))
+        if value != "":
+            shown[name.replace("_", " ")] = str(value)
+    return shown

@@ -22,7 +22,7 @@ import scipy.io
 from sklearn.model_selection import StratifiedKFold
 
 from spdatoms import BrokenChannels, SPDSparseClassifier
-from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
+from spdatoms.paper.protocols._corruption import FAULTS, with_faults
 
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 #: Whether it is so, per query, by case and figure.

@@ -33,8 +33,8 @@ from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_orde
 from spdatoms.classification.ensemble import ALPHA, CELLS, FACTOR, TRUST
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.geometry.hermitian import dimension
-from spdatoms.paper.experiments.protocols._columns import Column, load_columns
 from spdatoms.paper.experiments.task import COVARIANCES
+from spdatoms.paper.protocols._columns import Column, load_columns
 
 Floats = NDArray[np.float64]
 

@@ -38,11 +38,11 @@ from spdatoms.divergences import get_divergence
 from spdatoms.kernels import bandwidth
 from spdatoms.kernels.landmarks import SHARE
 from spdatoms.lasso import alpha
-from spdatoms.paper.experiments.protocols._columns import load_columns
-from spdatoms.paper.experiments.protocols.actions import Actions
-from spdatoms.paper.experiments.protocols.faces import Faces
-from spdatoms.paper.experiments.protocols.texture_dictionaries import TextureDictionaries
 from spdatoms.paper.experiments.task import COVARIANCES
+from spdatoms.paper.protocols._columns import load_columns
+from spdatoms.paper.protocols.actions import Actions
+from spdatoms.paper.protocols.faces import Faces
+from spdatoms.paper.protocols.texture_dictionaries import TextureDictionaries
 
 #: The grid of constants: β as a multiple of 1 / median, α as a share of the spread, τ as a share of the spectrum.
 _FACTORS, _SPREAD_SHARES, _CUTS = (0.1, 0.2, 0.5, 1.0), (0.02, 0.05, 0.1), (1e-4, 1e-3, 1e-2)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, SPDSparseClassifierCV
-from spdatoms.paper.experiments.protocols._columns import Column, load_columns
 from spdatoms.paper.experiments.task import COVARIANCES
+from spdatoms.paper.protocols._columns import Column, load_columns
 
 CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "SPDSparseClassifier": SPDSparseClassifier,

@@ -16,7 +16,7 @@ import numpy as np
 from spdatoms import SPDSparseClassifier
 from spdatoms.descriptors import FaceCovariance
 from spdatoms.paper.datasets import load_feret
-from spdatoms.paper.experiments.protocols.faces import DESCRIPTOR, TRAINING
+from spdatoms.paper.protocols.faces import DESCRIPTOR, TRAINING
 
 WIDTHS = (0.75, 1.0, 1.25, 1.5, 2.0)
 ALPHAS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.05, 0.1, 0.2)

@@ -25,8 +25,8 @@ from spdatoms import (
     SPDKNeighborsClassifier,
     SPDSparseClassifier,
 )
-from spdatoms.paper.experiments.division import drawn, halves
-from spdatoms.paper.experiments.protocols._columns import load_columns
+from spdatoms.paper.experiments.task import drawn, halves
+from spdatoms.paper.protocols._columns import load_columns
 
 COLUMNS = ("Brodatz 16c", "Randen 16", "vowels")
 LABELS, DIVISIONS, N_ATOMS = (1, 2, 5), 10, 64

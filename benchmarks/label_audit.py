@@ -31,10 +31,10 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from spdatoms import SPDEnsembleClassifier, suspect_labels
-from spdatoms.paper.experiments.methods.tangent_vectors import TangentVectors
-from spdatoms.paper.experiments.protocols._columns import Column, load_columns
-from spdatoms.paper.experiments.protocols._corruption import mislabelled
 from spdatoms.paper.experiments.task import COVARIANCES
+from spdatoms.paper.methods.tangent_vectors import TangentVectors
+from spdatoms.paper.protocols._columns import Column, load_columns
+from spdatoms.paper.protocols._corruption import mislabelled
 
 Floats = NDArray[np.float64]
 

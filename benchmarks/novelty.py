@@ -27,7 +27,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from spdatoms import SPDNovelty, pairwise_divergence
-from spdatoms.paper.experiments.protocols._corruption import FAULTS, with_faults
+from spdatoms.paper.protocols._corruption import FAULTS, with_faults
 
 Scores = Callable[[np.ndarray], np.ndarray]
 ALARMS, CLASSES = "alarms", 4

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from spdatoms import SPDEnsembleClassifier
 from spdatoms.geometry import expm
 from spdatoms.paper.datasets import load_brodatz
-from spdatoms.paper.experiments.protocols._texture_blocks import at_random
+from spdatoms.paper.protocols._texture_blocks import at_random
 
 SIZES = (500, 1000, 1499, 1500, 1501, 2000, 3000, 10_000, 30_000, 100_000)
 QUERIES = 4000

@@ -16,7 +16,7 @@ from spdatoms.paper.experiments import (
     Setting,
     Task,
 )
-from spdatoms.paper.experiments.division import halves
+from spdatoms.paper.experiments.task import halves
 
 
 def two_kinds(count: int = 20, seed: int = 0) -> LabelledViews:

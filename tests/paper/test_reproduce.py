@@ -13,7 +13,7 @@ from _commands import run as run_command
 from _folders import skeletons
 from _toy_experiment import Toy
 from spdatoms.paper.experiments import EXPERIMENTS, run
-from spdatoms.paper.experiments.protocols._look_alikes import pedestrians
+from spdatoms.paper.protocols._look_alikes import pedestrians
 
 pytest.importorskip("PIL.Image", reason="needs the extra vision")
 pytest.importorskip("matplotlib", reason="needs the extra plot")
@@ -93,9 +93,7 @@ def test_command_all_leaves_out_what_has_no_data(tmp_path, monkeypatch):
     def few_pedestrians() -> Any:
         return pedestrians(people=3, images=12)
 
-    monkeypatch.setattr(
-        "spdatoms.paper.experiments.protocols.reidentification.pedestrians", few_pedestrians
-    )
+    monkeypatch.setattr("spdatoms.paper.protocols.reidentification.pedestrians", few_pedestrians)
     skeletons(tmp_path / "hdm05" / "joints.npz")
     text = tmp_path / "results.md"
     options = ("--methods", "logEuc-SC linear", "--repeats", 1, "--out", tmp_path / "out")

@@ -208,7 +208,7 @@ def _write(
     experiment: Experiment, results: Results, folder: Path | None, markdown: Path | None
 ) -> None:
     from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
-    from spdatoms.paper.experiments.reporting import write_folder, write_record
+    from spdatoms.paper.reporting import write_folder, write_record
 
     if folder is not None:
         write_folder(experiment, results, folder)
@@ -222,7 +222,7 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _print(experiment: Experiment, results: Results) -> None:
-    from spdatoms.paper.experiments.reporting import narrow, remarks, tables, to_rich
+    from spdatoms.paper.reporting import narrow, remarks, tables, to_rich
 
     record("summaries", [vars(summary) for summary in results.summaries()], several=True)
     console = open_console()

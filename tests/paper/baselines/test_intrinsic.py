@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 from _matrices import random_spd
-from spdatoms import (
-    SPDKMeans,
-    SPDKNeighborsClassifier,
-    SPDSparseCoder,
-)
+from spdatoms import SPDKMeans, SPDKNeighborsClassifier, SPDSparseCoder
 from spdatoms.paper import baselines
 from spdatoms.paper.baselines import KMeansSparseCoder, riemannian_nearest_neighbour
 

@@ -29,10 +29,10 @@ from spdatoms.paper.experiments import (
     run,
 )
 from spdatoms.paper.experiments.method import predict_in_time
-from spdatoms.paper.experiments.reporting import remarks, report_page, tables, to_markdown
-from spdatoms.paper.experiments.reporting.origin import origin
 from spdatoms.paper.experiments.results import ResultsFile
 from spdatoms.paper.experiments.runner import fingerprint, seed_of
+from spdatoms.paper.reporting import remarks, report_page, tables, to_markdown
+from spdatoms.paper.reporting.origin import origin
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.typing import Array
+from spdatoms.datasets.dataset import Dataset, Samples, encode
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -31,13 +35,21 @@ class Problems:
     title : str
         The name of the data set.
     folder : path-like
-        Where it is; file names are relative to it.
+        Where it is; file names are relative to it. It is an error if it does not exist.
+    layout : str
+        What it should hold.
     on_error : {"raise", "warn", "ignore"}
         What `report` does.
     """
 
-    def __init__(self, title: str, folder: PathLike, on_error: str) -> None:
-        self.title, self.folder, self.on_error = title, Path(folder), on_error
+    def __init__(self, title: str, folder: PathLike, layout: str, on_error: str) -> None:
+        self.title, self.layout, self.on_error = title, layout, on_error
+        self.folder = Path(folder).expanduser()
+        if not self.folder.is_dir():
+            what = "is not a folder" if self.folder.exists() else "does not exist"
+            raise FileNotFoundError(
+                f"{title}: {self.folder} {what}. Give the folder that holds {layout}."
+            )
         self.found: list[str] = []
 
     def add(self, what: str, path: Path | None = None) -> None:
@@ -65,8 +77,8 @@ class Problems:
     def report(self, left: int) -> None:
         """Raise an error or warn if there are problems; raise an error if no sample is left."""
         if not left:
-            reason = f": {self._list(_SHOWN)}" if self.found else ""
-            raise ValueError(f"{self.title}: nothing to use in {self.folder}{reason}.")
+            reason = self._list(_SHOWN) or f"it does not hold {self.layout}"
+            raise ValueError(f"{self.title}: nothing to use in {self.folder}: {reason}.")
         if self.found and self.on_error == "raise":
             raise ValueError(
                 f"{self.title} in {self.folder}: {self._list(_SHOWN)}. Complete the folder, or use "
@@ -84,10 +96,21 @@ class Problems:
         return "; ".join(self.found[:most]) + (f"; and {more} more" if more > 0 else "")
 
 
-def existing_folder(folder: PathLike, title: str, layout: str) -> Path:
-    """Return the folder as a path, or raise an error that says what it should hold."""
-    path = Path(folder).expanduser()
-    if not path.is_dir():
-        what = "is not a folder" if path.exists() else "does not exist"
-        raise FileNotFoundError(f"{title}: {path} {what}. Give the folder that holds {layout}.")
-    return path
+def stacked(images: Sequence[Array]) -> Array | Samples:
+    """Return images as one array if they all have the same size."""
+    return np.stack(images) if len({image.shape for image in images}) == 1 else Samples(images)
+
+
+def dataset(
+    data: Array | Samples,
+    labels: Sequence[str],
+    groups: Sequence[Any] | Array,
+    names: Iterable[str],
+    description: str,
+    *,
+    order: Sequence[str] = (),
+    **more: Samples,
+) -> Dataset:
+    """Return samples with labels, whose classes are in the given or in alphabetical order."""
+    target, classes = encode(labels, order)
+    return Dataset(data, target, classes, np.asarray(groups), tuple(names), description, **more)

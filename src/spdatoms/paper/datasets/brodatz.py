@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
-
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, Samples, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset, stacked
 
 #: The plates of all releases: the common one has no D14, which leaves 111.
 PLATES = tuple(i for i in range(1, 113) if i != 14)
@@ -62,12 +60,11 @@ def load_brodatz(
         ``data`` is an array (m, height, width) if all plates have the same size, otherwise `Samples`;
         8 bits per pixel. ``groups`` is the number of the plate.
     """
-    root = existing_folder(folder, "Brodatz", _LAYOUT)
-    problems = Problems("Brodatz", root, on_error)
+    problems = Problems("Brodatz", folder, _LAYOUT, on_error)
     numbers = list(plates)
     for i, plate in enumerate(numbers):
         allow.integer(1).check(f"plates[{i}]", plate)
-    images = _read_plates(root, numbers, crop, problems)
+    images = _read_plates(numbers, crop, problems)
     problems.report(len(images))
     return _dataset(images, f"Brodatz' textures, {len(images)} plates.")
 
@@ -104,10 +101,9 @@ def load_brodatz_mosaics(
     wanted = list(mosaics)
     for i, name in enumerate(wanted):
         allow.choice(*MOSAICS).check(f"mosaics[{i}]", name)
-    root = existing_folder(folder, "Brodatz", _LAYOUT)
-    problems = Problems("Brodatz", root, on_error)
+    problems = Problems("Brodatz", folder, _LAYOUT, on_error)
     plates = sorted({plate for name in wanted for plate in MOSAICS[name]})
-    images = _read_plates(root, plates, crop, problems)
+    images = _read_plates(plates, crop, problems)
     problems.report(len(images))
     return {name: _mosaic(name, images) for name in wanted}
 
@@ -119,11 +115,11 @@ def _mosaic(name: str, images: dict[int, tuple[str, Array]]) -> Dataset:
 
 
 def _read_plates(
-    root: Path, plates: Iterable[int], crop: int | None, problems: Problems
+    plates: Iterable[int], crop: int | None, problems: Problems
 ) -> dict[int, tuple[str, Array]]:
     """Return the name and the pixels of each plate that can be read, and add problems of the others."""
     files: dict[int, Path] = {}
-    for path in image_files(root, deep=True):
+    for path in image_files(problems.folder, deep=True):
         match = _NAME.match(path.stem)
         number = int(match.group(1)) if match else 0
         if match and number in files:
@@ -151,14 +147,8 @@ def _cropped(image: Array, crop: int | None) -> Array:
 
 def _dataset(images: dict[int, tuple[str, Array]], description: str) -> Dataset:
     labels = [f"D{plate}" for plate in images]
-    target, names = encode(labels, order=labels)
-    pixels = [image for _, image in images.values()]
-    one_size = len({image.shape for image in pixels}) == 1
-    return Dataset(
-        data=np.stack(pixels) if one_size else Samples(pixels),
-        target=target,
-        target_names=names,
-        groups=np.array(list(images)),
-        names=tuple(name for name, _ in images.values()),
-        description=description,
+    pixels, names = (
+        stacked([image for _, image in images.values()]),
+        (n for n, _ in images.values()),
     )
+    return dataset(pixels, labels, list(images), names, description, order=labels)

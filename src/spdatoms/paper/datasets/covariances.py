@@ -8,9 +8,9 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.array_files import read_npz
-from spdatoms.datasets.dataset import Dataset, encode
+from spdatoms.datasets.dataset import Dataset
 from spdatoms.geometry.validation import check_spd
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 _TITLE = "Ready covariances"
 _LAYOUT = ".npz files with arrays 'X' (m, n, n), 'y' (m,) and perhaps 'g' (m,)"
@@ -34,14 +34,11 @@ def load_covariances(folder: PathLike, *, on_error: str = "raise") -> dict[str, 
     dict of str to Dataset
         By the name of the file, without its ending. ``groups`` is ``g``, or zeros if there is none.
     """
-    root = existing_folder(folder, _TITLE, _LAYOUT)
-    problems = Problems(_TITLE, root, on_error)
+    problems = Problems(_TITLE, folder, _LAYOUT, on_error)
     found: dict[str, Dataset] = {}
-    for path in sorted(root.glob("*.npz")):
+    for path in sorted(problems.folder.glob("*.npz")):
         with problems.noted(path):
             found[path.stem] = _dataset(path)
-    if not found and not problems.found:
-        problems.add(f"it does not hold {_LAYOUT}")
     problems.report(len(found))
     return found
 
@@ -57,12 +54,12 @@ def _dataset(path: Path) -> Dataset:
         if labels.shape != (len(X),):
             raise ValueError(f"{name} has the shape {labels.shape} for {len(X)} matrices")
     # Sorted as they are, not as text: 2 stands before 10.
-    target, names = encode([str(label) for label in y], [str(label) for label in np.unique(y)])
-    return Dataset(
-        data=X,
-        target=target,
-        target_names=names,
-        groups=groups,
-        names=tuple(f"{path.name}[{i}]" for i in range(len(X))),
-        description=f"{len(X)} ready covariances of size {X.shape[-1]}, {len(names)} classes.",
+    classes = [str(label) for label in np.unique(y)]
+    return dataset(
+        X,
+        [str(label) for label in y],
+        groups,
+        [f"{path.name}[{i}]" for i in range(len(X))],
+        f"{len(X)} ready covariances of size {X.shape[-1]}, {len(classes)} classes.",
+        order=classes,
     )

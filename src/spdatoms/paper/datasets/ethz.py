@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_colour
-from spdatoms.datasets.dataset import Dataset, Samples, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset, Samples
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 #: How many people and images a sequence has.
 SEQUENCES = {1: (83, 4857), 2: (35, 1936), 3: (28, 1762)}
@@ -48,24 +46,22 @@ def load_ethz(
         ``data`` are colour images (height, width, 3), read when they are used; ``target`` is the
         person (``seq1/p001``), ``groups`` the sequence (``seq1``).
     """
-    root = existing_folder(folder, "ETHZ", _LAYOUT)
-    problems = Problems("ETHZ", root, on_error)
+    problems = Problems("ETHZ", folder, _LAYOUT, on_error)
     images: list[Path] = []
     for number in SEQUENCES if sequence is None else (sequence,):
-        directory = root / f"seq{number}"
+        directory = problems.folder / f"seq{number}"
         if not directory.is_dir():
             problems.add(f"the folder {directory.name} is missing")
             continue
         images += _read_sequence(directory, *SEQUENCES[number], problems)
     problems.report(len(images))
-    target, names = encode([f"{path.parent.parent.name}/{path.parent.name}" for path in images])
-    return Dataset(
-        data=Samples(images, partial(read_colour, size=size)),
-        target=target,
-        target_names=names,
-        groups=np.array([path.parent.parent.name for path in images]),
-        names=tuple(problems.name(path) for path in images),
-        description=f"ETHZ pedestrians: {len(images)} images of {len(names)} people.",
+    people = [f"{path.parent.parent.name}/{path.parent.name}" for path in images]
+    return dataset(
+        Samples(images, partial(read_colour, size=size)),
+        people,
+        [path.parent.parent.name for path in images],
+        map(problems.name, images),
+        f"ETHZ pedestrians: {len(images)} images of {len(set(people))} people.",
     )
 
 

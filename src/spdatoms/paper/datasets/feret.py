@@ -11,9 +11,9 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.array_files import read_all_apart, read_apart
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, Samples, encode
+from spdatoms.datasets.dataset import Dataset, Samples
 from spdatoms.geometry.validation import check_spd
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset, stacked
 
 #: Frontal (ba; bj with another expression, bk in other light), and turned by +25, +15, −15, −25 degrees.
 POSES = ("ba", "bd", "be", "bf", "bg", "bj", "bk")
@@ -65,21 +65,21 @@ def load_feret(
         ``target`` is the person, ``groups`` the pose. The paper trains on ba, bj and bk and tests
         on each of bd, be, bf and bg.
     """
-    root = existing_folder(folder, "FERET", _LAYOUT)
-    problems = Problems("FERET", root, on_error)
+    problems = Problems("FERET", folder, _LAYOUT, on_error)
+    root = problems.folder
     if kind == "auto":
         kind = "covariances" if any((root / f"{pose}.mat").exists() for pose in POSES) else "images"
     if kind == "covariances":
-        return _load_covariances(root, problems)
+        return _load_covariances(problems)
     if (root / _ARCHIVE).exists():
-        return _load_archive(root, problems, size)
-    return _load_images(root, problems, size)
+        return _load_archive(problems, size)
+    return _load_images(problems, size)
 
 
-def _load_covariances(root: Path, problems: Problems) -> Dataset:
+def _load_covariances(problems: Problems) -> Dataset:
     """Read one .mat file per pose."""
     stacks: dict[str, Array] = {}
-    paths = {pose: root / f"{pose}.mat" for pose in POSES}
+    paths = {pose: problems.folder / f"{pose}.mat" for pose in POSES}
     there = [path for path in paths.values() if path.exists()]
     found = dict(zip(there, read_all_apart(there), strict=True))
     for pose, path in paths.items():
@@ -98,7 +98,7 @@ def _load_covariances(root: Path, problems: Problems) -> Dataset:
     problems.report(len(stacks))
     people = [f"{i + 1:03d}" for stack in stacks.values() for i in range(len(stack))]
     poses = [pose for pose, stack in stacks.items() for _ in stack]
-    names = tuple(f"{p}.mat[{person}]" for p, person in zip(poses, people, strict=True))
+    names = [f"{p}.mat[{person}]" for p, person in zip(poses, people, strict=True)]
     return _dataset(np.concatenate(list(stacks.values())), people, poses, names, "covariances")
 
 
@@ -115,9 +115,9 @@ def _covariances(variables: dict[str, Array] | ValueError) -> Array:
     )
 
 
-def _load_archive(root: Path, problems: Problems, size: tuple[int, int] | None) -> Dataset:
+def _load_archive(problems: Problems, size: tuple[int, int] | None) -> Dataset:
     """Read all images from one .mat file."""
-    path = root / _ARCHIVE
+    path = problems.folder / _ARCHIVE
     images, people = np.empty((0, 0, 0), dtype=np.uint8), np.empty(0, dtype=int)
     with problems.noted(path):
         arrays = read_apart(path)
@@ -139,7 +139,7 @@ def _load_archive(root: Path, problems: Problems, size: tuple[int, int] | None) 
         images = _resampled(images, size)
     labels = [f"{person:03d}" for person in people]
     poses = list(POSES) * (len(images) // len(POSES))
-    names = tuple(f"{path.name}[{i}]" for i in range(len(images)))
+    names = [f"{path.name}[{i}]" for i in range(len(images))]
     return _dataset(np.ascontiguousarray(images), labels, poses, names, "images")
 
 
@@ -151,10 +151,10 @@ def _resampled(images: Array, size: tuple[int, int]) -> Array:
     return np.stack(scaled).round().astype(np.uint8)
 
 
-def _load_images(root: Path, problems: Problems, size: tuple[int, int] | None) -> Dataset:
+def _load_images(problems: Problems, size: tuple[int, int] | None) -> Dataset:
     """Read image files that are named, or lie in folders named, by pose."""
     images, people, poses, names = [], [], [], []
-    for path in image_files(root, deep=True):
+    for path in image_files(problems.folder, deep=True):
         identity = _identity(path)
         if identity is None:
             continue
@@ -163,9 +163,7 @@ def _load_images(root: Path, problems: Problems, size: tuple[int, int] | None) -
             people.append(identity[0])
             poses.append(identity[1])
             names.append(problems.name(path))
-    if not images and not problems.found:
-        problems.add(f"there is nothing of this kind: {_LAYOUT}")
-    elif images:
+    if images:
         problems.expect("people", len(set(people)), PEOPLE)
         for person in sorted(set(people)):
             there = {pose for who, pose in zip(people, poses, strict=True) if who == person}
@@ -173,9 +171,7 @@ def _load_images(root: Path, problems: Problems, size: tuple[int, int] | None) -
             if absent:
                 problems.add(f"person {person} has no image of the pose {', '.join(absent)}")
     problems.report(len(images))
-    one_size = len({image.shape for image in images}) == 1
-    data = np.stack(images) if one_size else Samples(images)
-    return _dataset(data, people, poses, tuple(names), "images")
+    return _dataset(stacked(images), people, poses, names, "images")
 
 
 def _identity(path: Path) -> tuple[str, str] | None:
@@ -190,14 +186,7 @@ def _identity(path: Path) -> tuple[str, str] | None:
 
 
 def _dataset(
-    data: Array | Samples, people: list[str], poses: list[str], names: tuple[str, ...], kind: str
+    data: Array | Samples, people: list[str], poses: list[str], names: list[str], kind: str
 ) -> Dataset:
-    target, target_names = encode(people)
-    return Dataset(
-        data=data,
-        target=target,
-        target_names=target_names,
-        groups=np.array(poses),
-        names=names,
-        description=f"FERET faces, subset b: {len(target_names)} people, {kind}.",
-    )
+    description = f"FERET faces, subset b: {len(set(people))} people, {kind}."
+    return dataset(data, people, poses, names, description)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.images import image_files, read_colour, read_mask
-from spdatoms.datasets.dataset import Dataset, Samples, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset, Samples
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 MATERIALS = (
     "fabric",
@@ -48,11 +46,9 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
         when they are used; ``groups`` is ``close-up`` (``moderate`` in the names of the files),
         ``object``, or ``unknown`` for other names.
     """
-    root = existing_folder(folder, "Flickr materials", _LAYOUT)
-    problems = Problems("Flickr materials", root, on_error)
-    images: list[Path] = []
-    masks: list[Path] = []
-    labels: list[str] = []
+    problems = Problems("Flickr materials", folder, _LAYOUT, on_error)
+    root, images = problems.folder, list[Path]()
+    masks, labels = list[Path](), list[str]()
     for material in MATERIALS:
         directory = root / "image" / material
         if not directory.is_dir():
@@ -68,14 +64,13 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
                 masks.append(mask)
                 labels.append(material)
     problems.report(len(images))
-    target, names = encode(labels, order=MATERIALS)
-    return Dataset(
-        data=Samples(images, read_colour),
-        target=target,
-        target_names=names,
-        groups=np.array([_view(path) for path in images]),
-        names=tuple(problems.name(path) for path in images),
-        description=f"Flickr Material Database: {len(images)} photographs of ten materials.",
+    return dataset(
+        Samples(images, read_colour),
+        labels,
+        [_view(path) for path in images],
+        map(problems.name, images),
+        f"Flickr Material Database: {len(images)} photographs of ten materials.",
+        order=MATERIALS,
         masks=Samples(masks, read_mask),
     )
 

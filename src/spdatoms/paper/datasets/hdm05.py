@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.array_files import read_npz
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, Samples, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset, Samples
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 from spdatoms.paper.datasets.acclaim import Skeleton, joint_positions, read_motion, read_skeleton
 
 #: Joint positions (frames, joints, 3) by subject, action and take.
@@ -74,28 +73,24 @@ def load_hdm05(
         ``data`` is `Samples` of arrays (frames, 31, 3), coordinates x, y, z in inches with y up;
         ``target`` is the action, ``groups`` the subject.
     """
-    root = existing_folder(folder, "HDM05", _LAYOUT)
-    problems = Problems("HDM05", root, on_error)
+    problems = Problems("HDM05", folder, _LAYOUT, on_error)
     wanted = _wanted(actions)
-    archive = root / _ARCHIVE
-    motions = (_from_archive if archive.exists() else _from_files)(root, wanted, problems)
-    if not motions and not problems.found:
-        problems.add(f"there is nothing of this kind: {_LAYOUT}")
+    archive = problems.folder / _ARCHIVE
+    motions = (_from_archive if archive.exists() else _from_files)(wanted, problems)
     there = {action for _, action, _ in motions}
     missing = sorted(wanted - there)
     if missing and actions != "paper":
         problems.add(f"there is no motion of the actions {', '.join(missing)}")
     problems.report(len(motions))
     keys = sorted(motions)
-    target, names = encode([action for _, action, _ in keys])
-    return Dataset(
-        data=Samples(motions[key] for key in keys),
-        target=target,
-        target_names=names,
-        groups=np.array([subject for subject, _, _ in keys]),
-        names=tuple("__".join(key) for key in keys),
-        description=f"HDM05 motions: {len(keys)} of {len(names)} actions, 120 frames per second."
-        + (f" Not there: {', '.join(missing)}." if missing else ""),
+    labels = [action for _, action, _ in keys]
+    absent = f" Not there: {', '.join(missing)}." if missing else ""
+    return dataset(
+        Samples(motions[key] for key in keys),
+        labels,
+        [subject for subject, _, _ in keys],
+        ["__".join(key) for key in keys],
+        f"HDM05 motions: {len(keys)} of {len(set(labels))} actions, 120 frames per second.{absent}",
     )
 
 
@@ -108,8 +103,8 @@ def _wanted(actions: Iterable[str] | None) -> set[str]:
     return set(names)
 
 
-def _from_archive(root: Path, wanted: set[str], problems: Problems) -> Motions:
-    path = root / _ARCHIVE
+def _from_archive(wanted: set[str], problems: Problems) -> Motions:
+    path = problems.folder / _ARCHIVE
     arrays: dict[str, Array] = {}
     with problems.noted(path):
         arrays = read_npz(path)
@@ -124,8 +119,10 @@ def _from_archive(root: Path, wanted: set[str], problems: Problems) -> Motions:
     return motions
 
 
-def _from_files(root: Path, wanted: set[str], problems: Problems) -> Motions:
-    files = sorted(path for path in root.rglob("*") if path.suffix.lower() in (".asf", ".amc"))
+def _from_files(wanted: set[str], problems: Problems) -> Motions:
+    files = sorted(
+        path for path in problems.folder.rglob("*") if path.suffix.lower() in (".asf", ".amc")
+    )
     skeletons: dict[str, Skeleton] = {}
     for path in files:
         subject = path.stem.lower().removeprefix("hdm_")

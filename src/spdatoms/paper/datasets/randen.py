@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.array_files import read_npz
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 #: The mosaic that a case of the files stands for. Cases 1 and 6 match known Brodatz plates; that 2 to 5
 #: are these mosaics is probable, and was not checked.
@@ -50,20 +49,17 @@ def load_randen(
         By mosaic. ``data`` has shape (m, height, width); ``groups`` is the row of a patch. Split by
         these groups, since neighbouring patches resemble each other.
     """
-    root = existing_folder(folder, "Randen textures", _LAYOUTS[kind])
-    problems = Problems("Randen textures", root, on_error)
-    textures = (_patches if kind == "patches" else _images)(root, problems)
-    if not textures and not problems.found:
-        problems.add(f"it does not hold {_LAYOUTS[kind]}")
+    problems = Problems("Randen textures", folder, _LAYOUTS[kind], on_error)
+    textures = (_patches if kind == "patches" else _images)(problems)
     problems.report(len(textures))
     cases = sorted({case for case, _ in textures})
     return {CASES[case]: _dataset(case, textures) for case in cases}
 
 
-def _patches(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
+def _patches(problems: Problems) -> dict[tuple[int, int], Array]:
     """Return the patches (rows, columns, height, width) by case and class."""
     found: dict[tuple[int, int], Array] = {}
-    for path in sorted(root.glob("*.npz")):
+    for path in sorted(problems.folder.glob("*.npz")):
         with problems.noted(path):
             for key, array in read_npz(path).items():
                 match = _KEY.match(key)
@@ -76,10 +72,10 @@ def _patches(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
     return found
 
 
-def _images(root: Path, problems: Problems) -> dict[tuple[int, int], Array]:
+def _images(problems: Problems) -> dict[tuple[int, int], Array]:
     """Return the images by case and class, each as a single patch."""
     found: dict[tuple[int, int], Array] = {}
-    for path in image_files(root):
+    for path in image_files(problems.folder):
         match = _IMAGE.match(path.name)
         if match and int(match.group(1)) in CASES:
             with problems.noted(path):
@@ -96,15 +92,12 @@ def _dataset(case: int, textures: dict[tuple[int, int], Array]) -> Dataset:
             labels.append(f"class{number:02d}")
             rows.append(row)
             names.append(f"case{case}_class{number:02d}[{row}, {column}]")
-    target, target_names = encode(labels)
-    certainty = (
-        "" if mosaic in CERTAIN else f" That case {case} is {mosaic} is probable, not certain."
-    )
-    return Dataset(
-        data=np.concatenate([array.reshape(-1, *array.shape[2:]) for array in classes.values()]),
-        target=target,
-        target_names=target_names,
-        groups=np.array(rows),
-        names=tuple(names),
-        description=f"Training textures of Randen's mosaic {mosaic} (case {case}).{certainty}",
+    probable = f" That case {case} is {mosaic} is probable, not certain."
+    return dataset(
+        np.concatenate([array.reshape(-1, *array.shape[2:]) for array in classes.values()]),
+        labels,
+        rows,
+        names,
+        f"Training textures of Randen's mosaic {mosaic} (case {case})."
+        + ("" if mosaic in CERTAIN else probable),
     )

@@ -14,8 +14,8 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.images import image_files, read_colour
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, Samples, encode
-from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, existing_folder
+from spdatoms.datasets.dataset import Dataset, Samples
+from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 #: The folders of the release, the action that each belongs to, and its number of films.
 FOLDERS = {
@@ -75,12 +75,9 @@ def load_ucf_sports(
         their regions; frames without a box are left out. ``target`` is the action, ``groups`` the
         film, for leave-one-out.
     """
-    root = existing_folder(folder, "UCF sports", _LAYOUT)
-    if (root / "ucf action").is_dir():
-        root = root / "ucf action"
-    problems = Problems("UCF sports", root, on_error)
-    clips: list[Clip] = []
-    labels: list[str] = []
+    inside = Path(folder).expanduser() / "ucf action"
+    problems = Problems("UCF sports", inside if inside.is_dir() else folder, _LAYOUT, on_error)
+    root, clips, labels = problems.folder, list[Clip](), list[str]()
     for name, (action, count) in FOLDERS.items():
         if not (root / name).is_dir():
             problems.add(f"the folder {name} is missing")
@@ -92,15 +89,14 @@ def load_ucf_sports(
                 clips.append(_checked_clip(directory))
                 labels.append(action)
     problems.report(len(clips))
-    target, names = encode(labels, order=ACTIONS)
-    folders = tuple(problems.name(clip.folder) for clip in clips)
-    return Dataset(
-        data=Samples(clips, partial(read_clip, size=size)),
-        target=target,
-        target_names=names,
-        groups=np.array(folders),
-        names=folders,
-        description=f"UCF sports actions: {len(clips)} films of {len(set(labels))} actions.",
+    folders = [problems.name(clip.folder) for clip in clips]
+    return dataset(
+        Samples(clips, partial(read_clip, size=size)),
+        labels,
+        folders,
+        folders,
+        f"UCF sports actions: {len(clips)} films of {len(set(labels))} actions.",
+        order=ACTIONS,
         boxes=Samples(clip.boxes for clip in clips),
     )
 

@@ -1,7 +1,7 @@
 """The experiments of the paper, each a table or a figure, and what it takes to run them again.
 
 An `Experiment` loads data, divides them in every repeat and lists the methods to compare. `run`
-computes the rows that a file of results does not hold yet. `spdatoms.paper.experiments.reporting` makes
+computes the rows that a file of results does not hold yet. `spdatoms.paper.reporting` makes
 tables, figures and a page of them.
 
 >>> from spdatoms.paper.experiments import get_experiment, run
@@ -86,7 +86,5 @@ def get_experiment(name: str) -> Experiment:
             f"There is no experiment {name!r}; the names are {', '.join(EXPERIMENTS)}."
         )
     module, kind = _HOME[name]
-    experiment: Experiment = getattr(
-        import_module(f"spdatoms.paper.experiments.protocols.{module}"), kind
-    )()
+    experiment: Experiment = getattr(import_module(f"spdatoms.paper.protocols.{module}"), kind)()
     return experiment

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from threading import RLock
-from typing import Any
 
 from spdatoms.paper.experiments.cell import Cell
 from spdatoms.paper.experiments.results import ResultsFile, Row, SettingsError
@@ -18,7 +17,7 @@ class Ledger:
 
     Parameters
     ----------
-    file : ResultsFile or None
+    file : ResultsFile
         Where new rows are written; the rows of an earlier run are taken from it.
     totals : dict of str to int
         The number of repeats of every part.
@@ -27,11 +26,11 @@ class Ledger:
     """
 
     def __init__(
-        self, file: ResultsFile | None, totals: Mapping[str, int], time_limit: float | None
+        self, file: ResultsFile, totals: Mapping[str, int], time_limit: float | None
     ) -> None:
         self.file, self.totals, self.time_limit = file, totals, time_limit
-        self.rows = {row.key: row for row in (file.rows if file else ())}
-        self._problems = dict(file.problems) if file else {}
+        self.rows = {row.key: row for row in file.rows}
+        self._problems = dict(file.problems)
         self._stopped: set[tuple[str, str]] = set()
         self._spent: defaultdict[tuple[str, str], float] = defaultdict(float)
         for row in self.rows.values():
@@ -42,15 +41,6 @@ class Ledger:
     def problems(self) -> list[str]:
         """What could not run, in this run or an earlier one that it continues."""
         return list(self._problems.values())
-
-    def begin(self, environment: dict[str, Any]) -> None:
-        """Write down what the run begins with: its methods, repeats and versions."""
-        if self.file:
-            self.file.begin(environment)
-
-    def elapsed(self, seconds: float) -> float | None:
-        """Return how long all runs took, this one, of these seconds, included; None where a file does not tell."""
-        return seconds if self.file is None else self.file.elapsed
 
     def lacks(self, cell: Cell) -> bool:
         """Return whether the row of a cell is to be computed: it is not there, and the method need not stop."""
@@ -82,8 +72,7 @@ class Ledger:
             self.rows[cell.key] = found
             self._count(found)
             self._problems.pop((part, method), None)
-            if self.file:
-                self.file.append(found)
+            self.file.append(found)
 
     def _count(self, row: Row) -> None:
         self._spent[row.part, row.method] += row.fit_seconds + row.predict_seconds
@@ -92,8 +81,7 @@ class Ledger:
         self._stopped.add((part, method))
         problem = f"{method}{f' ({part})' if part else ''}: {reason}"
         self._problems[part, method] = problem
-        if self.file:
-            self.file.add_problem(part, method, problem)
+        self.file.add_problem(part, method, problem)
 
 
 def _check_parameters(row: Row, parameters: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from spdatoms._utils.typing import Array, Indices
-from spdatoms.paper.experiments.task import COVARIANCES, Task
+from spdatoms._utils.typing import Array, FloatArray, Indices
+from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
+from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 
 Kind: TypeAlias = Literal["usual", "variant", "slow", "external"]
 #: Queries that are predicted to find out how long one takes.
@@ -131,3 +132,43 @@ def predict_in_time(
     if not len(rest):
         return first, asked
     return np.concatenate([first, np.asarray(model.predict(X[rest]))]), asked
+
+
+class Refitted:
+    """A method that is fitted to the channels that queries have, once for all queries that have the same ones.
+
+    Parameters
+    ----------
+    method : Method
+        The method.
+    setting : Setting
+        What it is made with.
+    """
+
+    def __init__(self, method: Method, setting: Setting) -> None:
+        self._method, self._setting = method, setting
+        self._models: dict[tuple[int, bytes], Any] = {}
+        self.fit_seconds = self.predict_seconds = 0.0
+
+    def predict(self, train: LabelledViews, Q: FloatArray, *, whole: bool = False) -> Array:
+        """Return the labels of queries, which a method gets as they are if they are to stay ``whole``."""
+        X, predicted = train.views[self._method.view], np.empty(len(Q), train.y.dtype)
+        known = np.ones(Q.shape[:2], np.bool_) if whole else known_channels(Q)
+        for mask, rows in patterns(known):
+            key = id(train), mask.tobytes()
+            if key not in self._models:
+                model = self._method.make(self._setting)
+                _, seconds = timed(model.fit, _cut(X, mask), train.y)
+                self._models[key] = model
+                self.fit_seconds += seconds
+            predicted[rows], seconds = timed(self._models[key].predict, _cut(Q[rows], mask))
+            self.predict_seconds += seconds
+        return predicted
+
+    def outcome(self, scores: dict[str, float], **extra: Any) -> Outcome:
+        """Return scores and what else there is to tell, with the seconds of all fits and predictions."""
+        return Outcome(scores, self.fit_seconds, self.predict_seconds, extra)
+
+
+def _cut(X: FloatArray, known: Mask) -> FloatArray:
+    return X if known.all() else cut(X, known)

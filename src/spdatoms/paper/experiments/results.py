@@ -266,20 +266,20 @@ class ResultsFile:
 
     Parameters
     ----------
-    path : Path
-        The file; its directory must exist.
+    path : Path or None
+        The file; its directory must exist. None keeps nothing.
     settings : dict
         What the rows depend on. A file with other settings is refused.
     fresh : bool, default=False
         Begin the file anew, whatever it holds.
     """
 
-    def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
+    def __init__(self, path: Path | None, settings: dict[str, Any], fresh: bool = False) -> None:
         self.path, self.settings = path, settings
         self.rows: list[Row] = []
         self.problems: Problems = {}
         self._elapsed: list[float | None] = []
-        if fresh or not self._continue():
+        if path is not None and (fresh or not self._continue(path)):
             header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
             replace_file(path, f"{header}\n".encode())
 
@@ -306,13 +306,12 @@ class ResultsFile:
         self._write({"problem": problem, "of": [part, method]})
 
     def _write(self, entry: dict[str, Any]) -> None:
-        append_line(self.path, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
+        if self.path is not None:
+            append_line(self.path, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
 
-    def _continue(self) -> bool:
+    def _continue(self, path: Path) -> bool:
         """Read the rows of an earlier run, and return whether there was one."""
-        if not self.path.exists():
-            return False
-        lines, torn = _entries(self.path)
+        lines, torn = _entries(path) if path.exists() else ([], False)
         if not lines:
             return False
         self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
@@ -320,8 +319,8 @@ class ResultsFile:
         self.problems = _open_problems(lines)
         self._elapsed = _elapsed(lines)
         if torn:
-            whole = self.path.read_bytes()
-            replace_file(self.path, whole[: whole.rfind(b"\n") + 1])
+            whole = path.read_bytes()
+            replace_file(path, whole[: whole.rfind(b"\n") + 1])
         return True
 
     def _check(self, found: dict[str, Any] | None) -> None:

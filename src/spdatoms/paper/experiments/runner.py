@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
@@ -124,8 +123,9 @@ def run(
         "processes": processes,
         **versions(),
     }
-    ledger = Ledger(_open_file(out, settings, fresh), totals, time_limit)
-    ledger.begin(environment)
+    file = ResultsFile(_results_file(out), settings, fresh)
+    file.begin(environment)
+    ledger = Ledger(file, totals, time_limit)
     cells = [
         Cell(experiment, part, repeat, method, Setting(seed_of(seed, repeat), n_jobs, time_limit))
         for part, total in totals.items()
@@ -133,13 +133,12 @@ def run(
         for method in chosen
         if repeats is not None or repeat < experiment.few(part, method.name)
     ]
-    start = time.perf_counter()
     with progress_bar(len(cells), experiment.name, progress) as advance:
         missing = _missing(cells, ledger, sources, advance)
         for cell, found in rows(missing, processes):
             ledger.enter(cell, found)
             advance()
-    environment["elapsed"] = ledger.elapsed(time.perf_counter() - start)
+    environment["elapsed"] = file.elapsed
     return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
 
 
@@ -229,10 +228,10 @@ def numbers_of_repeats(
     return {part: usual if limit is None else min(usual, limit) for part, limit in limits.items()}
 
 
-def _open_file(out: Path | str | None, settings: dict[str, Any], fresh: bool) -> ResultsFile | None:
+def _results_file(out: Path | str | None) -> Path | None:
     if out is None:
         return None
     if Path(out).exists() and not Path(out).is_dir():
         raise ValueError(f"out must be a folder, but {str(out)!r} is a file.")
     Path(out).mkdir(parents=True, exist_ok=True)
-    return ResultsFile(Path(out) / RESULTS_FILE, settings, fresh)
+    return Path(out) / RESULTS_FILE

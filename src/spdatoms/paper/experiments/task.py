@@ -1,12 +1,14 @@
-"""What an experiment gives to a method: samples with labels, to learn from and to classify."""
+"""What an experiment gives to a method: samples with labels, divided into those to learn from and to classify."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spdatoms._utils.typing import Array
+import numpy as np
+
+from spdatoms._utils.typing import Array, FloatArray, Indices
 
 #: The score of most experiments, and the view of the samples that most methods work on.
 ACCURACY = "accuracy"
@@ -43,6 +45,20 @@ class LabelledViews:
         views = {name: view[indices] for name, view in self.views.items()}
         return LabelledViews(self.y[indices], views)
 
+    def with_covariances(self, X: FloatArray) -> LabelledViews:
+        """Return the samples with other covariances.
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, n, n)
+            The matrices.
+
+        Returns
+        -------
+        LabelledViews
+        """
+        return replace(self, views={**self.views, COVARIANCES: X})
+
     def __len__(self) -> int:
         return len(self.y)
 
@@ -67,3 +83,24 @@ class Task:
     tests: Mapping[str, LabelledViews]
     learn: LabelledViews | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def halves(y: Array, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Return the indices of a random half of every class, and those of the other half."""
+    return _divided(y, rng, lambda count: count // 2)
+
+
+def drawn(y: Array, per_class: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Return the indices of ``per_class`` random samples of every class, and those of the others."""
+    return _divided(y, rng, lambda count: per_class)
+
+
+def _divided(
+    y: Array, rng: np.random.Generator, first: Callable[[int], int]
+) -> tuple[Indices, Indices]:
+    """Return the first ``first(count)`` of the samples of every class, in random order, and the rest."""
+    orders = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
+    return (
+        np.concatenate([order[: first(len(order))] for order in orders]),
+        np.concatenate([order[first(len(order)) :] for order in orders]),
+    )

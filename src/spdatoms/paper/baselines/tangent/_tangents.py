@@ -8,12 +8,7 @@ from spdatoms._utils.arrays import in_order
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry.graded import jacobi_svd
 from spdatoms.geometry.half_vectors import vech
-from spdatoms.geometry.spectral import (
-    cholesky,
-    congruence,
-    log_derivative,
-    transpose,
-)
+from spdatoms.geometry.spectral import cholesky, congruence, log_derivative, transpose
 from spdatoms.native import kernel
 
 _tangent_vectors = kernel("tangent_vectors", "DDDqqIIDD")

@@ -1,0 +1,52 @@
+"""Time: what the paper says about sparse coding and about nearest neighbours under AIRM, in seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
+from spdatoms.paper.methods.classifiers import classifiers
+from spdatoms.paper.protocols.actions import ALIGNED, Actions
+
+_TRAINING, _QUERIES = 140, 109
+
+
+@described
+class Time(Experiment):
+    """As many motions as in the paper train and are recognised; seconds count."""
+
+    name = "time"
+    wants = Actions.wants
+    subfolder = Actions.subfolder
+    repeats = 5
+    timed = True
+    figure = "seconds"
+    table = "seconds"
+    reference = "1-NN AIRM"
+
+    def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
+        """Return the motions, turned to a common heading."""
+        return {"": Actions().load(folder, on_error)[ALIGNED]}
+
+    def task(self, data: LabelledViews, repeat: int, rng: np.random.Generator) -> Task:
+        """Draw the same motions in every repeat: only the seconds differ."""
+        order = np.random.default_rng(0).permutation(len(data))
+        count = min(_TRAINING, len(data) * _TRAINING // (_TRAINING + _QUERIES))
+        queries = data.take(order[count : count + _QUERIES])
+        return Task(data.take(order[:count]), {ACCURACY: queries})
+
+    def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
+        """Return the accuracy, and seconds of processor time: other work on the machine changes them less."""
+        test, model = task.tests[ACCURACY], method.make(setting)
+        _, fit_seconds = timed(model.fit, task.train.views[method.view], task.train.y)
+        predicted, predict_seconds = timed(model.predict, test.views[method.view])
+        return Outcome({ACCURACY: percentage(predicted == test.y)}, fit_seconds, predict_seconds)
+
+    def methods(self) -> dict[str, Method]:
+        """Return the classifiers that the paper timed, and nearest neighbours under Stein."""
+        known = classifiers()
+        return {name: known[name] for name in ("RSR-S", "RSR-J", "1-NN Stein", "1-NN AIRM")}

@@ -1,0 +1,144 @@
+"""Accuracy against what makes classification hard: tables of means over data sets, and curves for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.reporting.comparison import difference
+from spdatoms.paper.reporting.picture import Picture, draw_curves, legend_below, panels, title_panel
+from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
+
+_BETWEEN = ": "
+
+
+def data_and_kind(part: str) -> tuple[str, str]:
+    """Return the data set and the kind of difficulty in the name of a part."""
+    data, _, kind = part.rpartition(_BETWEEN)
+    return data, kind
+
+
+def kinds_of(results: Results) -> list[str]:
+    """Return the kinds of difficulty in order of appearance."""
+    return list(dict.fromkeys(data_and_kind(part)[1] for part in results.parts()))
+
+
+def levels_of(results: Results, parts: Sequence[str]) -> list[str]:
+    """Return the levels of some parts, those of the part with the most."""
+    found = [list(row.scores) for row in results.rows if row.part in parts]
+    return max(found, key=len)
+
+
+def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, float]]:
+    """Return the mean accuracy and its standard error by level, over the repeats that have it."""
+    rows = results.of(part, method)
+    found = {}
+    for level in dict.fromkeys(level for row in rows for level in row.scores):
+        values = [row.scores[level] for row in rows if level in row.scores]
+        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+        found[level] = (float(np.mean(values)), float(spread / np.sqrt(len(values))))
+    return found
+
+
+def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
+    """Return for every kind of difficulty the mean accuracies over the data sets that always have all levels.
+
+    Beside them are the differences to the reference of the experiment, paired by data set.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Table
+    """
+    return [table for kind in kinds_of(results) for table in _of_kind(experiment, results, kind)]
+
+
+def _is_whole(results: Results, part: str, levels: Sequence[str]) -> bool:
+    """Return whether every repeat of a part has all levels, though some methods may lack one."""
+    rows = [row for row in results.rows if row.part == part]
+    return all(
+        {level for row in rows if row.repeat == repeat for level in row.scores} >= set(levels)
+        for repeat in {row.repeat for row in rows}
+    )
+
+
+def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]:
+    methods = results.ran(experiment.methods())
+    parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+    levels = levels_of(results, parts)
+    curves = {(m, p): curve(results, p, m) for m in methods for p in parts}
+    # In every repeat: else the mean at one level is of other repeats than that at the next.
+    complete = [
+        p for p in parts if all(curves[m, p] for m in methods) and _is_whole(results, p, levels)
+    ]
+    found = {
+        (m, level): {p: curves[m, p][level][0] for p in complete if level in curves[m, p]}
+        for m in methods
+        for level in levels
+    }
+    whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
+    names = ", ".join(data_and_kind(part)[0] for part in complete)
+    title = f"{capital(kind)}: mean accuracy (%) over {names or 'no data set with all levels'}"
+    header, reference = ("method", *levels), experiment.reference
+    rows = [(m, *(_mean(whole[m, level]) for level in levels)) for m in methods]
+    shown = [grid(title, header, rows, HIGH)]
+    others = [method for method in methods if method != reference]
+    if reference in methods and others and complete:
+        title = (
+            f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
+        )
+        rows = [
+            (m, *(difference(whole[m, v], whole[reference, v]) for v in levels)) for m in others
+        ]
+        shown.append(grid(title, header, rows))
+    return shown
+
+
+def _mean(accuracies: Mapping[str, float]) -> str:
+    return f"{np.mean(list(accuracies.values())):.1f}" if accuracies else MISSING
+
+
+def curve_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return a figure for every kind of level, with a panel for every data set."""
+    found = []
+    for kind in kinds_of(results):
+        parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+        levels = levels_of(results, parts)
+        figure, axes = panels(len(parts), (3.1, 2.9), columns=5)
+        methods = methods_in_figure(experiment, results, parts)
+        for ax, part in zip(axes, parts, strict=True):
+            curves = {m: curve(results, part, m) for m in methods}
+            points = {
+                m: [(levels.index(level), *value) for level, value in own.items()]
+                for m, own in curves.items()
+                if own
+            }
+            draw_curves(ax, points)
+            ax.set_xticks(range(len(levels)), levels)
+            ax.set_xlabel(kind)
+            title_panel(ax, data_and_kind(part)[0])
+        legend_below(figure, axes[0], columns=3)
+        caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
+        found.append(Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, figure))
+    return found
+
+
+def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[str]) -> list[str]:
+    """Return the methods of some parts that the experiment chooses for its figure, or all if it is none of them."""
+    ran = {row.method for row in results.rows if row.part in parts}
+    shown = ran.intersection(experiment.in_figure) or ran
+    return [method for method in experiment.methods() if method in shown]
+
+
+def capital(text: str) -> str:
+    """Return a text with a capital at its head."""
+    return f"{text[0].upper()}{text[1:]}"

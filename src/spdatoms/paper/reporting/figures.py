@@ -1,0 +1,138 @@
+"""Results as figures: the kinds there are, and bars with deviations, matches by rank, confusions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.experiments.task import ACCURACY
+from spdatoms.paper.plotting import CMCDisplay, ComparisonDisplay
+from spdatoms.paper.reporting.curves import curve_pictures
+from spdatoms.paper.reporting.descent import descent_pictures
+from spdatoms.paper.reporting.imperfect import imperfect_pictures
+from spdatoms.paper.reporting.picture import Picture, new_figure, panels
+from spdatoms.paper.reporting.seconds import second_pictures
+from spdatoms.paper.reporting.sparsity import sparsity_pictures
+
+_MAX_RANK = 20
+
+
+def pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return the figures of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+        Empty without results.
+    """
+    if not results.rows:
+        return []
+    draw = {
+        "bars": _bars,
+        "sparsity": sparsity_pictures,
+        "cmc": _cmc,
+        "confusion": _confusion,
+        "curves": curve_pictures,
+        "imperfect": imperfect_pictures,
+        "seconds": second_pictures,
+        "descent": descent_pictures,
+    }
+    return draw[experiment.figure](experiment, results)
+
+
+def _bars(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw a panel of bars for every score of every part, side by side or one below the other."""
+    once = experiment.single_queries or results.settings["repeats"] == 1
+    caption = "Accuracy" if once else "Mean accuracy, with standard deviations as lines"
+    if not results.embedded and experiment.published:
+        caption += "; diamonds are published values"
+    wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))
+    return [Picture("accuracy", f"{caption}.", wide, narrow)]
+
+
+def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
+    summaries = results.summaries()
+    keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
+    methods = results.ran(experiment.methods())
+    width = 4.6 if len(keys) == 1 and columns > 1 else 2.5
+    figure, axes = panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
+    for ax, (part, score) in zip(axes, keys, strict=True):
+        here = {s.method: s for s in summaries if s.part == part and score in s.scores}
+        named = {name: here[name] for name in methods if name in here}
+        deviations = {name: summary.deviations[score] for name, summary in named.items()}
+        published = {
+            row.method: row.scores[score]
+            for row in experiment.published
+            if row.method in named and row.part in ("", part) and score in row.scores
+        }
+        ComparisonDisplay(
+            {name: summary.scores[score] for name, summary in named.items()},
+            {} if experiment.single_queries else deviations,
+            {} if results.embedded else published,
+            emphasis=["RSR-S", "RSR-J"],
+        ).plot(ax)
+        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+        ax.tick_params(labelsize=7.5)
+    return figure
+
+
+def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw a panel of curves for every part."""
+    parts = results.parts()
+    figure, axes = panels(len(parts), (3.8, 3.6), columns=3)
+    for ax, part in zip(axes, parts, strict=True):
+        curves = {}
+        for name in experiment.methods():
+            rows = results.of(part, name)
+            if rows:
+                curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
+        CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
+        ax.set_title(part, fontsize=9)
+    caption = "Cumulative matching characteristic: how often the right person is among the best."
+    return [Picture("cmc", caption, figure)]
+
+
+def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
+    """Draw the bars, and the measured and published confusion matrices of every method."""
+    from sklearn.metrics import confusion_matrix
+
+    found = _bars(experiment, results)
+    for name in results.ran(experiment.methods()):
+        rows = [row for row in results.rows if row.method == name]
+        slug = name.lower().replace(" ", "-")
+        truth = [label for row in rows for label in row.extra["truth"]]
+        predicted = [label for row in rows for label in row.extra["predicted"]]
+        labels = sorted({*truth, *predicted})
+        matrix = 100 * confusion_matrix(truth, predicted, labels=labels, normalize="true")
+        where = f", {part}" if (part := rows[0].part) else ""
+        caption = f"Confusion matrix of {name}{where}, in %."
+        found.append(Picture(f"confusion-{slug}", caption, _matrix(matrix, labels)))
+        if name in experiment.published_confusions and not results.embedded:
+            actions, printed = experiment.published_confusions[name]
+            caption = f"Published confusion matrix of {name}, in %."
+            drawn = _matrix(np.asarray(printed), actions)
+            found.append(Picture(f"confusion-{slug}-published", caption, drawn))
+    return found
+
+
+def _matrix(matrix: Any, labels: Sequence[str]) -> Any:
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    figure = new_figure((2.2 + 0.5 * len(labels), 1.8 + 0.45 * len(labels)))
+    ax = figure.subplots()
+    ConfusionMatrixDisplay(matrix, display_labels=labels).plot(
+        ax=ax, cmap="Greys", values_format=".0f", xticks_rotation=45, colorbar=False
+    )
+    ax.tick_params(labelsize=7.5)
+    return figure

@@ -1,0 +1,126 @@
+"""What the embedded texture experiment is about: the textures, and a mosaic of them labelled by the classifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spdatoms._utils.typing import Array, Floats
+from spdatoms.paper.experiments.experiment import Experiment
+from spdatoms.paper.experiments.results import Results
+from spdatoms.paper.reporting.picture import Picture, new_figure
+
+#: The size of windows, their distance in the mosaic, and the height and width of its tiles.
+_WINDOW, _STEP, _TILE = 32, 8, (96, 160)
+_TRAINING = 5
+_COLUMNS = 3
+
+
+def texture_pictures(experiment: Experiment, results: Results) -> list[Picture]:
+    """Return pictures of the textures and of a labelled mosaic, if they come with the package.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        The experiment.
+    results : Results
+        Its results.
+
+    Returns
+    -------
+    list of Picture
+        Empty for other experiments and for textures of the user's own.
+    """
+    if experiment.name != "textures" or not results.embedded:
+        return []
+    from spdatoms.datasets.textures import photographs
+
+    images = photographs()
+    tiles = {name: image[-_TILE[0] :, : _TILE[1]] for name, image in images.items()}
+    labels, accuracy = _labelled(images, tiles)
+    caption = (
+        f"A mosaic of the six textures, labelled by SPDEnsembleClassifier from {_TRAINING} windows of each, taken from "
+        f"other places of the photographs: {accuracy:.0%} of the windows inside one texture are right."
+    )
+    return [
+        Picture("textures", "The six textures.", _gallery(tiles, 6), _gallery(tiles, 2)),
+        Picture("mosaic", caption, _map(tiles, labels, False), _map(tiles, labels, True)),
+    ]
+
+
+def _labelled(images: dict[str, Array], tiles: dict[str, Array]) -> tuple[Array, float]:
+    """Return the class of every window of the mosaic, and how many windows of one texture are right."""
+    from spdatoms.classification.ensemble import SPDEnsembleClassifier
+    from spdatoms.descriptors import region_covariances, texture_features
+
+    rng = np.random.default_rng(0)
+    training = []
+    for image in images.values():
+        above = region_covariances(texture_features(image[: -_TILE[0]]), block=_WINDOW)
+        training.append(rng.choice(above, _TRAINING, replace=False))
+    model = SPDEnsembleClassifier().fit(
+        np.concatenate(training), np.repeat(np.arange(len(images)), _TRAINING)
+    )
+    mosaic = _mosaic(tiles)
+    windows = region_covariances(texture_features(mosaic), block=_WINDOW, step=_STEP)
+    rows, columns = ((side - _WINDOW) // _STEP + 1 for side in mosaic.shape)
+    labels = model.predict(windows).reshape(rows, columns)
+    first = [_STEP * np.arange(count) for count in (rows, columns)]
+    tile = [
+        [(start + edge) // side for edge in (0, _WINDOW - 1)]
+        for start, side in zip(first, _TILE, strict=True)
+    ]
+    inside = np.logical_and.outer(tile[0][0] == tile[0][1], tile[1][0] == tile[1][1])
+    truth = _COLUMNS * tile[0][0][:, None] + tile[1][0]
+    return labels, float((labels == truth)[inside].mean())
+
+
+def _mosaic(tiles: dict[str, Array]) -> Floats:
+    images = np.array([*tiles.values()], dtype=np.float64)
+    rows = images.reshape(-1, _COLUMNS, *_TILE)
+    return np.block([[*row] for row in rows])
+
+
+def _gallery(tiles: dict[str, Array], columns: int) -> Any:
+    figure = new_figure((1.7 * columns, 1.3 * -(-len(tiles) // columns)))
+    for ax, (name, tile) in zip(
+        figure.subplots(-(-len(tiles) // columns), columns).flat, tiles.items(), strict=True
+    ):
+        ax.imshow(tile, cmap="gray")
+        ax.set_title(name, fontsize=9)
+        ax.set_axis_off()
+    return figure
+
+
+def _map(tiles: dict[str, Array], labels: Array, narrow: bool) -> Any:
+    """Draw the mosaic, and above it again with the labels in colour."""
+    figure = new_figure((3.7, 4.2) if narrow else (10.0, 2.6))
+    axes = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
+    mosaic = _mosaic(tiles)
+    start, (rows, columns) = (_WINDOW - _STEP) / 2, labels.shape
+    place = (start, start + _STEP * columns, start + _STEP * rows, start)
+    for ax, title in zip(axes, ("the mosaic", "labelled by SPDEnsembleClassifier"), strict=True):
+        ax.imshow(mosaic, cmap="gray", extent=(0, mosaic.shape[1], mosaic.shape[0], 0))
+        ax.set_title(title, fontsize=9)
+        ax.set_axis_off()
+    shown = axes[1].imshow(
+        labels, cmap="tab10", alpha=0.55, extent=place, vmin=-0.5, vmax=9.5, interpolation="nearest"
+    )
+    axes[1].set(xlim=(0, mosaic.shape[1]), ylim=(mosaic.shape[0], 0))
+    handles = [_patch(shown.cmap(shown.norm(i))) for i in range(len(tiles))]
+    figure.legend(
+        handles,
+        [*tiles],
+        loc="outside lower center",
+        ncols=3 if narrow else 6,
+        frameon=False,
+        fontsize=9,
+    )
+    return figure
+
+
+def _patch(colour: Any) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, alpha=0.55)

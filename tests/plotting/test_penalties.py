@@ -28,6 +28,13 @@ def _close_figures():
     plt.close("all")
 
 
+def test_alpha_is_the_transparency_of_lines_where_the_estimator_has_its_own():
+    coder = SPDSparseCoder(beta=2.0).fit(random_spd(6, 3))
+    display = RegularisationPathDisplay.from_estimator(coder, random_spd(1, 3), alpha=0.5)
+    assert display.alpha == coder.alpha_
+    assert {line.get_alpha() for line in display.lines_} == {0.5}
+
+
 def test_path_is_that_of_the_solver():
     coder = SPDSparseCoder(beta=2.0).fit(random_spd(12, 3))
     query = random_spd(1, 3, seed=5)

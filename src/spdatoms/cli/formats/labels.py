@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.array_files import read_npy
-from spdatoms._utils.checks import check_characters
 from spdatoms._utils.tables import TEXT_FILES, read_rows
+from spdatoms._utils.text import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.arrays import ARRAY_FILES, chosen, ends_in, named, read_arrays
 from spdatoms.cli.formats.folders import folder_labels, is_folder

@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.checks import check_characters
 from spdatoms._utils.parameters import Allowed, shown
+from spdatoms._utils.text import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.geometry.triangles import matrix_size

@@ -11,7 +11,7 @@ import scipy.io
 
 from _commands import two_classes
 from _matrices import random_spd
-from spdatoms.cli.formats._stack import as_stack
+from spdatoms.cli.formats.arrays import as_stack
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import read_matrices as read_source
 from spdatoms.cli.formats.writing import write_arrays

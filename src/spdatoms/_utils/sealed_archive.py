@@ -21,7 +21,6 @@ from itertools import accumulate
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Array
 from spdatoms._utils.writing import quoted, replacing
@@ -169,21 +168,16 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Array:
             raise ValueError(f"{info.filename!r} has the type {dtype.str} and shape {shape}")
         if nbytes != info.file_size - stream.tell():
             raise ValueError(f"{info.filename!r} has not as many bytes as its shape {shape} needs")
-        content = np.empty(nbytes, np.uint8)
-        _fill(content, stream)
+        content, start = np.empty(nbytes, np.uint8), 0
+        while start < nbytes:
+            chunk = stream.read(min(_CHUNK, nbytes - start))
+            if not chunk:
+                raise ValueError("a member ends early")
+            content[start : start + len(chunk)] = np.frombuffer(chunk, np.uint8)
+            start += len(chunk)
+        stream.read(1)  # at its end the stream compares the checksum of the zip
     array = content.view(dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
-
-
-def _fill(content: NDArray[np.uint8], stream: IO[bytes]) -> None:
-    start = 0
-    while start < len(content):
-        chunk = stream.read(min(_CHUNK, len(content) - start))
-        if not chunk:
-            raise ValueError("a member ends early")
-        content[start : start + len(chunk)] = np.frombuffer(chunk, np.uint8)
-        start += len(chunk)
-    stream.read(1)  # at its end the stream compares the checksum of the zip
 
 
 def _parse(content: Array) -> Metadata:

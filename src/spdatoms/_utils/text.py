@@ -1,8 +1,12 @@
-"""Text of users, such as names of classes and files, where it is shown: it may command a terminal, or a figure."""
+"""Text of users, such as names of classes and files: it may command a terminal or a figure, or be no text at all."""
 
 from __future__ import annotations
 
 import re
+
+import numpy as np
+
+from spdatoms._utils.typing import Array
 
 #: Characters that a terminal obeys, and those that end lines or turn the direction of text around.
 _COMMANDS = re.compile(
@@ -23,3 +27,13 @@ def visible_lines(text: str) -> str:
 def drawable(text: object) -> str:
     """Return text in which matplotlib finds neither commands nor formulas."""
     return visible(text).replace("$", r"\$")
+
+
+def check_characters(texts: Array, name: str) -> None:
+    """Refuse texts from a file whose numbers are no characters: NumPy reads them, Python does not."""
+    if texts.dtype.kind != "U" or not texts.dtype.itemsize:
+        return
+    numbers = np.ascontiguousarray(texts).view(np.dtype("u4").newbyteorder(texts.dtype.byteorder))
+    surrogates = (numbers >= 0xD800) & (numbers <= 0xDFFF)
+    if (surrogates | (numbers > 0x10FFFF)).any():
+        raise ValueError(f"{name} holds numbers that are no characters")

@@ -135,7 +135,7 @@ def _usage(codes: FloatArray) -> FloatArray:
 
 def _kept_with_atoms(path: Path) -> dict[str, Any]:
     """Return the metric, β, α and ridge that 'learn' has written beside the atoms, if it has."""
-    from spdatoms.cli.formats.matrices import read_arrays
+    from spdatoms.cli.formats.arrays import read_arrays
 
     if not path.is_file() or path.suffix.lower() not in (".npz", ".mat"):
         return {}

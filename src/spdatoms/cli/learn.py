@@ -98,7 +98,13 @@ def learn(
     else:
         _write_atoms(learner, out, reach)
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"
-    summary = _summary(learner, out)
+    objective, iterations_done = learner.objective_, counted(learner.n_iter_, "iteration")
+    summary = [
+        ("objective", f"{objective[0]:.6g} → {objective[-1]:.6g} in {iterations_done}"),
+        ("β, α", f"{learner.beta_:.4g}, {learner.alpha_:.4g}"),
+        *([("ridge", f"{learner.ridge_:.3g}")] if learner.ridge_ else []),
+        ("written to", str(out)),
+    ]
     if report is not None:
         from spdatoms.cli.report.learning import write_learning_report
         from spdatoms.cli.report.origins import origin_of
@@ -108,7 +114,7 @@ def learn(
         summary.append(("report", str(report)))
     show_table(summary, title=title)
     record("atoms", len(learner.atoms_))
-    record("objective", learner.objective_)
+    record("objective", objective)
     for name in ("beta", "alpha", "ridge"):
         record(name, getattr(learner, f"{name}_"))
     record("out", out)
@@ -150,13 +156,3 @@ def _write_atoms(learner: Any, out: Path, reach: Any) -> None:
             "note: this model codes in the span of landmarks. Codes over its atoms alone differ a little: "
             "write a model (.spdatoms) to get the same."
         )
-
-
-def _summary(learner: Any, out: Path) -> list[tuple[str, str]]:
-    objective, iterations = learner.objective_, counted(learner.n_iter_, "iteration")
-    return [
-        ("objective", f"{objective[0]:.6g} → {objective[-1]:.6g} in {iterations}"),
-        ("β, α", f"{learner.beta_:.4g}, {learner.alpha_:.4g}"),
-        *([("ridge", f"{learner.ridge_:.3g}")] if learner.ridge_ else []),
-        ("written to", str(out)),
-    ]

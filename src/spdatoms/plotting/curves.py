@@ -38,7 +38,7 @@ class LearningCurveDisplay(FittedDisplay):
     'iteration'
     """
 
-    _of_matrices = False
+    _of_matrices, _given = False, ("objective", "steps_per_iteration", "label")
 
     @allow.checks(
         objective=allow.NUMBERS,
@@ -59,7 +59,7 @@ class LearningCurveDisplay(FittedDisplay):
     @classmethod
     def _of(cls, estimator: Any, X: None, **own: Any) -> Self:
         if hasattr(estimator, "inertia_history_"):
-            own = {"steps_per_iteration": 1, "label": "inertia"} | own
+            own = {"steps_per_iteration": 1, "label": "inertia"}
         return cls(fitted_attribute(estimator, "objective_", "inertia_history_"), **own)
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
@@ -116,10 +116,10 @@ class DriftDisplay(FittedDisplay):
 
     @classmethod
     def _of(cls, estimator: Any, X: ArrayLike, **own: Any) -> Self:
-        own.setdefault("usual", float(estimator.false_alarms))
-        return cls(np.asarray(estimator.predict(X)) < 0, **own)
+        novel = np.asarray(estimator.predict(X)) < 0
+        return cls(novel, usual=float(estimator.false_alarms), **own)
 
-    _size = 6.4, 3.2
+    _size, _given = (6.4, 3.2), ("novel", "usual")
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         ax.axhline(100 * self.usual, color=PALE, linewidth=1.0, linestyle="--")

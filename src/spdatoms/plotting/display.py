@@ -30,6 +30,8 @@ class Display(ABC):
 
     ax_: Any
     figure_: Any
+    #: Parameters of the class that an estimator gives.
+    _given: ClassVar[tuple[str, ...]] = ()
 
     def plot(self, ax: Any | None = None, **kwargs: Any) -> Self:
         """Draw it.
@@ -63,7 +65,8 @@ class Display(ABC):
     @classmethod
     def _own(cls, options: dict[str, Any]) -> dict[str, Any]:
         """Take the parameters of the class out of options, and return them."""
-        return {name: options.pop(name) for name in signature(cls).parameters if name in options}
+        names = [name for name in signature(cls).parameters if name not in cls._given]
+        return {name: options.pop(name) for name in names if name in options}
 
     @abstractmethod
     def _draw(self, ax: Any, **kwargs: Any) -> None:
@@ -92,7 +95,8 @@ class FittedDisplay(Display):
         ax : matplotlib Axes, default=None
             Where to draw; without it a new figure is made.
         **options : dict
-            Parameters of the class; all others are passed to the method of the axes that draws, see ``plot``.
+            Parameters of the class that the estimator does not give; all others are passed to the method of the axes
+            that draws, see ``plot``.
 
         Returns
         -------

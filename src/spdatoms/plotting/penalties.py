@@ -62,6 +62,8 @@ class RegularisationPathDisplay(FittedDisplay):
     array([0, 1])
     """
 
+    _given = "codes", "alpha"
+
     @allow.checks(
         alphas=allow.NUMBERS,
         codes=allow.NUMBERS,
@@ -116,8 +118,7 @@ class RegularisationPathDisplay(FittedDisplay):
         positive = getattr(estimator, "positive", False)
         path = sparse_code_path(gram, cross, values, positive=positive, check_gram=False)
         own.setdefault("labels", getattr(estimator, "atom_labels_", None))
-        own.setdefault("alpha", getattr(estimator, "alpha_", None))
-        return cls(values, np.concatenate(path), **own)
+        return cls(values, np.concatenate(path), alpha=getattr(estimator, "alpha_", None), **own)
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.named_ = self._largest()
@@ -209,6 +210,8 @@ class BandwidthPenaltyDisplay(FittedDisplay):
     (2, 2)
     """
 
+    _given = "nonzeros", "beta", "alpha"
+
     @allow.checks(
         beta_factors=allow.reals(above=0),
         alpha_factors=allow.reals(above=0),
@@ -257,8 +260,7 @@ class BandwidthPenaltyDisplay(FittedDisplay):
                 fitted.alpha_ = float(share) * estimator.alpha_  # the Gram matrix stays the same
                 nonzeros.append(np.count_nonzero(fitted.transform(X), axis=1).mean())
         grid = np.reshape(nonzeros, (np.size(beta_factors), -1))
-        marked = {"beta": beta, "alpha": estimator.alpha_} | own
-        return cls(beta_factors, alpha_factors, grid, **marked)
+        return cls(beta_factors, alpha_factors, grid, beta=beta, alpha=estimator.alpha_)
 
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         self.image_ = ax.imshow(

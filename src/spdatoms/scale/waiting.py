@@ -99,18 +99,15 @@ def results_of(delayed: Sequence[Any]) -> list[Any]:
 
 def _fetched(future: Any) -> Any:
     """Return what a worker has computed."""
+    patience = _PATIENCE.get()
     try:
-        return future.result(timeout=_finite(_PATIENCE.get()))
+        return future.result(timeout=patience if patience < float("inf") else None)
     except TimeoutError:
         if future.status == "error":
             raise  # of the task
         raise ClusterError(
-            f"A worker has not sent its result for {_PATIENCE.get():.0f} seconds. {_RESUME} {_LONGER}"
+            f"A worker has not sent its result for {patience:.0f} seconds. {_RESUME} {_LONGER}"
         ) from None
-
-
-def _finite(seconds: float) -> float | None:
-    return seconds if seconds < float("inf") else None
 
 
 def asked(ask: Callable[..., Any], question: Callable[..., Any]) -> Any:
@@ -180,16 +177,13 @@ def cluster_errors() -> Iterator[None]:
             f"again, make a new Client, and repeat the call. {_RESUME}"
         ) from error
     except Exception as error:
-        if not _lacks_the_package(error):
+        unreadable = "deserialization" in str(error).lower()
+        if not unreadable and not isinstance(_root(error), ImportError):
             raise
         raise ClusterError(
             "The scheduler or a worker of the cluster cannot read the tasks: install the same versions of "
             f"spdatoms and of what it needs there as here. What was missing: {_root(error)}"
         ) from error
-
-
-def _lacks_the_package(error: Exception) -> bool:
-    return isinstance(_root(error), ImportError) or "deserialization" in str(error).lower()
 
 
 def _root(error: BaseException) -> BaseException:

@@ -126,11 +126,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     --------
     save : It writes such files, and its example shows both.
     """
-
-    def check(metadata: Metadata) -> None:
-        _check_format(metadata, path)
-
-    metadata, arrays = read_container(path, check)
+    metadata, arrays = read_container(path, lambda found: _check_format(found, path))
     try:
         return _READERS[metadata["version"]](metadata, arrays)
     except _NO_MODEL as e:

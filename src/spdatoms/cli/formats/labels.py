@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.array_files import read_npy
-from spdatoms._utils.checks import check_characters
 from spdatoms._utils.tables import TEXT_FILES, read_rows
+from spdatoms._utils.text import check_characters
 from spdatoms._utils.typing import Array
-from spdatoms.cli.formats._named import chosen, named
+from spdatoms.cli.formats.arrays import ARRAY_FILES, chosen, ends_in, named, read_arrays
 from spdatoms.cli.formats.folders import folder_labels, is_folder
-from spdatoms.cli.formats.matrices import ARRAY_FILES, ends_in, read_arrays
 from spdatoms.cli.formats.parquet import PARQUET_FILES, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map

@@ -9,25 +9,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spdatoms._utils.array_files import read_apart, read_npy, read_npz
+from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.tables import TEXT_FILES, read_numbers
 from spdatoms._utils.typing import Array
-from spdatoms.cli.formats._named import chosen, named
-from spdatoms.cli.formats._stack import (
+from spdatoms.cli.formats.announcement import announce
+from spdatoms.cli.formats.arrays import (
+    ARRAY_FILES,
     as_stack,
+    chosen,
+    ends_in,
     from_rows,
     may_be_matrices,
     may_be_rows,
     may_be_signals,
+    named,
+    read_arrays,
 )
-from spdatoms.cli.formats.announcement import announce
 from spdatoms.cli.formats.folders import folder_matrices, is_folder
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.parquet import PARQUET_FILES, numbers_of, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
 
-ARRAY_FILES = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
 #: Every format that is read.
 MATRIX_FILES = (
     ".npy",
@@ -138,16 +141,6 @@ def complaints_about(path: Path) -> Iterator[None]:
         raise ValueError(
             f"{complaint} 'spdatoms inspect {path}' lists all such matrices, and --repaired there writes repaired ones."
         ) from error
-
-
-def read_arrays(path: Path) -> dict[str, Array]:
-    """Return the arrays of a file that holds several, by name."""
-    return read_npz(path) if path.suffix.lower() == ".npz" else read_apart(path)
-
-
-def ends_in(path: Path, suffixes: tuple[str, ...]) -> bool:
-    """Return whether a name has one of these endings, upper or lower case."""
-    return path.name.lower().endswith(suffixes)
 
 
 def _array(

@@ -1,15 +1,66 @@
-"""The shapes in which matrices come, and the one in which they are used, (m, n, n)."""
+"""Arrays of files: which there are, the choice of one, and the shapes in which matrices come.
+
+They are used as (m, n, n). What is wrong with a file is said after its name.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
 import numpy as np
 
+from spdatoms._utils.array_files import read_apart, read_npz
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.half_vectors import Components, from_half_vectors, which_order
 from spdatoms.geometry.recognition import half_vector_size, shape_advice
 
 #: Kinds of numbers; that complex ones are refused is said where matrices are checked.
 _NUMBERS = "fiubc"
+ARRAY_FILES = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Put the name of the file before what is wrong with it, and a full stop after that."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    try:
+        yield
+    except (ValueError, ImportError) as error:
+        kind = ImportError if isinstance(error, ImportError) else ValueError
+        raise kind(f"{path}: {str(error).rstrip('.')}.") from error
+
+
+def chosen(
+    arrays: Mapping[str, Array],
+    key: str | None,
+    may_be: Callable[[Array], bool],
+    what: str,
+    option: str,
+) -> Array:
+    """Return the array of this key, or the only one that may be what is wanted."""
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) or "nothing"
+    if key is not None:
+        if key not in arrays:
+            raise ValueError(f"there is no array {key!r}; it holds {shapes}")
+        return arrays[key]
+    candidates = [name for name, array in arrays.items() if may_be(array)]
+    if len(candidates) != 1:
+        problem = "no array can be" if not candidates else "several arrays can be"
+        raise ValueError(f"{problem} the {what}; it holds {shapes}. Choose one by {option}")
+    return arrays[candidates[0]]
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Return the arrays of a file that holds several, by name."""
+    return read_npz(path) if path.suffix.lower() == ".npz" else read_apart(path)
+
+
+def ends_in(path: Path, suffixes: tuple[str, ...]) -> bool:
+    """Return whether a name has one of these endings, upper or lower case."""
+    return path.name.lower().endswith(suffixes)
 
 
 def as_stack(array: Array, order: Components | None = None) -> Array:

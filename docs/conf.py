@@ -126,6 +126,7 @@ smartquotes = False
 html_show_sourcelink = False
 html_copy_source = False
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
+html_search_scorer = str(_HERE / "_ext" / "scorer.js")
 html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_theme_options = {

@@ -17,7 +17,9 @@ def crop(source: str, target: str, width: int, height: int) -> None:
     """Write the left part of a picture, scaled to at most this size, and that of its dark twin."""
     _crop(Path(source), Path(target), width, height, "white")
     if twin_of(Path(source)).exists():
-        _crop(twin_of(Path(source)), twin_of(Path(target)), width, height, PAPER)
+        # sphinx-gallery renames what it makes anew.
+        final = Path(str(target).replace(".new.", "."))
+        _crop(twin_of(Path(source)), twin_of(final), width, height, PAPER)
 
 
 def _crop(source: Path, target: Path, width: int, height: int, colour: str) -> None:

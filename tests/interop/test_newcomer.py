@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 from pathlib import Path
 
@@ -167,14 +168,34 @@ def test_comparison(two_sets):
     said = run(*command)
     assert "SPDEnsembleClassifier" in said
     assert "MDM" in said
+    assert "One method at a time" in Path("compared.html").read_text(encoding="utf-8")
 
 
 def test_reasons_in_a_report(two_sets):
-    """Its clicks are tested in a browser, see tests/cli/test_report_browser.py."""
+    """One clicks as the page says: mistakes, then a matrix. More clicks are in tests/cli/test_report_browser.py."""
+    labels = Path("z.csv").read_text().split()
+    labels[5] = "right"  # it is not
+    Path("z.csv").write_text("\n".join(labels))
     (command,) = commands("Why this class?")
     run(*command)
-    page = Path("report.html").read_text(encoding="utf-8")
-    assert "Why? One query at a time" in page
+    assert "Why? One query at a time" in Path("report.html").read_text(encoding="utf-8")
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium is installed")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(Path("report.html").absolute().as_uri())
+        page.select_option("#filter", "mistakes")
+        page.locator("#list").focus()
+        page.keyboard.press("Home")
+        detail = page.locator("#detail").inner_text()
+        browser.close()
+    assert "#5 left" in detail
+    assert "a mistake" in detail
+    for told in ("Training matrices", "Totals of the classes", "Channels"):
+        assert told in detail
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")

@@ -28,7 +28,7 @@ from spdatoms.native.elementwise import mirror
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
 _tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
 #: Functions that the kernel knows, by its numbers.
-LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN = range(6)
+LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
 #: Beyond this size LAPACK's divide and conquer is quicker than rotations of all eigenvectors.
@@ -180,12 +180,16 @@ def congruence(L: Floats, A: Floats) -> Floats:
 
 
 def congruent(E: Floats, A: Floats) -> Floats:
-    """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E is two products of all A at once."""
-    if len(E) > 1:
-        return symmetric_part(E @ A @ transpose(E))
-    once = (A.reshape(-1, A.shape[-1]) @ E[0].T).reshape(A.shape)
-    columns = np.ascontiguousarray(transpose(once)).reshape(-1, A.shape[-1])  # E A, by symmetry
-    return symmetric_part((columns @ E[0].T).reshape(A.shape))
+    """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E serves all A."""
+    if A.shape[-1] > LARGEST_IN_LANES:
+        products = E @ A @ transpose(E)
+        for product in products:
+            mirror(product, 0, len(product))
+        return products
+    out = np.empty(A.shape)
+    stacks = np.ascontiguousarray(transpose(E)), np.ascontiguousarray(A)  # by columns
+    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out)
+    return out
 
 
 def whitened(W: Floats, A: Floats) -> Floats:

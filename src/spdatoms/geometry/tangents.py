@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.arrays import same_kind
+from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.functions import as_spd, as_tangents
 from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
@@ -19,8 +20,8 @@ from spdatoms.geometry.spectral import (
     map_blocks,
     solve_lower,
     spd_roots,
-    symmetric_part,
     transpose,
+    whitened,
 )
 from spdatoms.geometry.validation import common_shape
 
@@ -93,12 +94,14 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
 
     def root_of_ratio(A: Floats, B: Floats) -> Floats:
         L = cholesky(A)
-        roots, U = spd_roots(symmetric_part(_whitened(L, B)))
-        return L @ compose(U, roots) @ inverse_lower(L)
+        inverse = np.array([inverse_lower(factor) for factor in L])
+        roots, U = spd_roots(whitened(inverse, B))
+        return np.asarray(L @ compose(U, roots) @ inverse)
 
     first, second = as_spd(A, "A"), as_spd(B, "B")
     vectors = as_tangents(V, "V", base=first)
-    E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
+    with one_blas_thread():
+        E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
     return map_blocks(congruent, E, vectors, dtype=np.result_type(first, second, vectors))
 
 

@@ -44,14 +44,24 @@ NOINLINE inline void solve(Columns F, Columns G, bool triangular) {
     }
 }
 
-// C = A B, or A Bᵀ; A is lower triangular, or not.
+// Some rows of column c of A B or A Bᵀ; the sums stay in registers.
+template <int ROWS> INLINE void multiply_rows(Columns A, Columns B, bool transposed, Int last, Int r, Int c, Columns C) {
+    V sum[ROWS] = {};
+    for (Int k = 0; k < last; ++k) {
+        const V factor = transposed ? B(c, k) : B(k, c);
+        UNROLL for (int i = 0; i < ROWS; ++i) sum[i] += A(r + i, k) * factor;
+    }
+    UNROLL for (int i = 0; i < ROWS; ++i) store(C.at(r + i, c), sum[i]);
+}
+
+// C = A B, where A may be lower triangular, or A Bᵀ, which is symmetric.
 NOINLINE inline void multiply(Columns A, Columns B, bool transposed, bool triangular, Columns C) {
+    constexpr int ROWS = 6;
     for (Int c = 0; c < A.n; ++c) {
-        for (Int r = 0; r < A.n; ++r) store(C.at(r, c), V{});
-        for (Int k = 0; k < A.n; ++k) {
-            const V factor = transposed ? B(c, k) : B(k, c);
-            for (Int r = triangular ? k : 0; r < A.n; ++r) store(C.at(r, c), C(r, c) + A(r, k) * factor);
-        }
+        Int r = transposed ? c : 0;
+        for (; r + ROWS <= A.n; r += ROWS) multiply_rows<ROWS>(A, B, transposed, triangular ? r + ROWS : A.n, r, c, C);
+        for (; r < A.n; ++r) multiply_rows<1>(A, B, transposed, triangular ? r + 1 : A.n, r, c, C);
+        for (Int r = c; transposed && r < A.n; ++r) store(C.at(c, r), C(r, c));
     }
 }
 

@@ -16,7 +16,7 @@ using namespace spdatoms::jacobi;
 namespace {
 
 // geometry/spectral.py has the same.
-enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN };
+enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, CONGRUENCE };
 constexpr Int FIRST_DISTANCE = AIRM;
 // geometry/spectral.py and graded.py have the same.
 constexpr double LEAST = 1e-60, GREATEST = 1e60, GRADED = 1e4;
@@ -78,7 +78,7 @@ V decompose(Int kind, const Space &s, bool has_base) {
     return shift;
 }
 
-// D ← F f(σ²) Fᵀ, of which the lower triangle, for given F σ
+// D ← F f(σ²) Fᵀ for given F σ
 void compose(Int kind, double exponent, V shift, Columns F, const Space &s) {
     for (Int k = 0; k < F.n; ++k) {
         const V square = load(s.squares + k * L), log = logarithm(square);
@@ -89,13 +89,17 @@ void compose(Int kind, double exponent, V shift, Columns F, const Space &s) {
     multiply(s.C, F, true, false, s.D);
 }
 
+// D ← F f(σ²) Fᵀ, or A B Aᵀ
 void function_of_pair(const SpectralPairs &g, const Space &s) {
-    const V shift = decompose(g.kind, s, g.A);
-    const Columns F = g.A ? s.G : s.B;
-    if (g.A) multiply(s.A, s.B, false, true, F);
-    compose(g.kind, g.exponent, shift, F, s);
-    for (Int c = 0; c < g.n; ++c)
-        for (Int r = 0; r < c; ++r) store(s.D.at(r, c), s.D(c, r));
+    if (g.kind == CONGRUENCE) {
+        multiply(s.A, s.B, false, false, s.C);
+        multiply(s.C, s.A, true, false, s.D);
+    } else {
+        const V shift = decompose(g.kind, s, g.A);
+        const Columns F = g.A ? s.G : s.B;
+        if (g.A) multiply(s.A, s.B, false, true, F);
+        compose(g.kind, g.exponent, shift, F, s);
+    }
 }
 
 INLINE V square(V x) { return x * x; }
@@ -146,7 +150,8 @@ V distance(Int kind, const Space &s) {
 
 EXPORT Int spectral_pairs(const SpectralPairs *given) {
     const SpectralPairs g = *given;
-    const Int size = g.n * g.n, length = g.kind < FIRST_DISTANCE ? size : 1;
+    const bool matrices = g.kind < FIRST_DISTANCE || g.kind == CONGRUENCE;
+    const Int size = g.n * g.n, length = matrices ? size : 1;
     Buffer<double> memory(Space::size(g.n)), last(length * L), ones(size);
     Buffer<Int> places(size);
     if (!memory || !last || !ones || !places) return NO_MEMORY;
@@ -160,12 +165,12 @@ EXPORT Int spectral_pairs(const SpectralPairs *given) {
         }
         if (g.A && (first == 0 || g.step_a)) {
             scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
-            factorise(space.A);
+            if (g.kind != CONGRUENCE) factorise(space.A);
         }
         scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
         const bool full = first + L <= g.count;
         double *const target = full ? g.out + first * length : last.data();
-        if (g.kind < FIRST_DISTANCE) {
+        if (matrices) {
             function_of_pair(g, space);
             collect(space.D.base, places.data(), ones.data(), size, target, size);
         } else

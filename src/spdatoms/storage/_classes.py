@@ -69,7 +69,7 @@ class StoredClass:
 
     def state(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the arguments, and the attributes beyond them (only estimators have such)."""
-        parameters = {name: getattr(value, name) for name in self._parameters()}
+        parameters = {name: getattr(value, name) for name in inspect.signature(self.cls).parameters}
         if not isinstance(value, BaseEstimator):
             return parameters, {}
         attributes = {k: v for k, v in vars(value).items() if k not in parameters}
@@ -106,15 +106,11 @@ class StoredClass:
         """Whether the attributes are what scikit-learn, and its version, make them."""
         return self.name.startswith("sklearn.") and issubclass(self.cls, BaseEstimator)
 
-    def _parameters(self) -> tuple[str, ...]:
-        return tuple(inspect.signature(self.cls).parameters)
-
     def _may_set(self, name: str) -> bool:
         """Return whether it is the name of data, and not that of a method or a property."""
-        estimator = issubclass(self.cls, BaseEstimator)
         inherited = getattr(self.cls, name, None)
         return (
-            estimator
+            issubclass(self.cls, BaseEstimator)
             and name.isidentifier()
             and not name.startswith("__")
             and name not in _DECLARED

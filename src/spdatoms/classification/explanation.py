@@ -138,7 +138,7 @@ class Explanation(NamedAtoms):
     n_used: int
     names: tuple[str, ...] | None = None
     domains: tuple[str, ...] | None = None
-    contributed_to: ClassVar[str] = "the total of its class"
+    contributed_to = "the total of its class"
     #: What computes the relevance of channels, and which of its queries this is.
     _relevance: tuple[Relevance, int] | None = field(default=None, repr=False, compare=False)
 

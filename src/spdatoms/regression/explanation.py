@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ class TargetExplanation(NamedAtoms):
     targets: Floats
     n_used: int
     names: tuple[str, ...] | None = None
-    contributed_to: ClassVar[str] = "the prediction"
+    contributed_to = "the prediction"
 
     @property
     def headline(self) -> str:

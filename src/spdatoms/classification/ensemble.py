@@ -21,13 +21,9 @@ from spdatoms.classification._left_out import CellClassifier
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
-from spdatoms.classification.explanation import (
-    Explanation,
-    Explanations,
-    check_explained,
-    taken_apart,
-)
+from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
+from spdatoms.classification.named_atoms import check_explained
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.explanation import NamedAtoms, SeveralExplanations
+from spdatoms.classification.named_atoms import NamedAtoms, SeveralExplanations
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def targets_taken_apart(
         sizes = np.sqrt((own**2).sum(axis=1))
         used = np.flatnonzero(sizes)
         used = used[np.argsort(-sizes[used], kind="stable")]
-        atoms = used if n_atoms is None else used[:n_atoms]
+        atoms = used[:n_atoms]
         prediction = (offset + own.sum(axis=0)).reshape(shape)
         yield TargetExplanation(
             prediction if shape else float(prediction),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,6 +43,7 @@ _SEED_SAMPLES, _SEED_LEAST = 100, 20_000
 _RANDOM_STARTS = 10
 
 
+@allow.with_parameters
 class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator):
     """Clusters of SPD matrices under any divergence.
 
@@ -121,40 +123,18 @@ class SPDKMeans(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin,
 
     hermitian: ClassVar[bool] = True
     _stored = holds(cluster_centers_=Matrices("N"))
-    _parameters = allow.declare(
-        n_clusters=allow.integer(1),
-        metric=METRIC,
-        init=allow.choice(*_SEEDS) | allow.MATRICES,
-        n_init=allow.AUTO | allow.integer(1),
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    n_clusters: int = allow.parameter(allow.integer(1), default=8)
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    init: str | ArrayLike = allow.parameter(
+        allow.choice(*_SEEDS) | allow.MATRICES, default="k-means++"
     )
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        metric: str | Divergence = "riemann",
-        *,
-        init: str | ArrayLike = "k-means++",
-        n_init: int | str = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: int | np.random.RandomState | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_init: int | str = allow.parameter(allow.AUTO | allow.integer(1), default="auto")
+    max_iter: int = allow.parameter(allow.integer(1), default=300)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     fit_predict = same_kind(ClusterMixin.fit_predict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -54,6 +54,7 @@ _ROUNDS_ANEW = 3
 LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
+@allow.with_parameters
 class SPDDictionaryLearning(Coder):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
@@ -179,67 +180,27 @@ class SPDDictionaryLearning(Coder):
         _problem=Part(Problem, LandmarkProblem),
         _memory=Maybe(Part(Summary, PastSums, Statistics)),
     )
-    _parameters = allow.declare(
-        n_atoms=allow.integer(1),
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        alpha=allow.ALPHA,
-        landmarks=LANDMARKS,
-        positive=allow.BOOLEAN,
-        init=INIT,
-        max_iter=allow.integer(1),
-        tol=allow.TOLERANCE,
-        update=allow.choice("centre", "gradient"),
-        block_size=allow.NONE | allow.integer(1),
-        forgetting=allow.real(above=0, most=1),
-        batch_iter=allow.integer(1),
-        normalise=allow.BOOLEAN,
-        checkpoint=allow.NONE | allow.PATH,
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    n_atoms: int = allow.parameter(allow.integer(1), default=64)
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
+    _: KW_ONLY
+    landmarks: str | int | ArrayLike | None = allow.parameter(LANDMARKS, default="auto")
+    positive: bool = allow.parameter(allow.BOOLEAN, default=False)
+    init: str | ArrayLike = allow.parameter(INIT, default="kmeans")
+    max_iter: int = allow.parameter(allow.integer(1), default=50)
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    update: str = allow.parameter(allow.choice("centre", "gradient"), default="centre")
+    block_size: int | None = allow.parameter(allow.NONE | allow.integer(1), default=None)
+    forgetting: float = allow.parameter(allow.real(above=0, most=1), default=1.0)
+    batch_iter: int = allow.parameter(allow.integer(1), default=3)
+    normalise: bool = allow.parameter(allow.BOOLEAN, default=False)
+    checkpoint: str | os.PathLike[str] | None = allow.parameter(
+        allow.NONE | allow.PATH, default=None
     )
-
-    def __init__(
-        self,
-        n_atoms: int = 64,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        alpha: float | str = "auto",
-        *,
-        landmarks: str | int | ArrayLike | None = "auto",
-        positive: bool = False,
-        init: str | ArrayLike = "kmeans",
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        update: str = "centre",
-        block_size: int | None = None,
-        forgetting: float = 1.0,
-        batch_iter: int = 3,
-        normalise: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.metric = metric
-        self.beta = beta
-        self.alpha = alpha
-        self.landmarks = landmarks
-        self.positive = positive
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.update = update
-        self.block_size = block_size
-        self.forgetting = forgetting
-        self.batch_iter = batch_iter
-        self.normalise = normalise
-        self.checkpoint = checkpoint
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

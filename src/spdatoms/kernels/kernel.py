@@ -86,6 +86,7 @@ class ExponentialKernel(Kernel):
         return kernel_in_place(self._divergences_to(X), self.beta_)
 
 
+@allow.with_parameters
 class DivergenceKernel(ExponentialKernel):
     """The kernel of a divergence over a dictionary, with a Gram matrix that is positive semidefinite.
 
@@ -131,21 +132,10 @@ class DivergenceKernel(ExponentialKernel):
     """
 
     _stored = holds(_correction=Part(CorrectedGram))
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC, beta=allow.BETA, correction=CORRECTION, n_jobs=allow.N_JOBS
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        correction: str = "clip",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.correction = correction
-        self.n_jobs = n_jobs
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Return the kernel, fitted to matrices D that `check_spd` has checked."""
@@ -215,6 +205,7 @@ class DivergenceKernel(ExponentialKernel):
         return super()._slopes(divergences, self._correction.transform(weights))  # its own adjoint
 
 
+@allow.with_parameters
 class RidgeKernel(ExponentialKernel):
     """k(X, Y) = exp(−β·d(X, Y)) over a dictionary, with K + μI instead of its Gram matrix.
 
@@ -231,24 +222,10 @@ class RidgeKernel(ExponentialKernel):
     """
 
     _stored = part()
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.real(above=0),
-        ridge=allow.real(0),
-        n_jobs=allow.N_JOBS,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float = 1.0,
-        ridge: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.ridge = ridge
-        self.n_jobs = n_jobs
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float = allow.parameter(allow.real(above=0), default=1.0)
+    ridge: float = allow.parameter(allow.real(0), default=0.0)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Compute K + μI for matrices that `check_spd` has checked."""

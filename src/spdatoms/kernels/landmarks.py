@@ -9,7 +9,7 @@ that to every other matrix; for a positive definite k it is the Nyström approxi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -278,6 +278,7 @@ def landmark_gram(features: Floats) -> Floats:
     return gram
 
 
+@allow.with_parameters
 class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """SPD matrices as vectors, by their kernel values with a few landmarks.
 
@@ -350,37 +351,17 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
 
     hermitian: ClassVar[bool] = True
     _stored = holds("eigenvalues_ _dtype", _space=Part(LandmarkSpace))
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        n_landmarks=allow.integer(1),
-        landmarks=allow.choice(*_CHOICES) | allow.MATRICES,
-        tol=allow.real(0, below=1),
-        random_state=allow.RANDOM_STATE,
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    n_landmarks: int = allow.parameter(allow.integer(1), default=300)
+    _: KW_ONLY
+    landmarks: str | ArrayLike = allow.parameter(
+        allow.choice(*_CHOICES) | allow.MATRICES, default="k-means++"
     )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        n_landmarks: int = 300,
-        *,
-        landmarks: str | ArrayLike = "k-means++",
-        tol: float = 1e-3,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    tol: float = allow.parameter(allow.real(0, below=1), default=1e-3)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:

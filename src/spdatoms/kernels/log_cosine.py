@@ -36,6 +36,7 @@ def rescaled_logs(X: FloatArray, log_scale: float) -> Floats:
     return np.asarray(log_vectors(X) - log_scale * identity)
 
 
+@allow.with_parameters
 class LogCosineKernel(Kernel):
     """k(X, Y) = tr(AB) / ‖A‖‖B‖ with A = log(X/c), B = log(Y/c): linear in the logarithms.
 
@@ -48,11 +49,8 @@ class LogCosineKernel(Kernel):
     """
 
     _stored = part("_log_scale gram_", _vectors=Numbers("N h"))
-    _parameters = allow.declare(rescale=allow.BOOLEAN, n_jobs=allow.N_JOBS)
-
-    def __init__(self, rescale: bool = True, n_jobs: int | None = None) -> None:
-        self.rescale = rescale
-        self.n_jobs = n_jobs
+    rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
 
     def fit_checked(self, D: FloatArray) -> LogCosineKernel:
         """Compute the Gram matrix of matrices D (N, n, n), which were checked."""

@@ -237,6 +237,7 @@ def cross_fitted_median(values: Iterable[Floats]) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
+@allow.with_parameters
 class WhitenedKernel(ExponentialKernel):
     """k(X, Y) = exp(−β·d_w(X, Y)) over labelled atoms, see the top of this module.
 
@@ -264,24 +265,10 @@ class WhitenedKernel(ExponentialKernel):
     """
 
     _stored = part(_whitening=Part(Whitening, L="N"))
-    _parameters = allow.declare(
-        metric=SYMMETRIC_METRIC,
-        beta=allow.BETA,
-        shrinkage=allow.real(0, 1),
-        n_jobs=allow.N_JOBS,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "stein",
-        beta: float | str = "auto",
-        shrinkage: float = 0.5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
+    metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
+    beta: float | str = allow.parameter(allow.BETA, default="auto")
+    shrinkage: float = allow.parameter(allow.real(0, 1), default=0.5)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
 
     def fit_checked(self, D: FloatArray) -> Self:
         """Fit the kernel to atoms of one class, within which everything varies."""

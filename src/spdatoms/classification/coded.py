@@ -15,12 +15,8 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
 from spdatoms.classification.classifier import ExplainedClassifier
-from spdatoms.classification.explanation import (
-    Explanation,
-    Explanations,
-    check_explained,
-    taken_apart,
-)
+from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
+from spdatoms.classification.named_atoms import check_explained
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import (
     contributions_of_codes,

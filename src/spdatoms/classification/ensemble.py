@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, replace
+from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,13 +22,9 @@ from spdatoms.classification._left_out import CellClassifier
 from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
-from spdatoms.classification.explanation import (
-    Explanation,
-    Explanations,
-    check_explained,
-    taken_apart,
-)
+from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
+from spdatoms.classification.named_atoms import check_explained
 from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
@@ -313,23 +310,24 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> Explanations:
         check_explained(n_atoms, names, len(self.atoms_))
-        logits = self._scores(X)
-        found: list[Explanation] = []
-        start = 0
-        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
-            own = logits[start : start + len(added)]
-            start += len(added)
-            found += taken_apart(
-                own,
-                added,
-                self.classes_,
-                self._atom_classes,
-                n_atoms,
-                names,
-                self.atom_indices_,
-                self._domains_of_atoms(),
-            )
-        return Explanations(found)
+        self.average_.prepare()  # before several threads ask for it
+
+        def explain(divergences: Sequence[Floats]) -> list[Explanation]:
+            return [
+                *taken_apart(
+                    self.average_.scores(divergences),
+                    self.average_.contributions(divergences),
+                    self.classes_,
+                    self._atom_classes,
+                    n_atoms,
+                    names,
+                    self.atom_indices_,
+                    self._domains_of_atoms(),
+                )
+            ]
+
+        found = self._references.of_blocks(explain, X, self.n_jobs)
+        return Explanations([*chain.from_iterable(found)])
 
     def _cut(self, known: Mask) -> Self:
         domains = None if self.domains_ is None else _if_several(self._domains_of_atoms())
@@ -340,8 +338,7 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
 
     def _scores(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
-        found = self._references.of_blocks(self.average_.scores, X, self.n_jobs)
-        return np.concatenate([np.zeros((0, len(self.classes_))), *found])
+        return np.concatenate(self._references.of_blocks(self.average_.scores, X, self.n_jobs))
 
 
 def _if_several(domains: Array | None) -> Array | None:

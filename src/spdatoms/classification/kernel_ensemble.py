@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from spdatoms.kernels.kernel import grown
 from spdatoms.layout import Each, Matrices, Numbers, Value, part
 
 Metrics: TypeAlias = str | Divergence | Sequence[str | Divergence]
+Result = TypeVar("Result")
 #: Queries that are compared with the references at a time.
 _BLOCK = 256
 
@@ -136,10 +137,10 @@ class References:
 
     def of_blocks(
         self,
-        of_block: Callable[[Sequence[Floats]], Floats],
+        of_block: Callable[[Sequence[Floats]], Result],
         X: FloatArray,
         n_jobs: int | None = None,
-    ) -> list[Floats]:
+    ) -> list[Result]:
         """Return what a function makes of the divergences of matrices X to the training matrices, block by block."""
         blocks = list(block_slices(len(X), _BLOCK))
         if len(blocks) == 1:  # often a single query, which a pool of threads would take longer than

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.layout import POSITIVE, Classes, Labels, Numbers, Part, holds
 
 
+@allow.with_parameters
 class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """Bring domains (subjects, sessions, sites) onto each other: centred, scaled and turned by class means.
 
@@ -111,28 +113,12 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         _coefficients=Numbers("N C"),
         _beta=POSITIVE,
     )
-    _parameters = allow.declare(
-        metric=METRIC,
-        adapt=allow.choice("new", "all", "none"),
-        n_rounds=allow.integer(0),
-        max_atoms=allow.integer(1),
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "riemann",
-        *,
-        adapt: str = "new",
-        n_rounds: int = 3,
-        max_atoms: int = 1500,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.adapt = adapt
-        self.n_rounds = n_rounds
-        self.max_atoms = max_atoms
-        self.verbose = verbose
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    adapt: str = allow.parameter(allow.choice("new", "all", "none"), default="new")
+    n_rounds: int = allow.parameter(allow.integer(0), default=3)
+    max_atoms: int = allow.parameter(allow.integer(1), default=1500)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

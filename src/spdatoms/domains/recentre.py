@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Labels, Numbers, holds
 
 
+@allow.with_parameters
 class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """Bring every domain (subject, session, site) to a common centre.
 
@@ -106,28 +108,12 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         ranks_=Numbers("D", "iu", least=1),
         weights_=Numbers("D", least=0.0),
     )
-    _parameters = allow.declare(
-        metric=METRIC,
-        scale=allow.BOOLEAN,
-        adapt=allow.choice("new", "all", "none"),
-        forgetting=allow.real(above=0, most=1),
-        verbose=allow.VERBOSE,
-    )
-
-    def __init__(
-        self,
-        metric: str | Divergence = "riemann",
-        *,
-        scale: bool = False,
-        adapt: str = "new",
-        forgetting: float = 1.0,
-        verbose: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.scale = scale
-        self.adapt = adapt
-        self.forgetting = forgetting
-        self.verbose = verbose
+    metric: str | Divergence = allow.parameter(METRIC, default="riemann")
+    _: KW_ONLY
+    scale: bool = allow.parameter(allow.BOOLEAN, default=False)
+    adapt: str = allow.parameter(allow.choice("new", "all", "none"), default="new")
+    forgetting: float = allow.parameter(allow.real(above=0, most=1), default=1.0)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(

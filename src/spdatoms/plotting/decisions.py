@@ -13,7 +13,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
-from spdatoms.classification.explanation import NamedAtoms
+from spdatoms.classification.named_atoms import NamedAtoms
 from spdatoms.classification.relevance import ChannelRelevance
 from spdatoms.geometry.validation import check_spd
 from spdatoms.plotting.display import AXES, INK, PALE, Display, FittedDisplay, without_frame

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -239,13 +240,16 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     def _explained(
         self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
     ) -> TargetExplanations:
-        found: list[TargetExplanation] = []
-        self.average_.prepare(explaining=True)
-        for added in self._references.of_blocks(self.average_.contributions, X, self.n_jobs):
-            found += targets_taken_apart(
-                added, self.average_.mean, self.targets_, n_atoms, names, self.atom_indices_
-            )
-        return TargetExplanations(found)
+        average = self.average_
+        average.prepare(explaining=True)
+
+        def explain(divergences: Sequence[Floats]) -> list[TargetExplanation]:
+            added = average.contributions(divergences)
+            own = average.mean, self.targets_, n_atoms, names, self.atom_indices_
+            return [*targets_taken_apart(added, *own)]
+
+        found = self._references.of_blocks(explain, X, self.n_jobs)
+        return TargetExplanations([*chain.from_iterable(found)])
 
     def _cut(self, known: Mask) -> Self:
         return self._cut_to(known, self.targets_)
@@ -256,5 +260,4 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     def _predicted(self, X: FloatArray) -> Floats:
         self.average_.prepare()  # before several threads ask for it
         found = self._references.of_blocks(self.average_.predict, X, self.n_jobs)
-        q = self.average_.targets.shape[1]
-        return np.concatenate([np.zeros((0, q)), *found]).reshape(-1, *self.targets_.shape[1:])
+        return np.concatenate(found).reshape(-1, *self.targets_.shape[1:])

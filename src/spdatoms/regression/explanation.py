@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.explanation import NamedAtoms, SeveralExplanations
+from spdatoms.classification.named_atoms import NamedAtoms, SeveralExplanations
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class TargetExplanation(NamedAtoms):
     targets: Floats
     n_used: int
     names: tuple[str, ...] | None = None
-    contributed_to: ClassVar[str] = "the prediction"
+    contributed_to = "the prediction"
 
     @property
     def headline(self) -> str:
@@ -164,7 +164,7 @@ def targets_taken_apart(
         sizes = np.sqrt((own**2).sum(axis=1))
         used = np.flatnonzero(sizes)
         used = used[np.argsort(-sizes[used], kind="stable")]
-        atoms = used if n_atoms is None else used[:n_atoms]
+        atoms = used[:n_atoms]
         prediction = (offset + own.sum(axis=0)).reshape(shape)
         yield TargetExplanation(
             prediction if shape else float(prediction),

@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.explanation import check_explained
+from spdatoms.classification.named_atoms import check_explained
 from spdatoms.regression.explanation import TargetExplanations
 
 

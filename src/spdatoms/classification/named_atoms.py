@@ -1,0 +1,118 @@
+"""What explanations of classes and of numbers share: training matrices with names, in text and in a table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spdatoms._utils import parameters as allow
+from spdatoms._utils.notebook import table_as_html
+from spdatoms._utils.typing import Floats, Indices
+
+#: What ``n_atoms`` and ``names`` of an ``explain`` may be.
+_N_ATOMS = allow.NONE | allow.integer(1)
+_NAMES = allow.NONE | allow.ARRAY
+#: The greatest number of atoms that the text of an explanation lists.
+LISTED = 5
+#: The greatest number of rows of its table.
+_ROWS = 20
+
+
+class NamedAtoms(ABC):
+    """What explanations share: training matrices with names or numbers, and a table of them.
+
+    Subclasses are dataclasses with ``atoms``, ``contributions``, ``n_used``, ``names`` and a ``headline``, and say what
+    stands in the table.
+    """
+
+    atoms: Indices
+    contributions: Floats
+    n_used: int
+    names: tuple[str, ...] | None
+    #: What the training matrices contribute to, in words.
+    contributed_to: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def headline(self) -> str:
+        """The prediction."""
+
+    @property
+    @abstractmethod
+    def agreeing(self) -> NDArray[np.bool_]:
+        """Which of the k training matrices speak for the prediction."""
+
+    @abstractmethod
+    def named(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and the contribution of each of the k training matrices."""
+
+    def _name(self, i: int) -> str:
+        return f"#{self.atoms[i]}" if self.names is None else self.names[i]
+
+    def _listed(self, supporting: NDArray[np.bool_] | None = None) -> tuple[str, str]:
+        """Return how many training matrices there are, and the first of them, those for the prediction first."""
+        shown = [f"{name} {value:+.3g}" for name, value in list(self.named())[:LISTED]]
+        more = ", …" if len(self.atoms) > LISTED else ""
+        speaks = np.ones(len(shown), bool) if supporting is None else supporting[: len(shown)]
+        agree, against = (
+            ", ".join(np.array(shown, object)[side].tolist()) for side in (speaks, ~speaks)
+        )
+        listed = f"{agree}{more}; against it: {against}" if against else f"{agree}{more}"
+        count = f"{len(self.atoms)}"
+        if len(self.atoms) < self.n_used:
+            count += f" of {self.n_used}"
+        noun = "matrix" if self.n_used == 1 else "matrices"
+        return f"{count} {noun}", listed
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: one row per training matrix, with bars."""
+        shown = list(self.named())
+        greatest = max([abs(value) for _, value in shown] + [float(np.finfo(float).tiny)])
+        bars = [
+            f'<div style="width:{10 * abs(value) / greatest:.1f}em;height:.8em;'
+            f'background:{"#3b6ea5" if value >= 0 else "#b5651d"}"></div>'
+            for _, value in shown[:_ROWS]
+        ]
+        rows = [(name, f"{value:+.3g}") for name, value in shown[:_ROWS]]
+        header = ("training matrix", "contribution", "")
+        return table_as_html(self.headline, header, rows, bars)
+
+
+One = TypeVar("One", bound=NamedAtoms)
+
+
+class SeveralExplanations(Sequence[One]):
+    """A sequence of explanations, one per query."""
+
+    def __init__(self, found: Sequence[One]) -> None:
+        self._found = tuple(found)
+
+    @overload
+    def __getitem__(self, index: int) -> One: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> One | Self:
+        if isinstance(index, slice):
+            return type(self)(self._found[index])
+        return self._found[index]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._found))
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self._found[:_ROWS])
+
+
+def check_explained(n_atoms: Any, names: Any, count: int) -> None:
+    """Check what ``explain`` is told, for a number of atoms."""
+    _N_ATOMS.check("n_atoms", n_atoms)
+    _NAMES.check("names", names)
+    if names is not None and len(names) != count:
+        raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")

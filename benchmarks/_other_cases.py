@@ -136,8 +136,9 @@ def experiments() -> Results:
     results = run(get_experiment("textures"), methods=methods, repeats=2)
     for row in results.rows:
         for score, value in row.scores.items():
-            yield f"textures {row.method} {row.repeat} {score}", value
-        yield f"textures {row.method} {row.repeat} extra", json.dumps(row.extra, sort_keys=True)
+            yield f"textures {row.part} {row.method} {row.repeat} {score}", value
+        name = f"textures {row.part} {row.method} {row.repeat} extra"
+        yield name, json.dumps(row.extra, sort_keys=True)
 
 
 def saved_models() -> Results:

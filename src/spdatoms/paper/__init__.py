@@ -1,5 +1,9 @@
 """How the library is compared with its paper: other methods, data sets, experiments, tables and figures.
 
+`baselines` has the methods that are compared with, `datasets` the loaders, `methods` how the rows of tables are made,
+`protocols` an experiment per file with its texts and published figures, `experiments` what runs them, `reporting` and
+`plotting` what shows the results.
+
 It uses all of the library, and nothing of the library needs it. On the command line it adds ``spdatoms reproduce``.
 What it needs comes with ``pip install 'spdatoms[paper]'``. The modules are imported when they are first used.
 """

@@ -92,7 +92,9 @@ def test_alpha_for_a_number_of_nonzeros():
 def test_codes_have_the_nonzeros_that_are_asked_for(atoms, metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KernelDictionaryCodes(atoms, metric, 8, (2, 4, 20), (0.3, 1.0), max_iter=2)
+    coder = KernelDictionaryCodes(
+        atoms, metric, (0.3, 1.0), n_atoms=8, nonzeros=(2, 4, 20), max_iter=2
+    )
     coder.fit(X, data.y)
     assert {2, 4}.issuperset(coder.coders_)
     assert coder.chosen_ in coder.coders_
@@ -107,7 +109,9 @@ def test_codes_have_the_nonzeros_that_are_asked_for(atoms, metric):
 def test_no_number_of_nonzeros_is_possible():
     data = two_kinds(count=6)
     with pytest.raises(ValueError, match="non-zeros: give other numbers"):
-        KernelDictionaryCodes("random", "stein", 4, (9,)).fit(data.views["covariances"], data.y)
+        KernelDictionaryCodes("random", "stein", n_atoms=4, nonzeros=(9,)).fit(
+            data.views["covariances"], data.y
+        )
 
 
 @pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
@@ -116,7 +120,9 @@ def test_learned_codes_are_those_of_the_learner(metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
     random, learned = (
-        KernelDictionaryCodes(atoms, metric, 6, (3,), (0.3,), max_iter=3).fit(X, data.y)
+        KernelDictionaryCodes(atoms, metric, (0.3,), n_atoms=6, nonzeros=(3,), max_iter=3).fit(
+            X, data.y
+        )
         for atoms in ("random", "learned")
     )
     first = X[np.random.default_rng(0).choice(len(X), 6, replace=False)]
@@ -134,7 +140,7 @@ def test_learned_codes_are_those_of_the_learner(metric):
 def test_random_atoms_are_training_matrices_and_coded_like_learned_ones(metric):
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = KernelDictionaryCodes("random", metric, 6, (3,), (0.3,)).fit(X, data.y)
+    coder = KernelDictionaryCodes("random", metric, (0.3,), n_atoms=6, nonzeros=(3,)).fit(X, data.y)
     atoms = X[np.random.default_rng(0).choice(len(X), 6, replace=False)]
     beta = 0.3 * subsample_beta(X, get_divergence(metric), "auto")
     learner = SPDDictionaryLearning(
@@ -194,7 +200,7 @@ def test_codes_of_norm_one_keep_zeros():
 def test_ksvd_codes_by_the_pursuit_or_by_the_lasso():
     data = two_kinds(count=24)
     X = data.views["covariances"]
-    coder = PeerCodes("ksvd", 8, (1, 2, 8), max_iter=5).fit(X, data.y)
+    coder = PeerCodes("ksvd", n_atoms=8, nonzeros=(1, 2, 8), max_iter=5).fit(X, data.y)
     # Logarithms of 3×3 matrices have six dimensions.
     assert set(coder.coders_) <= {1, 2}
     for level, choice in coder.choices_.items():
@@ -218,7 +224,7 @@ def test_first_look_at_embedded_data_takes_the_usual_methods():
 def test_dictionaries_of_peers(learner):
     data = two_kinds(count=12)
     X = data.views["covariances"]
-    coder = PeerCodes(learner, 6, (2, 3), (0.01, 0.1), max_iter=2).fit(X, data.y)
+    coder = PeerCodes(learner, (0.01, 0.1), n_atoms=6, nonzeros=(2, 3), max_iter=2).fit(X, data.y)
     assert type(coder.coders_[coder.chosen_]).__name__.startswith(learner.capitalize())
     if learner == "frobenius":
         for level in coder.coders_:

@@ -70,6 +70,7 @@ def with_nonzeros(coder: Callable[[float], Any], X: FloatArray, nonzeros: int) -
     return None if alpha is None else coder(alpha)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SparseCodes(BaseEstimator, ABC):
     """Codes of norm one with 2, 5, 10, 20 or 50 non-zeros in the mean over the training matrices.
 
@@ -81,11 +82,11 @@ class SparseCodes(BaseEstimator, ABC):
     Numbers that codes cannot have are left out.
     """
 
-    n_atoms: int
-    nonzeros: tuple[int, ...]
-    max_iter: int
-    random_state: int
-    n_jobs: int | None
+    n_atoms: int = 24
+    nonzeros: tuple[int, ...] = LEVELS
+    max_iter: int = 15
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: FloatArray, y: Array) -> SparseCodes:
         """Choose the parameters and make the dictionaries.
@@ -201,12 +202,7 @@ class KernelDictionaryCodes(SparseCodes):
 
     atoms: str = LEARNED
     metric: str = "stein"
-    n_atoms: int = 24
-    nonzeros: tuple[int, ...] = LEVELS
     beta_factors: tuple[float, ...] = (0.05, 0.15, 0.5, 1.5)
-    max_iter: int = 15
-    random_state: int = 0
-    n_jobs: int | None = None
 
     def _levels(self, X: FloatArray) -> Sequence[int]:
         return [level for level in self.nonzeros if level <= self.n_atoms]
@@ -293,12 +289,7 @@ class PeerCodes(SparseCodes):
     """
 
     learner: str = "tensor"
-    n_atoms: int = 24
-    nonzeros: tuple[int, ...] = LEVELS
     alphas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0)
-    max_iter: int = 15
-    random_state: int = 0
-    n_jobs: int | None = None
 
     def _choices(self) -> list[dict[str, Any]]:
         if self._own:

@@ -65,33 +65,32 @@ print(
 # threshold, below which one in a hundred clean windows falls.
 
 scores, channels = detector.score_samples(X), detector.score_channels(X)
-figure, axes = plt.subplots(3, 1, figsize=(9, 7), layout="constrained")
-axes[0].plot(scores, ".", color="0.6", markersize=4)
-axes[0].plot(np.flatnonzero(found), scores[found], "k.", markersize=6)
-axes[0].axhline(detector.offset_, color="k", linewidth=0.8, linestyle="--")
-axes[0].set(xlabel="second", ylabel="score", title="windows that are not like clean ones")
+_, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
+ax.plot(scores, ".", color="0.6", markersize=4)
+ax.plot(np.flatnonzero(found), scores[found], "k.", markersize=6)
+ax.axhline(detector.offset_, color="k", linewidth=0.8, linestyle="--")
+ax.set(xlabel="second", ylabel="score", title="windows that are not like clean ones")
 
 # %%
 # For each of them, the channels that do not fit the others: a value above 1 is a channel to blame. One that is broken
 # makes its neighbours look bad, too. So the worst is taken away, the others are judged without it, and so on: crosses
 # are what is left to blame. A blink is in all frontal channels, which fit each other well, so that it may have none.
 
+_, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 shown = np.flatnonzero(found)
-picture = axes[1].imshow(np.log10(channels[shown].T), aspect="auto", cmap="gray_r", vmin=-1, vmax=2)
+picture = ax.imshow(np.log10(channels[shown].T), aspect="auto", cmap="gray_r", vmin=-1, vmax=2)
 blamed = detector.channels_.predict(X[shown])
-axes[1].plot(*np.nonzero(blamed), "rx", markersize=5)
-axes[1].set_yticks(range(N), NAMES, fontsize=7)
-axes[1].set_xticks(range(len(shown)), shown, fontsize=7, rotation=90)
-axes[1].set(
-    xlabel="second", title="channels to blame: log10 of their score, and what is left of them"
-)
-figure.colorbar(picture, ax=axes[1])
+ax.plot(*np.nonzero(blamed), "rx", markersize=5)
+ax.set_yticks(range(N), NAMES, fontsize=7)
+ax.set_xticks(range(len(shown)), shown, fontsize=7, rotation=90)
+ax.set(xlabel="second", title="channels to blame: log10 of their score, and what is left of them")
+ax.figure.colorbar(picture, ax=ax)
 for one in detector.channels_.report(X[[125, 182, 140]]):
     print(f"window {one.matrix}: {NAMES[one.channel]}, {one.reason}")
 
 # %%
 # The share of such windows among the last thirty tells whether the recording as a whole goes astray.
 
-DriftDisplay.from_estimator(detector, X, window=30, ax=axes[2])
-axes[2].set(xlabel="second", ylim=(-2, 50))
+display = DriftDisplay.from_estimator(detector, X, window=30)
+display.ax_.set(xlabel="second", ylim=(-2, 50))
 plt.show()

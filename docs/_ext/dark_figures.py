@@ -40,11 +40,13 @@ def darken(figure: Any) -> None:
     for artist in figure.findobj():
         if artist in on_images or isinstance(artist, mpl.image.AxesImage):
             continue
-        if isinstance(artist, mpl.text.Text | mpl.lines.Line2D):
+        if isinstance(artist, mpl.text.Text):
             artist.set_color(dark_colour(artist.get_color()))
-        if isinstance(artist, mpl.lines.Line2D):
-            for part in ("markerfacecolor", "markeredgecolor"):
-                colour = getattr(artist, f"get_{part}")()
+        elif isinstance(artist, mpl.lines.Line2D):
+            # All are read before the first is changed, because markers may follow their line.
+            parts = ("markerfacecolor", "markeredgecolor", "color")
+            colours = {part: getattr(artist, f"get_{part}")() for part in parts}
+            for part, colour in colours.items():
                 if str(colour) != "none":
                     getattr(artist, f"set_{part}")(dark_colour(colour))
         elif isinstance(artist, mpl.patches.Patch):

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
+from spdatoms.geometry import batched
 from spdatoms.geometry.batched import Lanes, careful_log_determinant, log_determinants
+from spdatoms.native import kernels, lane_count
+from spdatoms.native.interleave import pack_scalars
+
+pair_logdets = kernels("pair_logdets", "qqTIIddTT")
 
 TOLERANCES = {np.float64: 1e-12, np.float32: 2e-4}
 
@@ -61,3 +66,60 @@ def test_scales_that_differ_by_hundreds_of_bits(n):
     scaled = scales[:, None] * A * scales
     expected = np.linalg.slogdet(A)[1] + 2 * np.log(scales).sum()
     np.testing.assert_allclose(careful_log_determinant(scaled, scaled), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [*range(6, 41), 57])
+def test_chosen_pairs(n, dtype):
+    X, lanes = definite(5, n, dtype), lane_count(dtype)
+    rng = np.random.default_rng(n)
+    first, second = rng.integers(0, 5, 3 * lanes), rng.integers(-1, 5, 3 * lanes)
+    shifts, out = rng.random(3 * lanes).astype(dtype), np.full(3 * lanes + 2, 7.0, dtype)
+    scalars = pack_scalars(X, 0.5)
+    assert pair_logdets(dtype)(n, 3, scalars, first, second, -1.0, n, shifts, out[1:-1])
+    Y = np.concatenate([X, np.zeros((1, n, n))]).astype(float)  # −1 is the last
+    expected = np.linalg.slogdet(Y[first] + Y[second])[1] - shifts
+    assert (out[[0, -1]] == 7.0).all()
+    np.testing.assert_allclose(
+        out[1:-1], np.maximum(-1.0, expected), rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype] * n
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [2, 3, 4, 8, 9, 17])
+def test_few_large_matrices_have_the_bits_of_many(m, dtype, monkeypatch):
+    X, many = definite(m, 41, dtype), definite(90, 41, dtype)
+    # With two lanes rows are always chosen.
+    monkeypatch.setattr(batched, "_pairs_fill_lanes", lambda m, n, lanes: m < 90)
+    many[:m] = X
+    logdets = batched.packed_log_determinant(Lanes(X, 1.0))
+    shifts = np.zeros(90, dtype)
+    all_logdets = log_determinants(
+        np.zeros((1, 41, 41), dtype), Lanes(many, 1.0), 1.0, shifts[:1], shifts, floor=-np.inf
+    )[0]
+    np.testing.assert_array_equal(logdets, all_logdets[:m])
+    few = log_determinants(
+        X, Lanes(X, 1.0), 1.0, logdets, logdets, floor=0.0, power=-1, triangle=True, n_jobs=2
+    )
+    rows = log_determinants(X, Lanes(many, 1.0), 1.0, logdets, all_logdets, floor=0.0, power=-1)
+    off = ~np.eye(m, dtype=bool)
+    np.testing.assert_array_equal(few[off], rows[:, :m][off])
+    assert (few.diagonal() == 0.0).all()
+
+
+def test_few_large_matrices_that_are_not_definite(monkeypatch):
+    monkeypatch.setattr(batched, "_pairs_fill_lanes", lambda m, n, lanes: True)
+    X = definite(4, 40)
+    X[2, 7, 7] = -50.0
+    with pytest.raises(ValueError, match=r"not positive definite \(the first is 0, 2\)"):
+        batched.packed_log_determinant(Lanes(X, 1.0))
+    zeros = np.zeros(4)
+    with pytest.raises(ValueError, match=r"not positive definite \(the first is 0, 2\)"):
+        log_determinants(X, Lanes(X, 1.0), 1.0, zeros, zeros, floor=0.0, triangle=True)
+
+
+def test_pairs_are_chosen_where_rows_leave_lanes_idle():
+    assert batched._pairs_fill_lanes(4, 128, 8)
+    assert batched._pairs_fill_lanes(8, 128, 8)
+    assert not batched._pairs_fill_lanes(4, 12, 8)
+    assert not batched._pairs_fill_lanes(500, 40, 8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from spdatoms._utils.threads import (
@@ -26,6 +28,7 @@ from spdatoms.native.interleave import (
 )
 
 _logdets = kernels("logdets", "qqTTIIdddTTIIqqTqq")
+_pair_logdets = kernels("pair_logdets", "qqTIIddTT")
 _careful_logdet = kernel("careful_logdet", "qDDD")
 _invert = kernel("invert", "qqD")
 _stack_with_inverses = kernel("stack_with_inverses", "qqDIIIDDqD")
@@ -38,6 +41,8 @@ _CHUNK_BYTES = 128 << 10
 #: The same for tiny matrices: the first-level cache, which also holds three vectors per batch (shifts, determinants and
 #: the result).
 _FIRST_LEVEL_BYTES = 48 << 10
+#: Up to this size the pairs of a row are side by side, however few they are.
+_LARGEST_IN_ROWS = 32
 #: Flops in a block of work: some tens of milliseconds, so that Ctrl-C need not wait long, and packed
 #: matrices that come in from memory serve many others.
 _BLOCK_FLOPS = 1e9
@@ -50,11 +55,21 @@ _PREPARE_BYTES = 4 << 20
 
 
 class Lanes:
-    """Matrices ``factor·X`` packed for the lane kernels."""
+    """Matrices ``factor·X`` for the lane kernels, packed when they are first needed."""
 
     def __init__(self, X: FloatArray, factor: float) -> None:
         self.count, self.n = len(X), X.shape[-1]
-        self.packed = pack_lanes(X, factor)
+        self.matrices, self.factor = X, factor
+
+    @cached_property
+    def packed(self) -> FloatArray:
+        """Batches, one matrix per lane, shape (batches, slots, lanes)."""
+        return pack_lanes(self.matrices, self.factor)
+
+    @cached_property
+    def scalars(self) -> FloatArray:
+        """The same matrices one after the other, shape (m, slots)."""
+        return pack_scalars(self.matrices, self.factor)
 
 
 def log_determinants(
@@ -75,11 +90,20 @@ def log_determinants(
     that is not positive definite is an error.
     """
     m, n, dtype = len(X), X.shape[-1], X.dtype
+    out = np.empty((m, Y.count), dtype)
+    if triangle and _pairs_fill_lanes(m, n, lane_count(dtype)):
+        rows, columns = np.triu_indices(m, 1)
+        shifts = (shifts_x[rows] + shifts_y[columns]).astype(dtype, copy=False)
+        values = _of_pairs(Y.scalars, rows, columns, shifts, n, floor, power, n_jobs)
+        np.fill_diagonal(out, floor)
+        out[rows, columns] = out[columns, rows] = values
+        if np.isnan(values).any():
+            raise _not_definite(out, slice(0, m))
+        return out
     batches, slots, lanes = Y.packed.shape
     chunk = _chunk(slots * lanes * dtype.itemsize)
     padded = np.zeros(batches * lanes, dtype)
     padded[: Y.count] = shifts_y
-    out = np.empty((m, Y.count), dtype)
     by_rows = m >= batches or triangle
 
     def compute(part: slice) -> None:
@@ -110,6 +134,42 @@ def log_determinants(
     if triangle:
         np.fill_diagonal(out, floor)
     return out
+
+
+def _pairs_fill_lanes(m: int, n: int, lanes: int) -> bool:
+    """Return whether pairs of m matrices, one per lane, take less time than rows of pairs that leave lanes idle."""
+    by_rows = int((-(-m // lanes) - np.arange(1, m + 1) // lanes).sum())
+    # Bringing a pair into its lane takes a share of about 16/n of the work.
+    return n > _LARGEST_IN_ROWS and -(-m * (m - 1) // 2 // lanes) * (1 + 16 / n) < by_rows
+
+
+def _of_pairs(
+    X: FloatArray,
+    rows: Indices,
+    columns: Indices,
+    shifts: FloatArray,
+    n: int,
+    floor: float,
+    power: int,
+    n_jobs: int | None,
+) -> FloatArray:
+    """Return max(floor, log det(2^power·(X_i + X_j)) − shift) for these i and j, one pair per lane; X are scalars."""
+    lanes = lane_count(X.dtype)
+    chosen = lanes_of(len(rows), lanes)
+    first, second, shifts = rows[chosen], columns[chosen], shifts[chosen]
+    values = np.empty(len(chosen), X.dtype)
+
+    def compute(part: slice) -> None:
+        own = slice(part.start * lanes, part.stop * lanes)
+        batches = part.stop - part.start
+        _pair_logdets(X.dtype)(
+            n, batches, X, first[own], second[own], floor, n * power, shifts[own], values[own]
+        )
+
+    batches = len(chosen) // lanes
+    size = _block_size(batches, lanes * (n**3 / 3 + n**2), n_jobs)
+    run_blocks(compute, batches, size, n_jobs, uses_blas=False)
+    return values[: len(rows)]
 
 
 def write_logdets(
@@ -161,8 +221,15 @@ def write_logdets(
 
 def packed_log_determinant(X: Lanes) -> FloatArray:
     """Return log det X_i of matrices whose scale is that of an exponent that `common_exponent` gave."""
-    dtype = X.packed.dtype
+    dtype = X.matrices.dtype
     zero, shifts = np.zeros((1, X.n, X.n), dtype), np.zeros(X.count, dtype)
+    if _pairs_fill_lanes(X.count, X.n, lane_count(dtype)):
+        every = np.arange(X.count)
+        none = np.full_like(every, -1)
+        values = _of_pairs(X.scalars, every, none, shifts, X.n, -np.inf, 0, None)
+        if np.isnan(values).any():
+            raise _not_definite(values[None], slice(0, 1))
+        return values
     (logdets,) = log_determinants(zero, X, 1.0, shifts[:1], shifts, floor=-np.inf)
     return np.asarray(logdets)
 

@@ -15,7 +15,7 @@ constexpr int SMALL_BATCH = 8;
 template <int N> class Batch {
     using V = Vector<double>;
     static constexpr Int L = LANES<double>;
-    const Int given, padded;
+    const Int given, padded, stride;  // from one row to the next, odd: powers of two would share sets of the cache
     const Buffer<double> memory;
     const Buffer<Int> places;
     double *const work, *const inverses;
@@ -26,14 +26,14 @@ template <int N> class Batch {
     V least_diagonal;
 
     explicit Batch(Int n)
-        : given(n), padded(N ? N : (n + TILE - 1) / TILE * TILE), memory((padded + 1) * padded * L), places(n * n),
-          work(memory.data()), inverses(work + padded * padded * L) {
-        for (Int e = 0; places && e < n * n; ++e) places.data()[e] = e / n * padded + e % n;
+        : given(n), padded(N ? N : (n + TILE - 1) / TILE * TILE), stride(N ? N : padded | 1),
+          memory((stride + 1) * padded * L), places(n * n), work(memory.data()), inverses(work + stride * padded * L) {
+        for (Int e = 0; places && e < n * n; ++e) places.data()[e] = e / n * stride + e % n;
     }
     explicit operator bool() const { return memory && places; }
 
     INLINE Int size() const { return N ? N : given; }
-    INLINE double *at(Int row, Int column) const { return work + (row * (N ? N : padded) + column) * L; }
+    INLINE double *at(Int row, Int column) const { return work + (row * (N ? N : stride) + column) * L; }
     INLINE V diagonal(Int k) const { return load(at(k, k)); }
     // After `factorise`: what is below the diagonal of L D, and 1/D.
     INLINE V u(Int row, Int column) const { return load(at(row, column)); }
@@ -47,7 +47,7 @@ template <int N> class Batch {
     }
     // (A + B)/2, halved first: the sum of two huge numbers overflows.
     void take_mean(const Batch &A, const Batch &B) const {
-        for (Int k = 0; k < padded * padded * L; k += L) store(work + k, 0.5 * load(A.work + k) + 0.5 * load(B.work + k));
+        for (Int k = 0; k < stride * padded * L; k += L) store(work + k, 0.5 * load(A.work + k) + 0.5 * load(B.work + k));
     }
 
     // Factorise with the diagonal times this scale. The lower triangle becomes U = L D, the upper one Lᵀ; the diagonal

@@ -362,6 +362,41 @@ template <class T> Int logdets(const LogDets<T> &g) {
     return !anywhere(verdict != verdict);
 }
 
+template <class T> struct PairLogDets {
+    Int n, batches;
+    const T *X;                   // (·, slots)
+    const Int *firsts, *seconds;  // the matrices in every lane; −1 is a matrix of zeros
+    double floor, exponent;
+    const T *shifts;  // for every lane
+    T *out;           // (batches, LANES)
+};
+
+// The same for chosen pairs of X, one per lane: where there are too few matrices to fill the lanes with those that meet
+// one X. They have at least as many slots as there are lanes.
+template <class T> Int pair_logdets(const PairLogDets<T> &g) {
+    const Int slots = slot_count(g.n);
+    Buffer<T> scratch(scratch_size<T>(g.n)), results(2 * LANES<T>), sums(slots * LANES<T>), zero(slots);
+    if (!scratch || !results || !sums || !zero) return NO_MEMORY;
+    std::memset(zero.data(), 0, slots * sizeof(T));
+    const Program<T> shifted_logs = program_of<T>(g.n, std::make_index_sequence<KNOWN>());
+    Vector<T> verdict = {};
+    const auto matrix = [&](Int i) { return i < 0 ? zero.data() : g.X + i * slots; };
+    for (Int lane = 0; lane < g.batches * LANES<T>; lane += LANES<T>) {
+        const T *first[LANES<T>], *second[LANES<T>];
+        for (int l = 0; l < LANES<T>; ++l)
+            first[l] = matrix(g.firsts[lane + l]), second[l] = matrix(g.seconds[lane + l]);
+        for_blocks<T>(slots, [&](Int slot) __attribute__((always_inline)) {
+            Vector<T> block[LANES<T>];
+            UNROLL for (int l = 0; l < LANES<T>; ++l) block[l] = load(second[l] + slot) + load(first[l] + slot);
+            transpose(block);
+            UNROLL for (int e = 0; e < LANES<T>; ++e) store(sums.data() + (slot + e) * LANES<T>, block[e]);
+        });
+        shifted_logs({g.n, 1, zero.data(), sums.data(), scratch.data(), results.data(), g.out + lane, T(g.floor),
+                      T(g.exponent), T(0), g.shifts + lane, &verdict});
+    }
+    return !anywhere(verdict != verdict);
+}
+
 struct CarefulLogDet {
     Int n;
     const double *A, *B;
@@ -372,6 +407,8 @@ struct CarefulLogDet {
 
 EXPORT Int logdets_f64(const LogDets<double> *given) { return logdets(*given); }
 EXPORT Int logdets_f32(const LogDets<float> *given) { return logdets(*given); }
+EXPORT Int pair_logdets_f64(const PairLogDets<double> *given) { return pair_logdets(*given); }
+EXPORT Int pair_logdets_f32(const PairLogDets<float> *given) { return pair_logdets(*given); }
 
 // log det((A + B)/2), a logarithm for every pivot: where scales differ by hundreds of bits.
 EXPORT Int careful_logdet(const CarefulLogDet *given) {

@@ -16,8 +16,8 @@ using V = Vector<double>;
 constexpr Int L = LANES<double>;
 constexpr double LEAST_SHIFT = 1e-8, EPS = std::numeric_limits<double>::epsilon();
 
-// Of a batch that is not full, so many matrices are tested one by one.
-constexpr Int ALONE = L / 4;
+// Of a batch that is not full, so many matrices are tested one by one: large ones fill registers by themselves.
+constexpr Int alone(Int n) { return n < 64 ? L / 4 : L / 2; }
 
 // What is found, as bits of a number; geometry/validation.py has the same.
 constexpr Int CHECK_SYMMETRY = 1;    // the entries a_ij and a_ji may differ by too much, or may not be finite
@@ -56,40 +56,50 @@ V trace_of_scaled_inverse(const Batch<0> &A, double *columns) {
 
 // One matrix, with vectors along its rows; whether it is symmetric and A − δ diag A has positive pivots.
 class Single {
+    static constexpr int PIVOTS = 8;  // rows that are taken off the others together
     const Int n, padded;
     const Buffer<double> memory;
 
     static bool is_positive(double pivot) { return pivot > 0.0 && pivot < INFINITE<double>; }
+    double *row_of(Int i) const { return memory.data() + i * padded; }
+
+    // Take off row i, from its diagonal on, what these pivot rows explain of it.
+    template <int COUNT> INLINE void subtract(Int i, Int first, const double *inverses) const {
+        const double *pivots = row_of(first);
+        double *row = row_of(i), factors[COUNT];
+        UNROLL for (int k = 0; k < COUNT; ++k) factors[k] = pivots[k * padded + i] * inverses[k];
+        for (Int j = i / L * L; j < n; j += L) {
+            V rest = load(row + j);
+            UNROLL for (int k = 0; k < COUNT; ++k) rest -= load(pivots + k * padded + j) * factors[k];
+            store(row + j, rest);
+        }
+    }
 
   public:
-    explicit Single(Int n) : n(n), padded((n + L - 1) / L * L), memory(padded * n) {}
+    explicit Single(Int n) : n(n), padded(((n + L - 1) / L | 1) * L), memory(padded * n) {}
     explicit operator bool() const { return bool(memory); }
 
     bool is_certain(const double *A, double scale, double tolerance) const {
         double asymmetry = 0.0, least_diagonal = INFINITE<double>;
         for (Int i = 0; i < n; ++i) {
-            double *row = memory.data() + i * padded, total = 0.0;
+            double *row = row_of(i), total = 0.0;
             std::memcpy(row, A + i * n, n * sizeof(double));
             for (Int j = 0; j < i; ++j) total += std::fabs(A[i * n + j] - A[j * n + i]);
             asymmetry += total;
             least_diagonal = row[i] < least_diagonal ? row[i] : least_diagonal;
             row[i] *= scale;
         }
-        // Two rows of the upper triangle at a time. What whole registers add on the left of a row is not read again.
-        for (Int k = 0; k < n; k += 2) {
-            double *p = memory.data() + k * padded, *q = p + padded;
-            if (!is_positive(p[k])) return false;
-            if (k + 1 == n) break;
-            const double inverse = 1.0 / p[k], factor = p[k + 1] * inverse;
-            for (Int j = k / L * L; j < n; j += L) store(q + j, load(q + j) - load(p + j) * factor);
-            if (!is_positive(q[k + 1])) return false;
-            const double second_inverse = 1.0 / q[k + 1];
-            for (Int i = k + 2; i < n; ++i) {
-                double *row = memory.data() + i * padded;
-                const double f = p[i] * inverse, g = q[i] * second_inverse;
-                for (Int j = i / L * L; j < n; j += L)
-                    store(row + j, load(row + j) - load(p + j) * f - load(q + j) * g);
+        // Some rows of the upper triangle at a time. What whole registers add on the left of a row is not read again.
+        double inverses[PIVOTS];
+        for (Int first = 0; first < n; first += PIVOTS) {
+            const Int count = first + PIVOTS < n ? PIVOTS : n - first;
+            for (Int k = 0; k < count; ++k) {
+                const double *pivot = row_of(first + k);
+                if (!is_positive(pivot[first + k])) return false;
+                inverses[k] = 1.0 / pivot[first + k];
+                for (Int i = first + k + 1; i < first + count; ++i) subtract<1>(i, first + k, inverses + k);
             }
+            for (Int i = first + PIVOTS; i < n; ++i) subtract<PIVOTS>(i, first, inverses);
         }
         return asymmetry <= least_diagonal * tolerance;
     }
@@ -146,10 +156,10 @@ EXPORT Int inspect(const Inspect *given) {
     if (!single) return NO_MEMORY;
     double shift = LEAST_SHIFT;  // well above what is asked for, and what rounding does to eigenvalues
     for (const double least : {2.0 * given->least_eigenvalue, 2.0 * n * n * EPS}) shift = least > shift ? least : shift;
-    const Int together = count % L > ALONE ? count : count - count % L;
+    const Int together = count % L > alone(n) ? count : count - count % L;
     for (Int i = together; i < count; ++i)
         findings[i] = !single.is_certain(given->X + i * n * n, 1.0 - shift, tolerance);
-    Int doubtful = TEST[n <= SMALL_BATCH ? n : 0](*given, together, 1.0 - shift);
+    Int doubtful = together ? TEST[n <= SMALL_BATCH ? n : 0](*given, together, 1.0 - shift) : 0;
     if (doubtful == NO_MEMORY) return NO_MEMORY;
     for (Int i = together; i < count; ++i) doubtful += findings[i];
     return doubtful ? look_again(*given) : DONE;

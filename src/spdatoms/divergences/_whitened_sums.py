@@ -12,8 +12,8 @@ from spdatoms.geometry.spectral import LARGEST_IN_LANES, transpose
 from spdatoms.native import kernel
 
 _spectral_sum = kernel("spectral_sum", "qqqdDDDdDDI")
-# Matrices that are converted at a time, and work (matrices · n³) between two chances to interrupt.
-_BLOCK_BYTES, _BLOCK_WORK = 4 << 20, 100_000_000
+# Matrices between two chances to interrupt; those in another precision are converted.
+_BLOCK_BYTES = 4 << 20
 
 
 def whitened_sum(
@@ -39,14 +39,11 @@ def whitened_sum(
         return total, norms
     count, n = X.shape[:2]
     total, norms = np.zeros((n, n)), np.zeros(count)
-    plain = X.dtype == np.float64 and X.flags.c_contiguous
-    small = n <= LARGEST_IN_LANES
-    at_once = _BLOCK_WORK // n**3 if small and plain else _BLOCK_BYTES // (8 * n * n)
-    for part in block_slices(count, max(1, at_once)):
+    for part in block_slices(count, max(1, _BLOCK_BYTES // (8 * n * n))):
         block = np.ascontiguousarray(X[part], np.float64)
         own = np.ascontiguousarray(weights[part], np.float64)
         rest = np.arange(len(block))
-        if small:
+        if n <= LARGEST_IN_LANES:
             open_, squares, lower = np.empty(len(block), np.int64), norms[part], np.zeros((n, n))
             arguments = (n, len(block), kind, exponent, base, block, own, least)
             left_out = _spectral_sum(*arguments, lower, squares, open_)

@@ -60,7 +60,7 @@ class Cholesky(SquaredDistance):
     def _vectors(self, L: Array) -> Floats:
         """Return factors (m, n, n) as vectors: diagonals, then what is below, real and imaginary."""
         rows, columns = np.tril_indices(L.shape[-1], -1)
-        below = L[:, rows, columns]
+        below = np.take(L.reshape(len(L), -1), rows * L.shape[-1] + columns, axis=1)
         parts = [below.real, below.imag] if is_complex(L) else [below]
         return np.concatenate([self._diagonal(np.einsum("mii->mi", L).real), *parts], axis=1)
 

@@ -138,6 +138,10 @@ class DistanceSums:
         """Return the sum at C."""
         return float(self.weights @ self.distances(C))
 
+    def mean(self) -> Array:
+        """Return the mean under a divergence that has a closed form for it."""
+        return self.divergence.centre(self.prepared, self.weights, self.matrices[0])
+
     def look(self, C: Array) -> tuple[Floats, Array]:
         """Return √d(Z_i, C), and the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
         distances, proposal = self.divergence.distances_and_centre(
@@ -184,7 +188,8 @@ def _weiszfeld(
 ) -> tuple[Floats, float]:
     """Return the median and the size of the last step to it; steps that would go uphill are shortened."""
     sums = DistanceSums(divergence, Z, weights)
-    C, length, change = first_centre(Z, weights), divergence.relaxation, np.inf
+    length, change = divergence.relaxation, np.inf
+    C = sums.mean() if divergence.closed_form else first_centre(Z, weights)
     distances, proposal = sums.look(C)
     shortest, idle = np.inf, 0
     for _ in range(max_iter):

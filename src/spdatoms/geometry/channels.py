@@ -19,10 +19,12 @@ Mask: TypeAlias = NDArray[np.bool_]
 def known_channels(X: FloatArray) -> Mask:
     """Return which channels each of the matrices X (m, n, n) has, shape (m, n)."""
     known = ~np.isnan(X.diagonal(axis1=1, axis2=2))
+    if known.all():
+        return known
     doubtful = np.flatnonzero(~known.all(axis=1))
-    if len(doubtful):  # NaN in a part of a row is no missing channel, but a mistake
-        entries = np.isnan(X[doubtful])
-        known[doubtful] = ~(entries.all(axis=1) & entries.all(axis=2))
+    entries = np.isnan(X[doubtful])
+    # NaN in a part of a row is no missing channel, but a mistake.
+    known[doubtful] = ~(entries.all(axis=1) & entries.all(axis=2))
     return known
 
 

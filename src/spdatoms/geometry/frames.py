@@ -18,6 +18,7 @@ from spdatoms.geometry.graded import (
     unit_exponents,
 )
 from spdatoms.geometry.spectral import (
+    as_stack,
     cholesky,
     compose,
     factored_roots,
@@ -44,19 +45,22 @@ class CommonFrame:
     @classmethod
     def of(cls, A: Floats, B: Floats) -> CommonFrame:
         """Find the frames of pairs of matrices, both (m, n, n), or one of them (n, n) for all pairs."""
-        one = A.ndim == 2 or len(A) == 1
-        A, B = (Z.astype(np.float64) for Z in np.broadcast_arrays(A, B))
+        A, B = (as_stack(Z).astype(np.float64, copy=False) for Z in (A, B))
+        one = len(A) == 1
+        B = np.broadcast_to(B, (max(len(A), len(B)), *B.shape[1:]))
         units = unit_exponents(A)
         shifts = (unit_exponents(B) - units).max(axis=-1, keepdims=True)
         A, B = in_units(A, units), in_units(B, units + shifts)
         variances = np.einsum("mii->mi", B)
         graded = is_graded(variances)
-        F, ratios = np.empty_like(A), np.empty_like(variances)
-        plain = ~graded
-        F[plain], ratios[plain] = _by_lapack(A[:1] if one else A[plain], B[plain])
-        if graded.any():
+        if not graded.any():
+            F, ratios = _by_lapack(A, B)
+        else:
+            F, ratios, plain = np.empty_like(B), np.empty_like(variances), ~graded
+            F[plain], ratios[plain] = _by_lapack(A if one else A[plain], B[plain])
             order = descending(variances[graded])
-            ordered, ratios[graded] = _by_jacobi(*(reordered(Z[graded], order) for Z in (A, B)))
+            pairs = np.broadcast_to(A, B.shape)[graded], B[graded]
+            ordered, ratios[graded] = _by_jacobi(*(reordered(Z, order) for Z in pairs))
             F[graded] = rows_restored(ordered, order)
         ratios = np.ldexp(ratios, shifts)
         if not ((ratios > np.finfo(np.float64).tiny) & (ratios < np.inf)).all():

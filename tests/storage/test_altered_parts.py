@@ -25,7 +25,6 @@ from spdatoms import (
 from spdatoms.layout import held_by
 from spdatoms.paper.baselines import (
     FrobeniusSparseCoder,
-    KMeansSparseCoder,
     LogEuclideanKSVD,
     PixelSparseClassifier,
     RiemannianLPP,
@@ -109,7 +108,6 @@ def test_all_that_a_fit_leaves_is_declared(estimator, tmp_path) -> None:
     [
         (SPDKNeighborsClassifier(), ("_prepared",), "_prepared must be an object of PreparedSet"),
         (SPDSparseCoder(), ("kernel_", "_atoms"), "_atoms must be an object of PreparedSet"),
-        (KMeansSparseCoder(6, random_state=0), ("ridge",), "ridge must be a number"),
     ],
     ids=str,
 )

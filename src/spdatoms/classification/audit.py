@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.notebook import table_as_html
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.classification.ensemble import SPDEnsembleClassifier
 
@@ -56,12 +57,21 @@ class SuspectLabels:
         """
         return self.indices[self.probabilities > probability]
 
-    def __str__(self) -> str:
+    def _doubtful(self) -> list[tuple[Any, ...]]:
+        """Return the first rows, labels, suggestions and probabilities of labels that are probably wrong."""
         rows = zip(self.indices, self.labels, self.suggestions, self.probabilities, strict=True)
+        return [row for row in list(rows)[:_LISTED] if row[-1] > 0.5]
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        caption = f"{len(self.above())} of {len(self.labels)} labels are probably wrong"
+        rows = [(*row, f"{100 * p:.0f} %") for *row, p in self._doubtful()]
+        return table_as_html(caption, ("row", "label", "suggestion", "probably wrong"), rows)
+
+    def __str__(self) -> str:
         listed = [
             f"#{index} is {label}, probably {other}: {100 * p:.0f} %"
-            for index, label, other, p in list(rows)[:_LISTED]
-            if p > 0.5
+            for index, label, other, p in self._doubtful()
         ]
         return "\n".join(listed) or "no label is more probably wrong than right"
 

@@ -13,6 +13,12 @@ _RENAMED = {"metric": "metrics", "rule": "rules", "whitening": "whitenings"}
 #: What `SPDEnsembleClassifier` has of the parameters of classifiers that averaged kernels.
 _OF_ENSEMBLE = ("cv", "class_weight", "n_jobs", "verbose")
 
+#: Attributes that classes do not keep any more.
+_GONE = {
+    "DivergenceKernel": ("min_eigenvalue_", "max_eigenvalue_"),  # its correction has them
+    "KMeansSparseCoder": ("dictionary", "ridge", "normalise"),  # they are what they always were
+}
+
 
 def of_today(name: str, parameters: dict[str, Any], attributes: dict[str, Any]) -> State:
     """Return the class, parameters and attributes that an object of a file has today."""
@@ -21,9 +27,8 @@ def of_today(name: str, parameters: dict[str, Any], attributes: dict[str, Any]) 
     if name.endswith("Covariance") and "ridge" in parameters:  # a descriptor
         renamed = {("shrinkage" if k == "ridge" else k): v for k, v in parameters.items()}
         return name, renamed, attributes
-    if name == "DivergenceKernel":  # its correction has them
-        gone = ("min_eigenvalue_", "max_eigenvalue_")
-        return name, parameters, {k: v for k, v in attributes.items() if k not in gone}
+    if name in _GONE:
+        return name, parameters, {k: v for k, v in attributes.items() if k not in _GONE[name]}
     if name == "GaborSparseClassifier" and "pooling" not in parameters:
         return name, parameters | {"pooling": False}, attributes
     if name == "SPDSparseClassifier" and _is_automatic(parameters.get("metric")):

@@ -15,7 +15,6 @@ from spdatoms.coding import SPDSparseCoder
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC, SYMMETRIC_METRIC
 from spdatoms.kernels.correction import CORRECTION
-from spdatoms.layout import BOOLEAN, PENALTY, Value, holds
 
 
 @allow.with_parameters
@@ -72,7 +71,6 @@ class KMeansSparseCoder(SPDSparseCoder):
     (5, 2)
     """
 
-    _stored = holds(ridge=PENALTY, dictionary=Value(allow.NONE), normalise=BOOLEAN)
     n_atoms: int = allow.parameter(allow.integer(1), default=64)
     cluster_metric: str | Divergence = allow.parameter(METRIC, default="riemann")
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")

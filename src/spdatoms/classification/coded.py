@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -76,7 +77,7 @@ class CodedClassifier(ExplainedClassifier):
         return Explanations([*chain.from_iterable(self._of_scores(explain, X))])
 
     def _margins(self, X: FloatArray, classes: Indices) -> Margins:
-        return CodedMargins(self, X, classes)
+        return CodedMargins(copy(self), X, classes)  # what is explained stays so after another fit
 
     def _of_scores(
         self, use: Callable[[Floats, Contributions], Result], X: FloatArray

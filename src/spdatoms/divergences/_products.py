@@ -86,7 +86,17 @@ class SquaredDistance(Divergence):
         return rounded(squares, real_type(X.dtype))
 
     def of_eigenvalues(self, values: Floats) -> Floats:
-        """Return f(λ), if the vectors are those of f(X)."""
+        """Return f(λ), if the vectors are those of f(X).
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, n)
+            The eigenvalues λ of matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
         raise NotImplementedError
 
     def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
@@ -114,7 +124,21 @@ class SquaredDistance(Divergence):
 
     @abstractmethod
     def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
-        """Return the matrix of a vector, projected onto the cone unless it lies in it; complex if ``current`` is."""
+        """Return the matrix of a vector.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (k,)
+            A mean of vectors that `prepare` makes.
+        current : ndarray of shape (n, n)
+            Any matrix, complex if the result is to be.
+        definite : bool, default=True
+            Whether it is known to lie in the cone; otherwise it is projected onto it.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
 
     def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
         """Return the matrix of the mean Σ w_i v_i / Σ w_i of vectors, the stationary point."""

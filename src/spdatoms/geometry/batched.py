@@ -29,7 +29,6 @@ from spdatoms.native.interleave import (
 
 _logdets = kernels("logdets", "qqTTIIdddTTIIqqTqq")
 _pair_logdets = kernels("pair_logdets", "qqTIIddTT")
-_careful_logdet = kernel("careful_logdet", "qDDD")
 _invert = kernel("invert", "qqD")
 _stack_with_inverses = kernel("stack_with_inverses", "qqDIIIDDqD")
 _add_weighted_inverses = kernel("add_weighted_inverses", "qqDDDIIIIDD")
@@ -252,12 +251,15 @@ def _own_log_determinant(A: Floats) -> float:
 
 
 def careful_log_determinant(A: Floats, B: Floats) -> float:
-    """Return log det((A + B)/2) of two matrices at any scales."""
-    logdet = np.empty(1)
-    _careful_logdet(len(A), *(np.require(Z, np.float64, ["C"]) for Z in (A, B)), logdet)
-    if np.isnan(logdet[0]):
-        raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
-    return float(logdet[0])
+    """Return log det((A + B)/2) of two matrices at any scales: a logarithm for every pivot."""
+    rest, logdet = 0.5 * np.asarray(A, np.float64) + 0.5 * np.asarray(B, np.float64), 0.0
+    while len(rest):
+        pivot, column = rest[0, 0], rest[1:, 0]
+        if not pivot > 0.0:
+            raise ValueError("A sum X_i + Y_j is not positive definite: ask check_spd about both.")
+        logdet += float(np.log(pivot))
+        rest = rest[1:, 1:] - np.outer(column, column / pivot)
+    return logdet
 
 
 def exponent_range(X: FloatArray) -> tuple[int, int]:

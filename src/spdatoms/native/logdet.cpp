@@ -7,8 +7,6 @@
 // Two programs, chosen by size: everything in registers (tiny), and tiles. Rows are taken two tile rows at a time: both
 // read the same part of L, so it comes from the second-level cache once for two uses, and their chains of dependent
 // operations overlap.
-#include <cmath>
-
 #include "interleave.hpp"
 
 using namespace spdatoms;
@@ -397,35 +395,9 @@ template <class T> Int pair_logdets(const PairLogDets<T> &g) {
     return !anywhere(verdict != verdict);
 }
 
-struct CarefulLogDet {
-    Int n;
-    const double *A, *B;
-    double *out;
-};
-
 }  // namespace
 
 EXPORT Int logdets_f64(const LogDets<double> *given) { return logdets(*given); }
 EXPORT Int logdets_f32(const LogDets<float> *given) { return logdets(*given); }
 EXPORT Int pair_logdets_f64(const PairLogDets<double> *given) { return pair_logdets(*given); }
 EXPORT Int pair_logdets_f32(const PairLogDets<float> *given) { return pair_logdets(*given); }
-
-// log det((A + B)/2), a logarithm for every pivot: where scales differ by hundreds of bits.
-EXPORT Int careful_logdet(const CarefulLogDet *given) {
-    const Int n = given->n;
-    Buffer<double> memory(2 * n * n);
-    if (!memory) return NO_MEMORY;
-    double *U = memory.data(), *L = U + n * n, logdet = 0.0;
-    for (Int r = 0; r < n; ++r) {
-        for (Int c = 0; c <= r; ++c) {
-            double entry = 0.5 * given->A[r * n + c] + 0.5 * given->B[r * n + c];
-            for (Int k = 0; k < c; ++k) entry -= U[r * n + k] * L[c * n + k];
-            U[r * n + c] = entry;
-            if (c < r) L[r * n + c] = entry / U[c * n + c];
-        }
-        const double pivot = U[r * n + r];
-        logdet += pivot > 0.0 ? std::log(pivot) : NOT_A_NUMBER<double>;
-    }
-    *given->out = logdet;
-    return DONE;
-}

@@ -14,7 +14,7 @@ namespace {
 
 using V = Vector<double>;
 constexpr Int L = LANES<double>;
-constexpr int WIDEST = 4;       // vectors of a row that are rotated together
+constexpr int WIDTH = 4;        // vectors of a row that are rotated together
 constexpr Int MOST_STEPS = 30;  // per eigenvalue; two are enough in the mean
 // Numbers whose squares are far from the ends of the range.
 constexpr double LEAST = 1e-130, GREATEST = 1e130;
@@ -42,45 +42,40 @@ struct Waiting {
     Int rotation_count = 0, step_count = 0;
 
     explicit Waiting(Int n)
-        : n(n), room((n * n + 1) / 2), rotations(room + n), steps(room + 1), columns(n * WIDEST * L), order(n) {}
+        : n(n), room((n * n + 1) / 2), rotations(room + n), steps(room + 1), columns(n * WIDTH * L), order(n) {}
     explicit operator bool() const { return rotations && steps && columns && order; }
 
-    template <int W> INLINE void rotate() const {
+    INLINE void rotate() const {
         const Rotation *next = rotations.data();
-        const auto row = [&](Int i) { return columns.data() + i * W * L; };
+        const auto row = [&](Int i) { return columns.data() + i * WIDTH * L; };
         for (Int step = 0; step < step_count; ++step) {
             const auto [first, last] = steps.data()[step];
-            V shared[W];
-            UNROLL for (int w = 0; w < W; ++w) shared[w] = load(row(last) + w * L);
+            V shared[WIDTH];
+            UNROLL for (int w = 0; w < WIDTH; ++w) shared[w] = load(row(last) + w * L);
             for (Int i = last - 1; i >= first; --i, ++next) {
                 const double c = next->c, s = next->s;
-                UNROLL for (int w = 0; w < W; ++w) {
+                UNROLL for (int w = 0; w < WIDTH; ++w) {
                     const V x = load(row(i) + w * L);
                     store(row(i + 1) + w * L, s * x + c * shared[w]);
                     shared[w] = c * x - s * shared[w];
                 }
             }
-            UNROLL for (int w = 0; w < W; ++w) store(row(first) + w * L, shared[w]);
+            UNROLL for (int w = 0; w < WIDTH; ++w) store(row(first) + w * L, shared[w]);
         }
     }
 
-    // Rotate the columns of Z from `begin` on; row k becomes what row order[k] is then.
-    template <int W> NOINLINE void rotate_columns(double *Z, Int begin) const {
-        const Int count = std::min(W * L, n - begin);
-        for (Int i = 0; i < n; ++i) {
-            double *target = columns.data() + i * W * L;
-            std::fill(std::copy_n(Z + i * n + begin, count, target), target + W * L, 0.0);
-        }
-        rotate<W>();
-        for (Int i = 0; i < n; ++i) std::copy_n(columns.data() + order.data()[i] * W * L, count, Z + i * n + begin);
-    }
-
+    // Rotate Z; row k becomes what row order[k] is then.
     void apply(double *Z) {
-        constexpr void (Waiting::*BY_WIDTH[])(double *, Int) const = {
-            &Waiting::rotate_columns<1>, &Waiting::rotate_columns<2>, &Waiting::rotate_columns<3>,
-            &Waiting::rotate_columns<WIDEST>};
-        for (Int begin = 0; begin < n; begin += WIDEST * L)
-            (this->*BY_WIDTH[std::min(Int(WIDEST), (n - begin + L - 1) / L) - 1])(Z, begin);
+        for (Int begin = 0; begin < n; begin += WIDTH * L) {
+            const Int count = std::min(WIDTH * L, n - begin);
+            for (Int i = 0; i < n; ++i) {
+                double *target = columns.data() + i * WIDTH * L;
+                std::fill(std::copy_n(Z + i * n + begin, count, target), target + WIDTH * L, 0.0);
+            }
+            rotate();
+            for (Int i = 0; i < n; ++i)
+                std::copy_n(columns.data() + order.data()[i] * WIDTH * L, count, Z + i * n + begin);
+        }
         rotation_count = step_count = 0;
     }
 };

@@ -110,7 +110,8 @@ def test_commands_of_the_page_on_the_command_line(tmp_path, monkeypatch):
     np.savetxt("y.csv", np.arange(40) % 2, fmt="%d")
     text = (DOCS / "guide" / "command_line.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.S | re.M)
-    commands = [shlex.split(line, comments=True) for line in block.splitlines()]
+    split = (shlex.split(line, comments=True) for line in block.splitlines())
+    commands = [command for command in split if command]
     assert {command[1] for command in commands} >= {"inspect", "learn", "code", "classify"}
     for command in commands:
         if command[1:3] != ["reproduce", "textures"]:  # which has its own tests, and takes long

@@ -83,7 +83,8 @@ struct Waiting {
 // The end of the block that begins at l and whose neighbours are coupled.
 Int end_of_block(const double *d, const double *e, Int l, Int n) {
     constexpr double EPS = std::numeric_limits<double>::epsilon() / 2, TINIEST = std::numeric_limits<double>::min();
-    for (; l < n - 1 && !(e[l] * e[l] <= EPS * EPS * std::fabs(d[l] * d[l + 1]) + TINIEST); ++l) {}
+    for (; l < n - 1; ++l)
+        if (e[l] * e[l] <= EPS * EPS * std::fabs(d[l] * d[l + 1]) + TINIEST) break;
     return l;
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.threads import block_slices, one_blas_thread
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.native import kernels
 
 #: In double precision BLAS computes this many rows at a time, or a divisor of it, and has other code, which
@@ -63,3 +63,10 @@ def row_products(A: FloatArray, B: FloatArray, out: FloatArray | None = None) ->
             last[: len(A) - whole] = A[whole:]
             out[whole:] = (last @ B)[: len(A) - whole]
     return out
+
+
+def squared_distances(X: Floats, Y: Floats) -> Floats:
+    """Return ‖x_i − y_j‖², shape (m, N)."""
+    norms = np.einsum("ij,ij->i", X, X)[:, None]
+    distances = norms + np.einsum("ij,ij->i", Y, Y) - 2.0 * row_products(X, Y.T)
+    return np.asarray(np.maximum(distances, 0.0))

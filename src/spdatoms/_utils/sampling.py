@@ -19,6 +19,20 @@ def generator(random_state: Any) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
+def random_source(random_state: Any) -> Any:
+    """Return what to draw from: for None a fresh generator, not the global state of NumPy.
+
+    Recorded results hold what `RandomState` draws for an integer, so integers are not for `default_rng`.
+    """
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return generator(random_state)
+    from sklearn.utils import (
+        check_random_state,  # late: commands that draw nothing start without scikit-learn
+    )
+
+    return check_random_state(random_state)
+
+
 def distinct_samples(X: FloatArray, order: ArrayLike, count: int) -> list[int]:
     """Return the first samples in this order that differ from each other, ``count`` at most."""
     order = np.asarray(order, np.intp)

@@ -90,6 +90,11 @@ def part_of(weights: Floats | None, rows: Indices | slice) -> Floats | None:
     return None if weights is None else weights[rows]
 
 
+def shares_of(weights: Floats | None, count: int) -> Floats:
+    """Return weights that sum to 1."""
+    return np.full(count, 1.0 / count) if weights is None else weights / weights.sum()
+
+
 def _relative(weights: Floats) -> Weighted:
     weights = weights / max(weights.max(), np.finfo(np.float64).tiny)
     positive = weights >= _NEGLIGIBLE

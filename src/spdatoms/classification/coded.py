@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.extmath import softmax
 
+from spdatoms._utils.products import squared_distances
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
 from spdatoms.classification.classifier import ExplainedClassifier
@@ -34,7 +35,6 @@ from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.kernels import Kernel
 from spdatoms.kernels.correction import CorrectedGram
 from spdatoms.kernels.landmarks import LandmarkKernel
-from spdatoms.kernels.whitening import squared_distances
 
 #: What scores of one kernel, shares of a squared norm, are multiplied by before their softmax.
 _SHARPNESS = 10.0

@@ -9,12 +9,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from spdatoms._utils.products import row_products
+from spdatoms._utils.products import row_products, squared_distances
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
-from spdatoms.kernels.whitening import squared_distances
 from spdatoms.native import kernel
 
 RULES = ("residual", "sum", "max")

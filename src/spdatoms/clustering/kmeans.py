@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.notebook import PicturedAtoms
-from spdatoms._utils.sampling import evenly_spaced, generator
+from spdatoms._utils.sampling import evenly_spaced, random_source
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights, given_weights
@@ -290,7 +289,7 @@ class SPDKMeans(
         if not isinstance(self.init, str):
             yield self._given_centres()
             return
-        rng = _source(self.random_state)
+        rng = random_source(self.random_state)
         starts: Any = self.n_init
         if starts == "auto":
             starts = _RANDOM_STARTS if self.init == "random" else 1
@@ -341,13 +340,3 @@ class SPDKMeans(
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
-
-
-def _source(random_state: Any) -> Any:
-    """Return what to draw from: for None a fresh generator, not the global state of NumPy.
-
-    Recorded results hold what `RandomState` draws for an integer, so integers are not for `default_rng`.
-    """
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return generator(random_state)
-    return check_random_state(random_state)

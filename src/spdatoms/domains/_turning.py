@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from spdatoms._utils.products import row_products
+from spdatoms._utils.products import row_products, squared_distances
 from spdatoms._utils.typing import Floats, Indices
 
 #: The kernel is exp(−3d/median), the ridge ρ = 1 − e⁻³, and labelled matrices of the target count three times.
@@ -111,7 +111,7 @@ class Codes:
     @classmethod
     def of(cls, Z: Floats, H: Floats, weights: Floats) -> Codes:
         """Return the codes over vectors Z with indicators H (N, C) of their classes, and weights."""
-        d = _squared_distances(Z, Z)
+        d = squared_distances(Z, Z)
         others = d[np.triu_indices(len(Z), 1)]
         median = float(np.median(others)) if len(others) else 0.0
         beta = FACTOR / median if median > 0 else 1.0
@@ -122,7 +122,7 @@ class Codes:
     def scores(self, Z: Floats) -> Floats:
         """Return the class scores (m, C) of vectors."""
         return np.asarray(
-            np.exp(-self.beta * _squared_distances(Z, self.vectors)) @ self.coefficients
+            np.exp(-self.beta * squared_distances(Z, self.vectors)) @ self.coefficients
         )
 
 
@@ -156,8 +156,3 @@ def turn_of_target(
         P[known] = H
         turn = turn_onto(class_means(Z, P), P.sum(axis=0), G)
     return turn
-
-
-def _squared_distances(A: Floats, B: Floats) -> Floats:
-    d = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1) - 2.0 * A @ B.T
-    return np.asarray(np.maximum(d, 0.0))

@@ -18,7 +18,7 @@ import scipy.linalg.lapack
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import class_folds
-from spdatoms._utils.products import row_products
+from spdatoms._utils.products import row_products, squared_distances
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
@@ -223,13 +223,6 @@ class Whitening:
         np.maximum(distances, 0.0, out=distances)
         distances += outside[:, None]
         return np.asarray(distances)
-
-
-def squared_distances(X: Floats, Y: Floats) -> Floats:
-    """Return ‖x_i − y_j‖², shape (m, N)."""
-    norms = np.einsum("ij,ij->i", X, X)[:, None]
-    distances = norms + np.einsum("ij,ij->i", Y, Y) - 2.0 * row_products(X, Y.T)
-    return np.asarray(np.maximum(distances, 0.0))
 
 
 def cross_fitted_median(values: Iterable[Floats]) -> float:

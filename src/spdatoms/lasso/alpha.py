@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.lasso.solve import solve_queries
 
@@ -15,6 +16,8 @@ _SPREAD_SHARE, _LEAST_SPREAD = 0.05, 1e-12
 _ALPHA_STEP, _MOST_ATOMS, _LEAST_ATOMS = 1.2, 0.2, 5
 #: The α of regressors, as a share of the least α at which the code of a typical matrix is zero.
 _SPARSE_SHARE = 0.05
+#: The automatic α of a regression is found from this many matrices at most.
+_SUBSAMPLE = 500
 
 
 def automatic_alpha(corrected: bool) -> float:
@@ -107,3 +110,11 @@ def regression_alpha(nearest: FloatArray) -> float:
     float
     """
     return _SPARSE_SHARE * 2.0 * float(np.median(nearest))
+
+
+def regression_alpha_of_atoms(gram: FloatArray) -> float:
+    """Return the automatic α of atoms that are coded over the other atoms."""
+    some = evenly_spaced(len(gram), _SUBSAMPLE)
+    others = gram[some].copy()
+    np.fill_diagonal(others[:, some], 0.0)
+    return regression_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))

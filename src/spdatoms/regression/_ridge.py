@@ -8,6 +8,7 @@ import numpy as np
 
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.weights import shares_of
 
 #: The ridges that are tried, in units of the mean eigenvalue.
 RIDGES = 10.0 ** np.arange(-4.0, 3.01, 0.5)
@@ -80,11 +81,6 @@ class CentredKernel:
         roots, vectors = self._roots[rows], self._vectors[rows]
         smoother = (vectors * shrunk) @ vectors.T * roots / roots[:, None] + self._shares[rows]
         return np.linalg.solve(np.eye(len(rows)) - smoother, residuals[rows])
-
-
-def shares_of(weights: Floats | None, count: int) -> Floats:
-    """Return weights that sum to 1."""
-    return np.full(count, 1.0 / count) if weights is None else weights / weights.sum()
 
 
 def rows_of(folds: Sequence[Fold]) -> Indices:

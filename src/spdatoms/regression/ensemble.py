@@ -15,7 +15,7 @@ from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms._utils.weights import part_of, relative_weights
+from spdatoms._utils.weights import part_of, relative_weights, shares_of
 from spdatoms.base import check_streamable, check_targets, checked_fit, per_matrix
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.divergences.hermitian import over
@@ -23,7 +23,6 @@ from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergenc
 from spdatoms.geometry.channels import Mask
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
-from spdatoms.regression._ridge import shares_of
 from spdatoms.regression._stacking import half_widths
 from spdatoms.regression.average import (
     LINEAR,

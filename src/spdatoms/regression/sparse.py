@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
-from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
@@ -23,13 +22,10 @@ from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
-from spdatoms.lasso.alpha import regression_alpha
+from spdatoms.lasso.alpha import regression_alpha_of_atoms
 from spdatoms.layout import Part, holds
 from spdatoms.regression.explanation import TargetExplanations, explained_codes
 from spdatoms.regression.regressor import SPDRegressor
-
-#: The automatic α is found from this many matrices at most.
-_SUBSAMPLE = 500
 
 
 @allow.with_parameters
@@ -127,7 +123,9 @@ class SPDSparseRegressor(SPDRegressor):
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(self.atoms_)
         automatic = isinstance(self.alpha, str)
-        self.alpha_ = _alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
+        self.alpha_ = (
+            regression_alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
+        )
         return self
 
     def _predicted(self, X: FloatArray) -> Floats:
@@ -170,11 +168,3 @@ class SPDSparseRegressor(SPDRegressor):
             ZeroCodeWarning,
         )
         return [part for part, _ in found]
-
-
-def _alpha_of_atoms(gram: FloatArray) -> float:
-    """Return the automatic α of atoms that are coded over the other atoms."""
-    some = evenly_spaced(len(gram), _SUBSAMPLE)
-    others = gram[some].copy()
-    np.fill_diagonal(others[:, some], 0.0)
-    return regression_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))

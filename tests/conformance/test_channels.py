@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detector
 
-import spdatoms.base
 from _matrices import random_spd
 from conformance.estimators import ESTIMATORS, assert_same, one_line, targets
 from spdatoms import (
@@ -21,7 +20,9 @@ from spdatoms import (
     load,
     save,
 )
+from spdatoms.base import incomplete_queries
 from spdatoms.exceptions import NoChannelWarning
+from spdatoms.scale import block_budget
 
 CUT = [estimator for estimator in ESTIMATORS if hasattr(estimator, "_cut")]
 ONE_OF_EACH = {type(estimator): estimator for estimator in reversed(CUT)}
@@ -276,13 +277,13 @@ def test_models_for_fewer_channels_are_kept_and_belong_to_the_fit(
 
 
 def test_few_models_are_kept(monkeypatch, labelled) -> None:
-    monkeypatch.setattr(spdatoms.base, "_MOST_KEPT", 2)
+    monkeypatch.setattr(incomplete_queries, "_MOST_KEPT", 2)
     model = SPDSparseClassifier().fit(*labelled)
     queries = incomplete(labelled[0].shape[-1])[1]
     model.predict(queries)
-    kept = spdatoms.base._CUT_MODELS[model]._kept
+    kept = incomplete_queries._CUT_MODELS[model]._kept
     assert len(kept) == 2
-    monkeypatch.setattr(spdatoms.base, "_MOST_BYTES", 1)
+    monkeypatch.setattr(incomplete_queries, "_MOST_BYTES", 1)
     model.predict(queries)
     assert len(kept) == 1
 
@@ -332,6 +333,6 @@ def test_long_memory_maps_may_lack_channels(labelled, tmp_path) -> None:
     for name, X, channels in (("a", queries, None), ("b", complete, known)):
         np.save(tmp_path / f"{name}.npy", X)
         mapped = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
-        with spdatoms.scale.block_budget(1_000_000):
+        with block_budget(1_000_000):
             found = model.predict(mapped, channels=channels)
         np.testing.assert_array_equal(found, expected)

@@ -148,7 +148,7 @@ def test_a_failed_fit_leaves_nothing_behind(estimator, labelled, fault, monkeypa
     else:
         error = KeyboardInterrupt
         monkeypatch.setattr(np.linalg, "eigh", _interrupt)
-        monkeypatch.setattr("spdatoms.base.check_spd", _interrupt)
+        monkeypatch.setattr("spdatoms.base.estimator.check_spd", _interrupt)
         monkeypatch.setattr("spdatoms.channels.imputation.check_incomplete", _interrupt)
         monkeypatch.setattr("spdatoms.domains._centre.check_stack", _interrupt)
         monkeypatch.setattr("spdatoms.scale.source.check_spd", _interrupt, raising=False)

@@ -11,7 +11,8 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, checked_fit, per_matrix, warn_of_no_channel
+from spdatoms.base import SPDEstimator, checked_fit, per_matrix
+from spdatoms.base.incomplete_queries import warn_of_no_channel
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.incomplete import completed, regression_mean

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.typing import Array, FloatArray, Indices
-from spdatoms.base import given_labels
+from spdatoms.base.labels import given_labels
 from spdatoms.geometry.validation import check_spd
 
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils.notebook import PicturedAtoms
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import Array, FloatArray, Floats
-from spdatoms.base import SPDEstimator, by_channels, estimator_call, per_matrix, warn_of_no_channel
+from spdatoms.base import SPDEstimator, by_channels, estimator_call, per_matrix
+from spdatoms.base.incomplete_queries import warn_of_no_channel
 from spdatoms.coding.blocks import (
     CodedBlock,
     code_matrices,

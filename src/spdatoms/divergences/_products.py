@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,51 +75,9 @@ class SquaredDistance(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
-        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
-            return self._paired_by_eigenvalues(X, Y)
-        return self._paired_by_vectors(X, Y)
-
-    def _paired_by_vectors(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
         with _overflow_is_checked():
             squares = np.einsum("ij,ij->i", differences, differences)
-        return rounded(squares, real_type(X.dtype))
-
-    def of_eigenvalues(self, values: Floats) -> Floats:
-        """Return f(λ), if the vectors are those of f(X).
-
-        Parameters
-        ----------
-        values : ndarray of shape (m, n)
-            The eigenvalues λ of matrices.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-        """
-        raise NotImplementedError
-
-    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
-        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
-
-        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
-        """
-        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
-        fit = np.ones(len(X), bool)
-        for Z, (values, _) in zip((X, Y), spectra, strict=True):
-            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
-            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
-        with np.errstate(all="ignore"):
-            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
-            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
-            a, b = a - middle, b - middle
-            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
-            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
-            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
-            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
-        if rest.any():
-            A, B = (real_form(Z[rest]) for Z in (X, Y))
-            squares[rest] = self._paired_by_vectors(A, B) / (A.shape[-1] // X.shape[-1])
         return rounded(squares, real_type(X.dtype))
 
     @abstractmethod
@@ -200,6 +158,55 @@ class SquaredDistance(Divergence):
         for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, X[:1].nbytes))):
             out[part] = self.pulled_back(X[part], slopes[part])
         return out
+
+
+class SpectralDistance(SquaredDistance):
+    """A squared distance ‖f(X) − f(Y)‖²_F of functions of the eigenvalues."""
+
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
+
+    @abstractmethod
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return f(λ).
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, n)
+            The eigenvalues λ of matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs, of large and of complex matrices by their eigenvectors."""
+        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
+            return self._paired_by_eigenvalues(X, Y)
+        return super().paired(X, Y)
+
+    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
+        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
+
+        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
+        """
+        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
+        fit = np.ones(len(X), bool)
+        for Z, (values, _) in zip((X, Y), spectra, strict=True):
+            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
+            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
+        with np.errstate(all="ignore"):
+            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
+            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
+            a, b = a - middle, b - middle
+            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
+            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
+            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
+            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
+        if rest.any():
+            A, B = (real_form(Z[rest]) for Z in (X, Y))
+            squares[rest] = super().paired(A, B) / (A.shape[-1] // X.shape[-1])
+        return rounded(squares, real_type(X.dtype))
 
 
 class HalfVectorSet(VectorSet):

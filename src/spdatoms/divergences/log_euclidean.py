@@ -12,17 +12,17 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import (
     PREPARE_BYTES,
     HalfVectorSet,
-    SquaredDistance,
+    SpectralDistance,
     matrix_of,
 )
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
-from spdatoms.geometry.spectral import LARGEST_IN_LANES, log_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
 
 
-class LogEuclidean(SquaredDistance):
+class LogEuclidean(SpectralDistance):
     """The squared log-Euclidean distance.
 
     d(X, Y) = ‖log X − log Y‖²_F, the squared distance of the logarithms.
@@ -32,7 +32,6 @@ class LogEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "logeuclid"
     closed_form: ClassVar[bool] = True
-    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     def prepare(self, X: FloatArray) -> HalfVectorSet:
         """Return the half-vectors of the logarithms."""

@@ -10,17 +10,17 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import (
     HalfVectorSet,
-    SquaredDistance,
+    SpectralDistance,
     matrix_of,
     too_small,
 )
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import LARGEST_IN_LANES, power_derivative, spd_roots, symmetric_part
+from spdatoms.geometry.spectral import power_derivative, spd_roots, symmetric_part
 
 
-class PowerEuclidean(SquaredDistance):
+class PowerEuclidean(SpectralDistance):
     """The squared distance of powers of matrices.
 
     d(X, Y) = ‖X^p − Y^p‖²_F / p² [1]_.
@@ -40,7 +40,6 @@ class PowerEuclidean(SquaredDistance):
 
     name: ClassVar[str] = "poweuclid"
     closed_form: ClassVar[bool] = True
-    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
 
     @allow.checks(p=allow.real())
     def __init__(self, p: float = 0.5) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,17 @@ from spdatoms.descriptors.inputs import as_items, grey_image
 
 
 class ItemClassifier(LabelPredictor, StackEstimator):
-    """argmax_c s_c, by the `_scores` s_c of a subclass, or by its `_decisions` and its `_best` class."""
+    """The `_best` class of items, and how `_decisions` of a subclass judge them."""
 
     classes_: Array
 
-    def _scores(self, X: Any) -> Floats:
-        """Return the scores, (m, n_classes), of items that were not checked yet."""
-        raise NotImplementedError
-
+    @abstractmethod
     def _decisions(self, X: Any) -> Floats:
-        return decision_values(self._scores(X))
+        """Return the values of ``decision_function`` for items that were not checked yet."""
 
+    @abstractmethod
     def _best(self, X: Any) -> Indices:
-        return np.asarray(self._scores(X).argmax(axis=1))
+        """Return the places of the labels in ``classes_`` for items that were not checked yet."""
 
     @estimator_call
     def decision_function(self, X: Any) -> Floats:
@@ -63,6 +62,20 @@ class ItemClassifier(LabelPredictor, StackEstimator):
         check_is_fitted(self)
         labels: Array = self.classes_[self._best(X)]
         return labels
+
+
+class ScoredItemClassifier(ItemClassifier):
+    """argmax_c s_c, by the `_scores` s_c of a subclass."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """Return the scores, (m, n_classes), of items that were not checked yet."""
+
+    def _decisions(self, X: Any) -> Floats:
+        return decision_values(self._scores(X))
+
+    def _best(self, X: Any) -> Indices:
+        return np.asarray(self._scores(X).argmax(axis=1))
 
 
 def grey_images(X: Any) -> list[FloatArray]:

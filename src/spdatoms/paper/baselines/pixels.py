@@ -18,13 +18,13 @@ from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import COUNT, Each, Numbers, Part, holds
-from spdatoms.paper.baselines.items import ItemClassifier, grey_images
+from spdatoms.paper.baselines.items import ScoredItemClassifier, grey_images
 
 #: The number of principal components, the share of the variance that they explain, or all.
 COMPONENTS = allow.NONE | allow.integer(1) | allow.real(above=0, below=1)
 
 
-class ImageSparseClassifier(ItemClassifier):
+class ImageSparseClassifier(ScoredItemClassifier):
     """Sparse representation of images by the training images, on the features of a subclass."""
 
     n_components: int | float | None

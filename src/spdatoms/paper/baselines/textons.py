@@ -17,11 +17,11 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.layout import Numbers, holds
-from spdatoms.paper.baselines.items import ItemClassifier, grey_images
+from spdatoms.paper.baselines.items import ScoredItemClassifier, grey_images
 
 
 @allow.with_parameters
-class TextonClassifier(ItemClassifier):
+class TextonClassifier(ScoredItemClassifier):
     """Classification of textures by histograms of textons (VZ, joint patches).
 
     The class of the nearest histogram by χ²(h, g) = ½ Σ_t (h_t − g_t)² / (h_t + g_t).

@@ -64,7 +64,7 @@ def test_no_public_estimator_is_left_out() -> None:
 
 @pytest.mark.parametrize("estimator", [*ESTIMATORS, *OTHERS], ids=one_line)
 def test_all_parameters_are_declared_and_defaults_are_allowed(estimator: Any) -> None:
-    assert set(estimator._parameters) == set(inspect.signature(type(estimator)).parameters)
+    assert list(estimator._parameters) == list(inspect.signature(type(estimator)).parameters)
     estimator.check_parameters()
     type(estimator)().check_parameters()
 

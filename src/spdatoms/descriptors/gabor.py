@@ -14,7 +14,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.pixels import positions
-from spdatoms.descriptors.transformers import RegionDescriptor
+from spdatoms.descriptors.transformers import COMMON, REGIONS, RegionDescriptor
 
 SCALES, ORIENTATIONS = 5, 8
 
@@ -287,9 +287,7 @@ class FaceCovariance(RegionDescriptor):
     """
 
     _what = "grey images (height, width)"
-    _parameters = allow.declare(
-        **RegionDescriptor._parameters, sigma=WIDTHS, size=SIZES, border=BORDERS
-    )
+    _parameters = allow.declare(**REGIONS, sigma=WIDTHS, size=SIZES, border=BORDERS, **COMMON)
 
     def __init__(
         self,

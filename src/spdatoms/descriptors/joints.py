@@ -11,7 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import definite_covariance
-from spdatoms.descriptors.transformers import Descriptor
+from spdatoms.descriptors.transformers import COMMON, Descriptor
 
 
 @dataclass(repr=False, eq=False)
@@ -63,9 +63,11 @@ class JointCovariance(Descriptor):
     """
 
     _parameters = allow.declare(
-        **Descriptor._parameters,
+        shrinkage=COMMON["shrinkage"],
         heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
         vertical=allow.integer(0, 2),
+        n_jobs=allow.N_JOBS,
+        verbose=allow.VERBOSE,
     )
 
     _what, _ndim = "sequences (frames, joints, 3)", 3

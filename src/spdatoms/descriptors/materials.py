@@ -15,7 +15,7 @@ from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.pixels import as_bytes
-from spdatoms.descriptors.transformers import Descriptor
+from spdatoms.descriptors.transformers import COMMON, Descriptor
 
 SPACING, PATCH = 5, 16
 # Points need 3×3 pixels around them.
@@ -143,9 +143,7 @@ class MaterialCovariance(Descriptor):
     (2, 155, 155)
     """
 
-    _parameters = allow.declare(
-        **Descriptor._parameters, spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN
-    )
+    _parameters = allow.declare(spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN, **COMMON)
 
     _what, _ndim = "colour images (height, width, 3)", 3
 

@@ -18,6 +18,12 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.regions import window_covariances
 
+#: What parameters may be, in the order of constructors: those of all descriptors, and before them those of regions.
+COMMON = allow.declare(shrinkage=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
+REGIONS = allow.declare(
+    block=allow.NONE | check.sizes(2), step=allow.NONE | check.sizes(2), mean=allow.BOOLEAN
+)
+
 
 class Descriptor(TransformerMixin, StackEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
@@ -25,7 +31,6 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
     #: What the items are, and the number of axes of one of them.
     _what, _ndim = "images", 2
     _advice = "all images must have the same number of features"
-    _parameters = allow.declare(shrinkage=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
     n_jobs: int | None
 
     def __sklearn_tags__(self) -> Any:
@@ -99,12 +104,7 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
-    _parameters = allow.declare(
-        **Descriptor._parameters,
-        block=allow.NONE | check.sizes(2),
-        step=allow.NONE | check.sizes(2),
-        mean=allow.BOOLEAN,
-    )
+    _parameters = allow.declare(**REGIONS, **COMMON)
 
     block: Any = None
     step: Any = None
@@ -179,9 +179,7 @@ class RegionCovariance(RegionDescriptor):
     (3, 2, 2)
     """
 
-    _parameters = allow.declare(
-        **RegionDescriptor._parameters, features=allow.NONE | allow.FUNCTION
-    )
+    _parameters = allow.declare(features=allow.NONE | allow.FUNCTION, **REGIONS, **COMMON)
 
     def __init__(
         self,

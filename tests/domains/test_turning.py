@@ -108,5 +108,5 @@ def test_a_target_is_turned_by_guesses_and_better_by_labels(rng: np.random.Gener
     nothing = np.linalg.norm(class_means(B, H) - G)
     unknown = np.full(60, -1)
     all_known = H.argmax(axis=1)
-    assert gap(all_known) < 1.02 * gap(unknown)
+    assert gap(all_known) <= gap(unknown) + 1e-9
     assert gap(unknown) < 0.6 * nothing

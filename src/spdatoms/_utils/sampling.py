@@ -26,9 +26,8 @@ def random_source(random_state: Any) -> Any:
     """
     if random_state is None or isinstance(random_state, np.random.Generator):
         return generator(random_state)
-    from sklearn.utils import (
-        check_random_state,  # late: commands that draw nothing start without scikit-learn
-    )
+    # Late, so that commands that draw nothing start without scikit-learn.
+    from sklearn.utils import check_random_state
 
     return check_random_state(random_state)
 

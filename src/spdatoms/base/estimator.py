@@ -13,11 +13,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.estimator import StackEstimator
 from spdatoms._utils.typing import Array, FloatArray
-from spdatoms.geometry.channels import (
-    Mask,
-    given_channels,
-    known_channels,
-)
+from spdatoms.geometry.channels import Mask, given_channels, known_channels
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import as_float, check_spd
 from spdatoms.layout import holds

@@ -9,7 +9,7 @@ from _matrices import wishart_classes
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier, class_dictionary
 from spdatoms.dictionary import _samples
 from spdatoms.scale import block_budget
-from spdatoms.scale._mapped import ThreadedPasses
+from spdatoms.scale.passes import StreamPasses
 
 pytestmark = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.IndefiniteKernelWarning")
 
@@ -71,14 +71,14 @@ def test_features_of_a_long_file_lie_in_another_file(X, tmp_path, monkeypatch) -
 def test_matrices_are_read_once(X, tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
     reads = []
-    original = ThreadedPasses._results
+    original = StreamPasses._results
 
     def counted(self, function, states, shared, read, keep):
         if read and self.sources is None:
             reads.append(function.__name__)
         return original(self, function, states, shared, read, keep)
 
-    monkeypatch.setattr(ThreadedPasses, "_results", counted)
+    monkeypatch.setattr(StreamPasses, "_results", counted)
     with block_budget(1_000_000):
         learner(X).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
     assert reads == ["_find_unfit", "_prepare"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spdatoms.scale import open_stream
-from spdatoms.scale.faults import with_smaller_spans
+from spdatoms.scale.passes import with_smaller_spans
 
 distributed = pytest.importorskip("distributed")
 

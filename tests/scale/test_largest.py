@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added
+from spdatoms.scale.parts import Largest, added
 
 
 @pytest.mark.parametrize("count", [1, 7, 40, 200])

@@ -51,7 +51,6 @@ def mapped(X, tmp_path):
 def tiny_budget(monkeypatch):
     monkeypatch.setattr("spdatoms.scale.budget.block_bytes", lambda: 8192)
     monkeypatch.setattr("spdatoms.scale.stream.block_bytes", lambda: 8192)
-    monkeypatch.setattr("spdatoms.scale._mapped.block_bytes", lambda: 8192)
     monkeypatch.setattr("spdatoms.scale.blocks.block_bytes", lambda: 8192)
 
 

@@ -15,9 +15,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double, dimension
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.parts import part_slices
-from spdatoms.scale.passes import Span, StreamPasses
+from spdatoms.scale.parts import Span, part_slices
 
 #: How matrices vary within classes is found from this many per landmark at most.
 _WHITENED_PER_LANDMARK = 10
@@ -93,13 +91,7 @@ def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:
     if isinstance(X, np.ndarray):
         found = map_in_threads(lambda i: space.features(X[parts[i]]), len(parts), n_jobs)
         return np.concatenate(found)
-
-    def one_pass(passes: StreamPasses) -> Any:
-        return passes.total(_features, None, space)
-
-    return np.concatenate(
-        with_smaller_spans(X.passes(parts), lambda most: X.passes(parts, most), one_pass)
-    )
+    return np.concatenate(X.total(parts, _features, space))
 
 
 def _features(matrices: FloatArray, span: Span, state: None, space: LandmarkSpace) -> list[Floats]:

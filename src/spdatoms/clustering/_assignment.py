@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.divergences.seeds import Sample
-from spdatoms.scale.largest import Largest
+from spdatoms.scale.parts import Largest
 
 #: A matrix is exchanged if its cost falls below this fraction of what it was: not by rounding alone.
 _NOTICEABLE = 1.0 - 1e-9

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.clustering._assignment import Tally, relabelled
 from spdatoms.divergences import Divergence
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Span, StreamPasses, SumTuple
+from spdatoms.scale.parts import Largest, Span, SumTuple, added, part_slices
+from spdatoms.scale.passes import StreamPasses, with_smaller_spans
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")

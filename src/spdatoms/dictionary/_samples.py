@@ -8,6 +8,7 @@ result. Samples in memory are a stream like any other, of which everything is ke
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,16 +18,13 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import DTypeLike, NDArray
 
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
+from spdatoms._utils.writing import scratch_file
 from spdatoms.divergences.sparse_pairs import columns_of_entries
 from spdatoms.geometry.hermitian import as_double
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.largest import Largest
-from spdatoms.scale.parts import added, part_slices
-from spdatoms.scale.passes import Span, StreamPasses, SumTuple
-from spdatoms.scale.source import stream_of_checked
-from spdatoms.scale.stored import StoredArray
+from spdatoms.scale.parts import Largest, Span, SumTuple, added, part_slices
+from spdatoms.scale.passes import StreamPasses, with_smaller_spans
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
@@ -164,7 +162,7 @@ class Samples:
         weights: Floats | None = None,
     ) -> None:
         self.in_memory = isinstance(X, np.ndarray)
-        self.stream = stream_of_checked(X, n_jobs) if isinstance(X, np.ndarray) else X
+        self.stream = Stream(X, n_jobs) if isinstance(X, np.ndarray) else X
         self.problem, self.n_atoms, self.weights = problem, n_atoms, weights
         self.slices = part_slices(len(X), X.shape[-1], n_atoms)
         self._cut(1 if self.in_memory else None)
@@ -303,6 +301,47 @@ class Codes:
         if self._data.version != self._version:
             raise RuntimeError("These codes have been replaced by later ones.")
         return self._data.collected()
+
+
+class StoredArray:
+    """An array in a file of this worker, which goes when the object does.
+
+    Dask would keep the array in memory, and write it to disk and back when there is too little. The file
+    lies in the worker's own folder, which Dask removes when the worker ends, or when a later one starts.
+    Sent to another worker, the array gets a file there.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+        with scratch_file(_folder()) as (file, self.path):
+            file.write(np.ascontiguousarray(array).data)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """Read the array."""
+        array = np.fromfile(self.path, self.dtype).reshape(self.shape)
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StoredArray, (np.asarray(self),)
+
+
+def _folder() -> str | None:
+    """Return the folder of this worker; None, for that of all temporary files, where there is none."""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().local_directory)
+    except ValueError:  # a thread of Dask without a worker
+        return None
 
 
 def _in_memory(prepared: Any, rows: slice) -> Any:

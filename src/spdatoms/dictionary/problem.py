@@ -39,7 +39,7 @@ from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.solve import solve_queries
 from spdatoms.layout import ANY, BOOLEAN, PENALTY, POSITIVE, Maybe, Part, part
-from spdatoms.scale.passes import SumTuple
+from spdatoms.scale.parts import SumTuple
 
 #: β and the ridge are found from this many samples at most, α from the codes of this many.
 _SUBSAMPLE, _CODED = 500, 200

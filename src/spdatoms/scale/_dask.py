@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from operator import getitem
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
-from spdatoms.scale.parts import added
-from spdatoms.scale.passes import Span, StreamPasses, Term
+from spdatoms.scale.parts import Span, added
+from spdatoms.scale.passes import StreamPasses, Term
 from spdatoms.scale.stream import Stream
 from spdatoms.scale.waiting import (
     asked,
@@ -104,6 +104,8 @@ class Recipe:
 
 class DaskPasses(StreamPasses):
     """Passes by the tasks of Dask."""
+
+    in_this_process: ClassVar[bool] = False
 
     def __init__(self, X: Any, spans: list[Span]) -> None:
         self.dask = import_extra("dask", extra="scale")

@@ -17,9 +17,8 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, Indices
 from spdatoms._utils.writing import scratch_file
 from spdatoms.geometry.validation import Unfit
-from spdatoms.scale._mapped import forget_pages
 from spdatoms.scale.budget import block_bytes, is_streamed
-from spdatoms.scale.source import stream_of_checked
+from spdatoms.scale.stream import Stream, forget_pages
 
 #: Bytes of gathered blocks from which on they lie in a file.
 _IN_MEMORY = 1 << 26
@@ -56,7 +55,7 @@ def block_rows(X: Array, count: int) -> Iterator[slice]:
 
 def some_rows(X: Array, rows: slice | Array) -> Array:
     """Return some rows, in memory."""
-    return stream_of_checked(X, None)[rows] if is_streamed(X) else X[rows]
+    return Stream(X)[rows] if is_streamed(X) else X[rows]
 
 
 def taken(X: Array, rows: Indices) -> Array:

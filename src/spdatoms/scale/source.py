@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import FloatArray
-from spdatoms.scale._mapped import MappedStream
 from spdatoms.scale.budget import is_chunked
 from spdatoms.scale.stream import Stream
 
@@ -41,11 +39,6 @@ def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
 
         stream = DaskStream(X, name)
     else:
-        stream = MappedStream(X, n_jobs, name)
+        stream = Stream(X, n_jobs, name)
     stream.check(name)
     return stream
-
-
-def stream_of_checked(X: FloatArray, n_jobs: int | None) -> Stream:
-    """Return the stream of an array whose matrices have been checked."""
-    return MappedStream(X, n_jobs)

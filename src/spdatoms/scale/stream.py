@@ -8,19 +8,18 @@ last bit with threads on a memory map, threads on a Dask array, and the workers 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import mmap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from spdatoms._utils.threads import block_slices, one_blas_thread
+from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
-from spdatoms.geometry.validation import Unfit, find_unfit
+from spdatoms.geometry.validation import Unfit, check_stack, find_unfit, float_type
 from spdatoms.scale.budget import block_bytes
-from spdatoms.scale.faults import with_smaller_spans
-from spdatoms.scale.parts import block_digest
-from spdatoms.scale.passes import Span, StreamPasses, Term
+from spdatoms.scale.parts import Span, block_digest
+from spdatoms.scale.passes import StreamPasses, Term, with_smaller_spans
 
 #: Matrices are checked in parts of this many bytes.
 _CHECK_BYTES = 4 << 20
@@ -28,8 +27,19 @@ _CHECK_BYTES = 4 << 20
 _SPANS_PER_THREAD = 6
 
 
-class Stream(ABC):
+class Stream:
     """SPD matrices (m, n, n) that are not in memory: read some of them, or make passes over all.
+
+    Threads of this process read them; the stream of a Dask array is a subclass, whose workers do.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n, n)
+        The matrices, most likely a memory map.
+    n_jobs : int, default=None
+        The number of threads: None is one thread, -1 is all processors.
+    name : str, default="X"
+        What an error calls the matrices.
 
     Attributes
     ----------
@@ -41,6 +51,11 @@ class Stream(ABC):
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+
+    def __init__(self, X: Any, n_jobs: int | None = None, name: str = "X") -> None:
+        check_stack(X, name)
+        self.X, self.n_jobs = X, n_jobs
+        self.shape, self.dtype = X.shape, float_type(X.dtype, name)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -60,11 +75,17 @@ class Stream(ABC):
         """Bytes of memory that the workers have in all; 0 if there are none, or it is not known."""
         return 0
 
-    @abstractmethod
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         """Return some matrices, in memory."""
+        rows = np.arange(len(self))[chosen]
+        out = np.empty((len(rows), *self.shape[1:]), self.dtype)
+        # Scattered rows bring whole pages into memory, so few of them are read at a time.
+        spread = int(np.ptp(rows)) * self.matrix_bytes if len(rows) else 0
+        for some in block_slices(len(rows), -(-len(rows) // (1 + spread // block_bytes())) or 1):
+            out[some] = self.X[_as_slice(rows[some])]
+            forget_pages(self.X)
+        return out
 
-    @abstractmethod
     def passes(self, parts: Sequence[slice], most: int | None = None) -> StreamPasses:
         """Return passes over these parts of the data.
 
@@ -80,6 +101,8 @@ class Stream(ABC):
         StreamPasses
             The passes.
         """
+        spans = self.spans(parts, most, effective_n_jobs(self.n_jobs))
+        return StreamPasses(self, spans, self.n_jobs)
 
     def check(self, name: str = "X") -> None:
         """Check all matrices.
@@ -95,7 +118,7 @@ class Stream(ABC):
             The error of `check_spd`, with the index of the matrix in the stream.
         """
         parts = list(block_slices(len(self), max(1, _CHECK_BYTES // self.matrix_bytes)))
-        self._total(parts, _find_unfit).raise_if_any(name, self.shape[:1])
+        self.total(parts, _find_unfit).raise_if_any(name, self.shape[:1])
 
     def digests(self, parts: Sequence[slice]) -> list[bytes]:
         """Return a digest of each part, computed where the data is.
@@ -110,14 +133,29 @@ class Stream(ABC):
         list of bytes
             The digests.
         """
-        return list(self._total(parts, _digests))
+        return list(self.total(parts, _digests))
 
-    def _total(self, parts: Sequence[slice], term: Term) -> Any:
-        """Return the sum of a term over the parts."""
+    def total(self, parts: Sequence[slice], term: Term, *shared: Any) -> Any:
+        """Return the sum of a term over the parts, see `StreamPasses.total`.
+
+        Parameters
+        ----------
+        parts : sequence of slice
+            Consecutive slices that cover all rows.
+        term : callable
+            The term of a span.
+        *shared : object
+            What all spans share.
+
+        Returns
+        -------
+        object
+            The sum.
+        """
         return with_smaller_spans(
             self.passes(parts),
             lambda most: self.passes(parts, most),
-            lambda passes: passes.total(term, None),
+            lambda passes: passes.total(term, None, *shared),
         )
 
     def spans(
@@ -155,3 +193,24 @@ def _find_unfit(matrices: FloatArray, span: Span, state: None) -> Unfit:
 def _digests(matrices: FloatArray, span: Span, state: None) -> list[bytes]:
     start = span.rows.start
     return [block_digest(matrices[part.start - start : part.stop - start]) for part in span.parts]
+
+
+def _as_slice(rows: Indices) -> slice | Indices:
+    """Return consecutive rows as a slice, which needs no copy; other rows as they are."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def forget_pages(X: Any) -> None:
+    """Free the memory that pages of a memory map take; they are read again when needed.
+
+    A map that may hold changes which the file does not is left alone.
+    """
+    mapped = getattr(X, "_mmap", None)
+    if (
+        mapped is not None
+        and getattr(X, "mode", "") in ("r", "r+")
+        and hasattr(mmap, "MADV_DONTNEED")
+    ):
+        mapped.madvise(mmap.MADV_DONTNEED)

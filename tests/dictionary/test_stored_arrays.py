@@ -11,7 +11,7 @@ import pytest
 from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
 from spdatoms.dictionary import _samples
-from spdatoms.scale.stored import StoredArray
+from spdatoms.dictionary._samples import StoredArray
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")

@@ -10,7 +10,6 @@ import threading
 import time
 import warnings
 import weakref
-from collections import deque
 
 import pytest
 from threadpoolctl import ThreadpoolController
@@ -19,7 +18,6 @@ from _matrices import random_spd
 from spdatoms import pairwise_divergence
 from spdatoms._utils.threads import (
     _blas,
-    _SharedBlocks,
     available_processors,
     block_slices,
     effective_n_jobs,
@@ -123,42 +121,6 @@ def test_an_exception_stops_the_run(error, n_jobs):
     assert len(begun) < 1000
     if n_jobs == 1:
         assert begun == [0, 1, 2, 3]
-
-
-def test_a_block_that_fails_leaves_the_others_to_threads_that_are_taking_them():
-    """A thread that has seen a block can still take it: an error of its own would hide the real one."""
-    seen, cleared = threading.Event(), threading.Event()
-
-    class Blocks(deque):
-        def __bool__(self):
-            some = len(self) > 0
-            if len(self) == 1:
-                seen.set()
-                cleared.wait(0.5)
-            return some
-
-        def clear(self):
-            super().clear()
-            cleared.set()
-
-    def task(part):
-        if part.start == 0:
-            seen.wait(60)
-            raise KeyError("real")
-
-    def fail():
-        with pytest.raises(KeyError, match="real"):
-            blocks.run_one()
-
-    blocks = _SharedBlocks(task, [])
-    blocks.left = Blocks([slice(0, 1), slice(1, 2)])
-    other = threading.Thread(target=fail)
-    other.start()
-    while len(blocks.left) == 2:
-        time.sleep(0.001)
-    assert blocks.run_one()
-    other.join()
-    assert [type(error) for error in blocks.errors] == [KeyError]
 
 
 def test_a_call_of_seconds_does_not_keep_ctrl_c_waiting(no_collection):

@@ -7,14 +7,15 @@ threads scale, the interpreter sees Ctrl-C between two blocks, and a progress ba
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from contextvars import ContextVar, copy_context
-from functools import cache, partial
-from queue import Empty, SimpleQueue
-from threading import Condition, Lock, RLock, Thread, current_thread, main_thread
-from typing import Any, TypeVar, cast
+from functools import cache
+from threading import RLock, Thread, current_thread, main_thread
+from typing import Any, TypeVar
 
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before the controller looks for it)
 from threadpoolctl import LibController, ThreadpoolController
@@ -160,33 +161,12 @@ def map_in_threads(
     return [results[number] for number in range(count)]
 
 
-class _Helpers:
-    """Threads that wait to help others: to wake one takes microseconds, to start one a hundred of them."""
-
-    def __init__(self) -> None:
-        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self.lock, self.started, self.wanted = Lock(), 0, 0
-
-    def call(self, function: Callable[[], None]) -> None:
-        """Let one of them call a function, which does not raise."""
-        with self.lock:
-            if self.started == self.wanted:
-                Thread(target=self._wait, name="spdatoms", daemon=True).start()
-                self.started += 1
-            self.wanted += 1
-        self.calls.put(function)
-
-    def _wait(self) -> None:
-        while True:
-            function: Callable[[], None] | None = self.calls.get()
-            assert function is not None
-            function()
-            function = None  # what it holds need not wait for the next call
-            with self.lock:
-                self.wanted -= 1
+def _new_helpers() -> ThreadPoolExecutor:
+    """Return threads that wait to help others: as many as are asked for at the same time."""
+    return ThreadPoolExecutor(sys.maxsize, thread_name_prefix="spdatoms")
 
 
-_helpers = _Helpers()
+_helpers = _new_helpers()
 
 
 def interruptibly(function: Callable[..., Result], *args: Any) -> Result:
@@ -197,24 +177,23 @@ def interruptibly(function: Callable[..., Result], *args: Any) -> Result:
     """
     if current_thread() is not main_thread():
         return function(*args)
-    outcome: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+    outcome: Future[Result] = Future()
 
     def compute() -> None:
         try:
-            outcome.put((function(*args), None))
+            outcome.set_result(function(*args))
         except BaseException as error:
-            outcome.put((None, error))
+            outcome.set_exception(error)
 
-    _helpers.call(partial(copy_context().run, compute))
-    while True:
-        with suppress(Empty):
-            result, error = outcome.get(
-                timeout=0.2
-            )  # not for ever: Windows would not notice Ctrl-C
-            break
-    if error is not None:
-        raise error
-    return cast(Result, result)
+    # Not one of the helpers: Python waits for these before it ends.
+    Thread(target=copy_context().run, args=(compute,), daemon=True).start()
+    _wait_for([outcome])
+    return outcome.result()
+
+
+def _wait_for(futures: list[Future[Any]]) -> None:
+    while wait(futures, timeout=0.2).not_done:  # not for ever: Windows would not notice Ctrl-C
+        pass
 
 
 def _before_fork() -> None:
@@ -229,7 +208,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     """Begin anew in a process that was forked: it has none of the threads that help, or that hold BLAS."""
     global _helpers, _one_blas_thread
-    _helpers = _Helpers()
+    _helpers = _new_helpers()
     _one_blas_thread.restore()
     _one_blas_thread.lock.release()  # the thread that forked may be inside, and has to leave
     _one_blas_thread = _OneBlasThread()
@@ -243,85 +222,55 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class _SharedBlocks:
-    """Blocks that several threads take one after the other, until none is left or one has failed."""
-
-    def __init__(self, task: Callable[[slice], None], slices: list[slice]) -> None:
-        self.task, self.left = task, deque(slices)
-        self.running, self.finished = 0, 0
-        self.errors: list[BaseException] = []
-        self.warnings: dict[int, list[tuple[str, type[Warning]]]] = {}
-        self.changed = Condition()
-
-    def run_one(self) -> bool:
-        """Run a block in this thread; return whether there was one."""
-        with self.changed:
-            if not self.left:
-                return False
-            part = self.left.popleft()
-            self.running += 1
-        try:
-            with holding_warnings() as self.warnings[part.start]:
-                self.task(part)
-        except BaseException as error:
-            self.drop_left(error)
-            raise
-        finally:
-            with self.changed:
-                self.running -= 1
-                self.finished += part.stop - part.start
-                self.changed.notify()
-        return True
-
-    def drop_left(self, *errors: BaseException) -> None:
-        """Let no more blocks begin, because of these errors."""
-        with self.changed:  # another thread may have seen a block that it has not taken yet
-            self.errors.extend(errors)
-            self.left.clear()
-
-    def help(self) -> None:
-        """Run blocks in a thread that cannot raise: the caller does, see `run_one`."""
-        with suppress(BaseException):
-            while self.run_one():
-                pass
-
-    def take_finished(self) -> int:
-        """Return the number of items that have been finished since the last call."""
-        with self.changed:
-            count, self.finished = self.finished, 0
-        return count
-
-    def give_warnings(self) -> None:
-        """Give the warnings of all blocks, in their order."""
-        for start in sorted(self.warnings):
-            for message, category in self.warnings[start]:
-                warn_user(message, category)
-
-
 def _run_threaded(
     task: Callable[[slice], None],
     slices: list[slice],
     jobs: int,
     advance: Callable[..., None],
 ) -> None:
-    """Run blocks in the calling thread, which begins at once, and in others that help it.
+    """Run blocks in the calling thread, which begins at once, and in others that help it, until one has failed.
 
     It waits for blocks that others have begun, but for no thread: on a busy machine one may come too late for any.
     """
-    blocks = _SharedBlocks(task, slices)
+    left, finished = deque(slices), deque[int]()
+    warnings: dict[int, list[tuple[str, type[Warning]]]] = {}
+
+    def run_one() -> bool:
+        """Run a block in this thread; return whether there was one."""
+        try:
+            part = left.popleft()
+        except IndexError:
+            return False
+        try:
+            with holding_warnings() as warnings[part.start]:
+                task(part)
+        except BaseException:
+            left.clear()
+            raise
+        finished.append(part.stop - part.start)
+        return True
+
+    def run_all() -> None:
+        while run_one():
+            pass
+
+    def report() -> None:
+        advance(sum(finished.popleft() for _ in range(len(finished))))
+
+    others: list[Future[None]] = []
     token = _SHARED.set(True)
     try:
-        for _ in range(jobs - 1):
-            _helpers.call(partial(copy_context().run, blocks.help))
-        while blocks.run_one():
-            advance(blocks.take_finished())
+        others.extend(_helpers.submit(copy_context().run, run_all) for _ in range(jobs - 1))
+        while run_one():
+            report()
     finally:
         _SHARED.reset(token)
-        blocks.drop_left()
-        with blocks.changed:
-            while blocks.running:
-                blocks.changed.wait(timeout=0.2)
-    advance(blocks.take_finished())
-    if blocks.errors:
-        raise blocks.errors[0]
-    blocks.give_warnings()
+        left.clear()
+        begun = [other for other in others if not other.cancel()]
+        _wait_for(begun)
+    report()
+    for other in begun:
+        other.result()
+    for start in sorted(warnings):
+        for message, category in warnings[start]:
+            warn_user(message, category)

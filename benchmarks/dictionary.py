@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from _timing import best_times, machine
 from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
@@ -63,15 +64,17 @@ class Learner:
             self.problem: Any = fix_problem(X, atoms, divergence, "auto", ALPHA)
         self.data = Samples(self.problem, X, n_atoms)
         self.moves = Moves.of(X, update, None, None)
-        self.state = State.first(atoms, self.problem, len(X))
+        self.state = State.first(atoms, self.problem)
+        self.codes = scipy.sparse.csr_array((len(X), n_atoms))
 
     def iterate(self) -> State:
-        self.data.start_from(self.state.codes)
+        self.data.start_from(self.codes)
         return self.state.next(self.data, self.moves)
 
     def go_on(self, count: int) -> None:
         for _ in range(count):
             self.state = self.iterate()
+            self.codes = self.data.codes()
 
 
 class Baseline:
@@ -172,7 +175,7 @@ def against_baseline(quick: bool) -> list[dict[str, Any]]:
         theirs = min(baseline.iterate() for _ in range(2))
         ours = min(ours, best_times({"ours": learner.iterate}, 10 if n < 20 else 4)["ours"])
         row = {
-            "m": m, "n_atoms": n_atoms, "n": n, "nonzeros": learner.state.nonzeros,
+            "m": m, "n_atoms": n_atoms, "n": n, "nonzeros": learner.data.nonzeros,
             "seconds": ours, "baseline_seconds": theirs, "ratio": theirs / ours,
             "baseline_coding_extrapolated": m > BASELINE_QUERIES,
         }  # fmt: skip
@@ -198,7 +201,7 @@ def growth(quick: bool) -> list[dict[str, Any]]:
         megabytes = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()
         row = {
-            "m": m, "n_atoms": n_atoms, "nonzeros": learner.state.nonzeros, "seconds": seconds,
+            "m": m, "n_atoms": n_atoms, "nonzeros": learner.data.nonzeros, "seconds": seconds,
             "megabytes": megabytes,
         }  # fmt: skip
         rows.append(row)

@@ -247,7 +247,7 @@ class Form:
         self.data: Any
         self.rule: Any
         self.data = Samples(self.problem, X, len(atoms))
-        self.state = State.first(atoms, self.problem, len(X))
+        self.state = State.first(atoms, self.problem)
         self.first_pass = time.perf_counter() - start
         self.seconds: list[float] = []
 
@@ -292,7 +292,7 @@ def speed(quick: bool, metric: str, iterations: int, sizes: list[int]) -> list[d
         for name, form in (("landmarks", span), ("exact", exact)):
             row[name] = {
                 "first_pass": form.first_pass, "seconds": form.seconds, "ten": form.total(10),
-                "per_iteration": form.per_iteration, "nonzeros": form.state.nonzeros,
+                "per_iteration": form.per_iteration, "nonzeros": form.data.nonzeros,
             }  # fmt: skip
         rows.append(row)
         print(
@@ -301,7 +301,7 @@ def speed(quick: bool, metric: str, iterations: int, sizes: list[int]) -> list[d
             f"{exact.per_iteration / span.per_iteration:6.1f} "
             f"{span.total(10):7.2f}/{exact.total(10):7.2f} "
             f"{exact.total(10) / span.total(10):6.1f} "
-            f"{span.state.nonzeros:5.1f}/{exact.state.nonzeros:5.1f}"
+            f"{span.data.nonzeros:5.1f}/{exact.data.nonzeros:5.1f}"
             + ("  (ten extrapolated)" if iterations < 10 else ""),
             flush=True,
         )

@@ -65,64 +65,32 @@ if TYPE_CHECKING:
     from spdatoms.storage import load as load
     from spdatoms.storage import save as save
 
-_HOME = {
-    "BrokenChannels": "channels",
-    "DivergenceKernel": "kernels",
-    "LogEuclideanSparseCoder": "coding",
-    "MinimumDistanceToMean": "classification",
-    "SPDAlign": "domains",
-    "SPDDictionaryLearning": "dictionary",
-    "SPDEnsembleClassifier": "classification",
-    "SPDEnsembleRegressor": "regression",
-    "SPDImputer": "channels",
-    "SPDKMeans": "clustering",
-    "SPDKNeighborsClassifier": "classification",
-    "SPDKNeighborsRegressor": "regression",
-    "SPDNovelty": "dictionary",
-    "SPDNystroem": "kernels",
-    "SPDRange": "channels",
-    "SPDRecentre": "domains",
-    "SPDSparseClassifier": "classification",
-    "SPDSparseClassifierCV": "classification",
-    "SPDSparseCoder": "coding",
-    "SPDSparseRegressor": "regression",
-    "check_spd": "geometry",
-    "class_dictionary": "dictionary",
-    "divergence": "divergences",
-    "load": "storage",
-    "mean": "divergences",
-    "median": "divergences",
-    "nearest_spd": "geometry",
-    "pairwise_divergence": "divergences",
-    "save": "storage",
-    "sparse_code": "lasso",
-    "sparse_code_path": "lasso",
-    "suspect_labels": "classification",
+#: Public modules, and the names of each that are public here, too.
+_PUBLIC = {
+    "base": "",
+    "channels": "BrokenChannels SPDImputer SPDRange",
+    "classification": "MinimumDistanceToMean SPDEnsembleClassifier SPDKNeighborsClassifier "
+    "SPDSparseClassifier SPDSparseClassifierCV suspect_labels",
+    "clustering": "SPDKMeans",
+    "coding": "LogEuclideanSparseCoder SPDSparseCoder",
+    "datasets": "",
+    "descriptors": "",
+    "dictionary": "SPDDictionaryLearning SPDNovelty class_dictionary",
+    "divergences": "divergence mean median pairwise_divergence",
+    "domains": "SPDAlign SPDRecentre",
+    "exceptions": "",
+    "geometry": "check_spd nearest_spd",
+    "interop": "",
+    "kernels": "DivergenceKernel SPDNystroem",
+    "lasso": "sparse_code sparse_code_path",
+    "paper": "",
+    "plotting": "",
+    "regression": "SPDEnsembleRegressor SPDKNeighborsRegressor SPDSparseRegressor",
+    "scale": "",
+    "storage": "load save",
 }
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 
-_MODULES = (
-    "base",
-    "channels",
-    "classification",
-    "clustering",
-    "coding",
-    "datasets",
-    "descriptors",
-    "dictionary",
-    "divergences",
-    "domains",
-    "exceptions",
-    "geometry",
-    "interop",
-    "kernels",
-    "lasso",
-    "paper",
-    "plotting",
-    "regression",
-    "scale",
-    "storage",
-)
+__all__ = sorted(_HOME)
 
-__all__ = [*_HOME]
-
-__getattr__, __dir__ = lazy_names(__name__, _HOME, _MODULES)
+__getattr__, __dir__ = lazy_names(__name__, _HOME, _PUBLIC)

@@ -51,19 +51,20 @@ def test_features_of_a_long_file_lie_in_another_file(X, tmp_path, monkeypatch) -
     np.save(tmp_path / "X.npy", np.concatenate([X] * 8))
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
     shapes = []
-    original = _samples._scratch_array
 
-    def counted(shape, dtype):
-        shapes.append(shape)
-        return original(shape, dtype)
+    class Counted(_samples.StoredArray):
+        def __init__(self, array):
+            shapes.append(array.shape)
+            super().__init__(array)
 
-    monkeypatch.setattr(_samples, "_scratch_array", counted)
+    monkeypatch.setattr(_samples, "StoredArray", Counted)
     with block_budget(1_000_000):
         in_memory = learner(X).fit(mapped)
         assert shapes == []
         monkeypatch.setattr(_samples, "_SCRATCH_BYTES", 0)
         in_a_file = learner(X).fit(mapped)
-    assert shapes == [(len(mapped), in_memory._problem.space.size)]
+    assert sum(rows for rows, _ in shapes) == len(mapped)
+    assert {columns for _, columns in shapes} == {in_memory._problem.space.size}
     np.testing.assert_array_equal(in_a_file.atoms_, in_memory.atoms_)
     np.testing.assert_array_equal(in_a_file.objective_, in_memory.objective_)
 

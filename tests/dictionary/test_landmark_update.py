@@ -26,7 +26,7 @@ class Setting:
         self.features = self.space.features(self.atoms)
         self.data = Samples(LandmarkProblem(self.space, 0.05), X, 6)
         self.coded, (self.code_gram, self.products) = self.data.code(self.features, self.atoms)
-        self.codes = self.data.codes().here.toarray()
+        self.codes = self.data.codes().toarray()
         self.samples = self.space.features(X).astype(np.float32).astype(np.float64)
 
     def update(self, *sums: np.ndarray, **options) -> LandmarkUpdate:

@@ -180,11 +180,7 @@ def code_matrices(X: FloatArray, kernel: Kernel, alpha: float, **coding: Any) ->
     codes = np.empty((len(X), len(kernel.gram_)))
 
     def keep(block: CodedBlock) -> None:
-        nonlocal codes
-        if len(block.codes) == len(X):
-            codes = block.codes
-        else:
-            codes[block.rows] = block.codes
+        codes[block.rows] = block.codes
 
     for_coded_blocks(keep, X, kernel, alpha, losses=False, **coding)
     return codes

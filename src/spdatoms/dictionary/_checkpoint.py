@@ -21,7 +21,6 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.writing import check_target, remove_parts
 from spdatoms.dictionary._loop import State
-from spdatoms.dictionary._samples import Codes
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.parameters import divergence_parameters
@@ -112,9 +111,8 @@ class Checkpoint:
         self.path, self.mark = Path(path), mark
         self.shape, self.complex = tuple(X.shape), X.dtype.kind == "c"
 
-    def write(self, problem: AnyProblem, state: State) -> None:
-        """Replace the file by one with this state, atomically."""
-        codes = state.codes.here if isinstance(state.codes, Codes) else state.codes
+    def write(self, problem: AnyProblem, state: State, codes: scipy.sparse.csr_array) -> None:
+        """Replace the file by one with this state and codes (m, N), atomically."""
         header = {"format": _FORMAT, "fingerprint": self.mark, "positive": problem.positive}
         header |= {"beta": problem.beta, "alpha": problem.alpha}
         arrays = {
@@ -132,7 +130,9 @@ class Checkpoint:
             header |= {"ridge": problem.ridge, "margin": problem.margin}
         write_container(self.path, header, arrays)
 
-    def read(self, divergence: Divergence) -> tuple[State, AnyProblem] | None:
+    def read(
+        self, divergence: Divergence
+    ) -> tuple[State, scipy.sparse.csr_array, AnyProblem] | None:
         """Return what the file holds, or None if there is no file.
 
         Raises
@@ -148,7 +148,7 @@ class Checkpoint:
             raise self._refused("is not a checkpoint, or was cut short") from error
         try:
             self._check_entries({**header, **arrays})
-            return _state(arrays, self.shape[0]), _problem(header, arrays, divergence)
+            return *_state(arrays, self.shape[0]), _problem(header, arrays, divergence)
         except (LookupError, TypeError, ValueError) as error:
             raise self._refused("is damaged: its parts do not belong together") from error
 
@@ -173,7 +173,7 @@ class Checkpoint:
         )
 
 
-def _state(arrays: dict[str, Any], n_samples: int) -> State:
+def _state(arrays: dict[str, Any], n_samples: int) -> tuple[State, scipy.sparse.csr_array]:
     atoms = arrays["atoms"]
     codes = scipy.sparse.csr_array(
         (arrays["code_values"], arrays["code_atoms"], arrays["code_starts"]),
@@ -182,7 +182,7 @@ def _state(arrays: dict[str, Any], n_samples: int) -> State:
     codes.check_format(full_check=True)
     _require((np.diff(codes.indptr) >= 0).all())  # SciPy does not look if the last one is negative
     images = arrays["gram"] if "gram" in arrays else arrays["features"]
-    return State(atoms, images, codes, tuple(arrays["objective"].tolist()))
+    return State(atoms, images, tuple(arrays["objective"].tolist())), codes
 
 
 def _problem(header: dict[str, Any], arrays: dict[str, Any], divergence: Divergence) -> AnyProblem:

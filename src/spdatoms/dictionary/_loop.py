@@ -11,7 +11,7 @@ import scipy.sparse
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.dictionary._samples import Codes, Samples
+from spdatoms.dictionary._samples import Samples
 from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.problem import AnyProblem
 
@@ -30,22 +30,18 @@ class State:
         D.
     images : ndarray of shape (N, N) or (N, r)
         What the kernel knows of the atoms: K, without any ridge, or their features φ(D).
-    codes : csr_array or Codes of shape (m, N)
-        Y, from which the next coding starts.
     objective : tuple of float
         F after every half-step so far.
     """
 
     atoms: Floats
     images: Floats
-    codes: scipy.sparse.csr_array | Codes
     objective: tuple[float, ...]
 
     @classmethod
-    def first(cls, atoms: Floats, problem: AnyProblem, n_samples: int) -> State:
-        """Return the dictionary to start from, with codes of zeros."""
-        codes = scipy.sparse.csr_array((n_samples, len(atoms)))
-        return cls(atoms, problem.images(atoms), codes, ())
+    def first(cls, atoms: Floats, problem: AnyProblem) -> State:
+        """Return the dictionary to start from."""
+        return cls(atoms, problem.images(atoms), ())
 
     def next(self, data: Samples, moves: Moves) -> State:
         """Return the dictionary after one more iteration: coding, then the update of the atoms."""
@@ -53,25 +49,20 @@ class State:
         update = data.problem.update(data, moves, self.atoms, self.images, *sums)
         update.run()
         objective = (*self.objective, coded, coded + update.change)
-        return State(update.atoms, update.images, data.codes(), objective)
+        return State(update.atoms, update.images, objective)
 
     @property
     def n_iter(self) -> int:
         """The number of iterations so far, of two half-steps each."""
         return len(self.objective) // 2
 
-    @property
-    def nonzeros(self) -> float:
-        """The mean number of non-zeros of a code."""
-        return float(self.codes.nnz / self.codes.shape[0])
-
-    def converged(self, tol: float) -> bool:
+    def converged(self, tol: float, n_samples: int) -> bool:
         """Return whether the last iteration lowered F by no more than this fraction of it."""
         if self.n_iter < 2:
             return False
         before, now = self.objective[-3], self.objective[-1]
         # Perfect codes have F = 0, up to the rounding of a sum of m ones.
-        rounding = np.finfo(np.float64).eps * self.codes.shape[0]
+        rounding = np.finfo(np.float64).eps * n_samples
         return bool(before - now <= tol * abs(now) + rounding)
 
 
@@ -82,7 +73,7 @@ def iterate(
     *,
     max_iter: int,
     tol: float,
-    save: Callable[[State], None] | None,
+    save: Callable[[State, scipy.sparse.csr_array], None] | None,
 ) -> State:
     """Iterate to the end, or to Ctrl-C.
 
@@ -99,23 +90,23 @@ def iterate(
     tol : float
         The end is where an iteration lowers the objective by no more than this fraction of it.
     save : callable or None
-        Writes a checkpoint, after every iteration.
+        Writes a checkpoint of a dictionary and codes, after every iteration.
 
     Returns
     -------
     State
         The dictionary after the last whole iteration.
     """
-    data.start_from(state.codes)
     try:
         with progress_bar(max_iter, "dictionary", initial=state.n_iter) as advance:
-            while state.n_iter < max_iter and not state.converged(tol):
+            while state.n_iter < max_iter and not state.converged(tol, len(data)):
                 state = state.next(data, moves)
                 if save:
-                    save(state)
+                    codes = data.codes()
+                    save(state, codes)
                     if state.n_iter % _FRESH_START == 0:
-                        data.start_from(state.codes)
-                advance(objective=f"{state.objective[-1]:.6g}", nonzeros=f"{state.nonzeros:.1f}")
+                        data.start_from(codes)
+                advance(objective=f"{state.objective[-1]:.6g}", nonzeros=f"{data.nonzeros:.1f}")
     except KeyboardInterrupt:
         warn_user(
             f"Learning was interrupted: the atoms are those after {state.n_iter} iterations of "

@@ -7,16 +7,15 @@ result. Samples in memory are a stream like any other, of which everything is ke
 
 from __future__ import annotations
 
-import tempfile
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
@@ -28,9 +27,9 @@ from spdatoms.scale.passes import StreamPasses, with_smaller_spans
 from spdatoms.scale.stream import Stream
 
 Result = TypeVar("Result")
-#: What becomes of what is prepared of these rows: the same in memory, or an array that reads it from a file.
-Keep: TypeAlias = Callable[[Any, slice], Any]
-#: More bytes of features than this lie in a file, where matrices do.
+#: What becomes of what is prepared of a part: the same in memory, or an array that reads it from a file.
+Keep: TypeAlias = Callable[[Any], Any]
+#: More bytes of features than this lie in files, where matrices do.
 _SCRATCH_BYTES = 1 << 30
 #: Features that take more than 1/8 of the memory of the workers lie in files: half of a small worker are
 #: libraries, and there have to be codes and the matrices of running tasks.
@@ -166,17 +165,16 @@ class Samples:
         self.problem, self.n_atoms, self.weights = problem, n_atoms, weights
         self.slices = part_slices(len(X), X.shape[-1], n_atoms)
         self._cut(1 if self.in_memory else None)
-        self._start: scipy.sparse.csr_array | None = None
+        self._start = scipy.sparse.csr_array((len(X), n_atoms))
         self._coded_with: list[tuple[Floats, Floats]] = []
-        self.version, self.nnz = 0, 0
+        self.nonzeros = 0.0  # the mean number of non-zeros of a code
 
     def __len__(self) -> int:
         return len(self.stream)
 
-    def start_from(self, codes: scipy.sparse.csr_array | Codes) -> None:
+    def start_from(self, codes: scipy.sparse.csr_array) -> None:
         """Let the next coding start from these codes."""
-        self._start = codes.here if isinstance(codes, Codes) else codes
-        self._coded_with, self.version = [], self.version + 1
+        self._start, self._coded_with = codes, []
         self.states = self._put()
 
     def code(self, images: Floats, atoms: Floats) -> tuple[float, list[Floats]]:
@@ -189,13 +187,12 @@ class Samples:
         sums : list of ndarray
             What the update of the atoms wants to know of samples and codes, see the ``code`` of the problem.
         """
-        self.version += 1
         self.states, (objective, nnz, *sums) = self._attempt(
             lambda: self._next_states(images, atoms)
         )
         if not self.passes.in_this_process:
             self._coded_with.append((images, atoms))
-        self.nnz = int(nnz)
+        self.nonzeros = float(nnz / len(self))
         return float(objective), sums
 
     def total(self, term: Callable[..., Any], *shared: Any) -> Any:
@@ -215,12 +212,8 @@ class Samples:
         """Return some samples."""
         return as_double(self.stream[chosen])
 
-    def codes(self) -> Codes:
-        """Return all codes, (m, N), which stay where they are until they are needed."""
-        return Codes(self, self.nnz)
-
-    def collected(self) -> scipy.sparse.csr_array:
-        """Return all codes, in the memory of this process."""
+    def codes(self) -> scipy.sparse.csr_array:
+        """Return all codes, (m, N), in the memory of this process."""
         spans = self._attempt(lambda: self.passes.collect(self.states or []))
         parts = [coded.columns().tocsr() for span in spans for coded in span]
         return scipy.sparse.vstack(parts, "csr")
@@ -228,8 +221,6 @@ class Samples:
     def _put(self) -> list[Any] | None:
         """Return the codes to start from, and weights, as the states of the spans; None if there is nothing to keep."""
         codes = self._start
-        if codes is None:
-            codes = scipy.sparse.csr_array((len(self), self.n_atoms))
         if codes.nnz == 0 and self.weights is None:
             return None
 
@@ -278,33 +269,14 @@ class Samples:
             return _in_memory
         if self.problem.n_features is None:
             return None
-        shape = len(self.stream), self.problem.n_features
-        size, memory = 4 * shape[0] * shape[1], self.stream.memory
-        if self.passes.in_this_process and size > _SCRATCH_BYTES:
-            return partial(_in_rows_of, np.asarray(_scratch_array(shape, np.float32)))
-        return _in_a_file if memory and size > memory // _SHARE_OF_MEMORY else _in_memory
-
-
-class Codes:
-    """Sparse codes (m, N) that stay where they were computed, and are collected when first needed.
-
-    The next coding replaces them, so that workers never hold two sets of codes: collect them before it.
-    """
-
-    def __init__(self, data: Samples, nnz: int) -> None:
-        self._data, self._version = data, data.version
-        self.shape, self.nnz = (len(data), data.n_atoms), nnz
-
-    @cached_property
-    def here(self) -> scipy.sparse.csr_array:
-        """All codes, in the memory of this process."""
-        if self._data.version != self._version:
-            raise RuntimeError("These codes have been replaced by later ones.")
-        return self._data.collected()
+        size, memory = 4 * len(self.stream) * self.problem.n_features, self.stream.memory
+        if self.passes.in_this_process:
+            return StoredArray if size > _SCRATCH_BYTES else _in_memory
+        return StoredArray if memory and size > memory // _SHARE_OF_MEMORY else _in_memory
 
 
 class StoredArray:
-    """An array in a file of this worker, which goes when the object does.
+    """An array in a file of this process, or of this worker, which goes when the object does.
 
     Dask would keep the array in memory, and write it to disk and back when there is too little. The file
     lies in the worker's own folder, which Dask removes when the worker ends, or when a later one starts.
@@ -336,33 +308,21 @@ class StoredArray:
 
 def _folder() -> str | None:
     """Return the folder of this worker; None, for that of all temporary files, where there is none."""
-    from distributed import get_worker
-
     try:
-        return str(get_worker().local_directory)
-    except ValueError:  # a thread of Dask without a worker
+        return str(sys.modules["distributed"].get_worker().local_directory)
+    except (KeyError, ValueError):  # threads have no worker
         return None
 
 
-def _in_memory(prepared: Any, rows: slice) -> Any:
+def _in_memory(prepared: Any) -> Any:
     return prepared
-
-
-def _in_rows_of(scratch: Floats, prepared: Floats, rows: slice) -> Floats:
-    scratch[rows] = prepared
-    return scratch[rows]
-
-
-def _in_a_file(prepared: Floats, rows: slice) -> StoredArray:
-    return StoredArray(prepared)
 
 
 def _prepare(
     matrices: FloatArray, span: Span, state: None, problem: Any, keep: Keep
 ) -> tuple[tuple[Any, ...], int]:
     """Return what is prepared of every part of a span, as it is kept."""
-    parts = zip(span.split(matrices), span.parts, strict=True)
-    return tuple(keep(problem.prepare(X), rows) for X, rows in parts), 0
+    return tuple(keep(problem.prepare(X)) for X in span.split(matrices)), 0
 
 
 def _parts(source: Any, span: Span, problem: Any) -> Sequence[Any]:
@@ -407,9 +367,3 @@ def _greatest_losses(source: None, span: Span, state: Sequence[Coded], count: in
     """Find the samples of a span with the greatest losses."""
     losses = np.concatenate([part.losses for part in state])
     return Largest.of(count, losses, np.arange(span.rows.start, span.rows.stop))
-
-
-def _scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> FloatArray:
-    """Return an array that lies in a temporary file, which goes when the array does."""
-    with tempfile.TemporaryFile(prefix="spdatoms-") as file:
-        return np.memmap(file, dtype, "w+", shape=shape)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
@@ -386,14 +387,16 @@ class SPDDictionaryLearning(Coder):
         checkpoint = checkpoint_of(self, X, divergence, weights)
         found = checkpoint and checkpoint.read(divergence)
         if found:
-            state, problem = found
+            state, codes, problem = found
         else:
             atoms, problem = self._first_atoms(chosen, own)
-            state = State.first(atoms, problem, len(X))
+            state = State.first(atoms, problem)
+            codes = scipy.sparse.csr_array((len(X), len(atoms)))
         save = partial(checkpoint.write, problem) if checkpoint else None
         if save and not found:
-            save(state)
+            save(state, codes)
         data, moves = self._passes(problem, X, weights)
+        data.start_from(codes)
         state = iterate(data, moves, state, max_iter=self.max_iter, tol=self.tol, save=save)
         return state, problem
 
@@ -434,8 +437,8 @@ class SPDDictionaryLearning(Coder):
         data, moves = self._passes(problem, matrices, own)
 
         def learned(atoms: Floats, rounds: int) -> State:
-            state = State.first(atoms, problem, len(matrices))
-            data.start_from(state.codes)
+            state = State.first(atoms, problem)
+            data.start_from(scipy.sparse.csr_array((len(matrices), len(atoms))))
             for _ in range(rounds):
                 state = state.next(data, moves)
             return state

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from spdatoms._utils import progress
 from spdatoms._utils.progress import progress_bar, showing_progress
 
 
@@ -24,25 +23,6 @@ def test_no_progress_bar(capsys):
         advance()
         advance(2, objective="0.25")
     assert capsys.readouterr().err == ""
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that a test moves: ``clock[0]`` is the time."""
-    now = [0.0]
-    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
-    return now
-
-
-def test_the_time_left_does_not_count_the_first_step(clock):
-    bar = progress._steady_bar(total=101)
-    with bar:
-        clock[0] = 60.0
-        bar.advance()  # loads
-        assert bar.format_dict["rate"] == 0.0  # unknown, not 100 minutes
-        clock[0] += 1.0
-        bar.advance(10)
-        assert bar.format_dict["rate"] == pytest.approx(10.0)
 
 
 def test_a_loop_within_a_loop_has_no_bar_of_its_own(capsys):

@@ -10,7 +10,7 @@ import pytest
 from _matrices import random_spd
 from spdatoms import check_spd
 from spdatoms.scale import budget
-from spdatoms.scale.blocks import blocks, gathered, growing_blocks, of_blocks, some_rows
+from spdatoms.scale.blocks import blocks, gathered, of_blocks, some_rows
 
 
 @pytest.fixture
@@ -69,14 +69,3 @@ def test_what_fails_leaves_no_file(monkeypatch, tmp_path):
     with pytest.raises(KeyError):
         gathered(failing(), 4)
     assert not list(tmp_path.iterdir())
-
-
-def test_blocks_grow_while_they_are_quick(monkeypatch):
-    now, sizes = [0.0], []
-    monkeypatch.setattr("spdatoms.scale.blocks.perf_counter", lambda: now[0])
-    for block in growing_blocks(100):
-        sizes.append(block.stop - block.start)
-        now[0] += 0.05 * sizes[-1]
-    assert sizes[:4] == [1, 2, 4, 8]
-    assert set(sizes[3:-1]) == {8}
-    assert sum(sizes) == 100

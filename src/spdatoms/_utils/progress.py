@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from time import perf_counter
 from typing import Any, TypeVar
 
 from spdatoms._utils.extras import import_extra
@@ -71,17 +70,24 @@ def progress_bar(
     if not shown:
         yield lambda count=1, **values: None
         return
-    bar = _steady_bar(
+    tqdm: Any = import_extra("tqdm.auto", extra="progress").tqdm
+    bar = tqdm(
         total=total,
         desc=description or _RUNNING.get() or None,
         initial=initial,
         delay=delay,
         unit_scale=total >= _SCALED_FROM,
     )
+
+    def advance(count: int = 1, **values: Any) -> None:
+        if values:
+            bar.set_postfix(values, refresh=False)
+        bar.update(count)
+
     token = _RUNNING.set(_OPEN)
     try:
         with bar:
-            yield bar.advance
+            yield advance
     finally:
         _RUNNING.reset(token)
 
@@ -92,29 +98,3 @@ def watched(items: Sequence[Item], description: str) -> Iterator[Item]:
         for item in items:
             yield item
             advance()
-
-
-def _steady_bar(**options: Any) -> Any:
-    """Return a bar of tqdm whose rate leaves out the first step, which may load code."""
-    tqdm: Any = import_extra("tqdm.auto", extra="progress").tqdm
-
-    class SteadyBar(tqdm):
-        start: tuple[float, int] | None = None  # when the rate began to count, and at which step
-
-        def advance(self, count: int = 1, **values: Any) -> None:
-            if values:
-                self.set_postfix(values, refresh=False)
-            self.update(count)
-            if self.start is None:
-                self.start = perf_counter(), self.n
-
-        @property
-        def format_dict(self) -> dict[str, Any]:
-            state: dict[str, Any] = super().format_dict
-            state["rate"] = 0.0  # shown as unknown
-            if self.start is not None:
-                since, step = self.start
-                state["rate"] = (self.n - step) / max(perf_counter() - since, 1e-9)
-            return state
-
-    return SteadyBar(**options)

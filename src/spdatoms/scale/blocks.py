@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,6 @@ from spdatoms.scale.stream import Stream, forget_pages
 
 #: Bytes of gathered blocks from which on they lie in a file.
 _IN_MEMORY = 1 << 26
-#: Blocks of `growing_blocks` grow until they take this many seconds.
-_STEP_SECONDS = 0.25
 
 
 def blocks(X: Array) -> Iterator[tuple[slice, Array]]:
@@ -35,17 +32,6 @@ def blocks(X: Array) -> Iterator[tuple[slice, Array]]:
         block = np.array(X[rows])
         forget_pages(X)
         yield rows, block
-
-
-def growing_blocks(count: int) -> Iterator[slice]:
-    """Cut ``range(count)`` into slices: one item first, and twice as many each time while that is quick."""
-    start, size = 0, 1
-    while start < count:
-        began = perf_counter()
-        yield slice(start, min(count, start + size))
-        start += size
-        if perf_counter() - began < _STEP_SECONDS:
-            size *= 2
 
 
 def block_rows(X: Array, count: int) -> Iterator[slice]:

@@ -13,10 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray
 from spdatoms.geometry.validation import check_stack, float_type
-from spdatoms.scale.blocks import blocks, errors_in_block, growing_blocks
+from spdatoms.scale.blocks import blocks, errors_in_block
 from spdatoms.scale.budget import is_chunked
+
+#: Steps of the bar of an array in memory.
+_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def with_progress(
     call = _Call(method, estimator, args, kwargs)
     results = []
     with progress_bar(len(X)) as advance:
-        for rows in growing_blocks(len(X)):
+        for rows in block_slices(len(X), -(-len(X) // _STEPS)):
             results.append(_of_rows(call, X[rows], rows.start))
             advance(rows.stop - rows.start)
     return np.concatenate(results)

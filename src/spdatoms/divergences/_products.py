@@ -12,7 +12,7 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import is_graded
@@ -36,7 +36,7 @@ _ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
 #: Bytes of matrices, some copies of which a cache of the second level holds.
 _CACHED_BYTES = 256 << 10
 #: Matrices whose half-vectors are found at a time, in bytes of input.
-PREPARE_BYTES = 4 << 20
+_PREPARE_BYTES = 4 << 20
 
 
 @dataclass
@@ -58,14 +58,15 @@ class VectorSet(PreparedSet):
 class SquaredDistance(Divergence):
     """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
 
+    closed_form: ClassVar[bool] = True
+
     @abstractmethod
     def prepare(self, X: FloatArray) -> VectorSet:
         """Return the vectors of matrices."""
 
-    def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
-        """Return the sets as one, with the vectors that they have."""
-        matrices = np.concatenate([X.matrices[rows], Y.matrices])
-        return type(X)(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0
 
     def pairwise(
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
@@ -160,7 +161,23 @@ class SquaredDistance(Divergence):
         return out
 
 
-class SpectralDistance(SquaredDistance):
+class HalfVectorDistance(SquaredDistance):
+    """A squared distance ‖f(X) − f(Y)‖²_F of functions of matrices."""
+
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the half-vectors of f(X_i), in double precision."""
+        n = X.shape[-1]
+        half = np.empty((len(X), n * (n + 1) // 2))
+        for part in block_slices(len(X), max(1, _PREPARE_BYTES // (8 * n * n))):
+            self.write_half_vectors(X[part], half[part], part.start)
+        return VectorSet(X, half)
+
+    @abstractmethod
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of f(X_i) to ``out``; errors count the matrices from ``first``."""
+
+
+class SpectralDistance(HalfVectorDistance):
     """A squared distance ‖f(X) − f(Y)‖²_F of functions of the eigenvalues."""
 
     complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
@@ -207,10 +224,6 @@ class SpectralDistance(SquaredDistance):
             A, B = (real_form(Z[rest]) for Z in (X, Y))
             squares[rest] = super().paired(A, B) / (A.shape[-1] // X.shape[-1])
         return rounded(squares, real_type(X.dtype))
-
-
-class HalfVectorSet(VectorSet):
-    """Half-vectors of the matrices, or of functions of them, in double precision."""
 
 
 def matrix_of(half: Floats, n: int) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
 from spdatoms.divergences.finite_differences import difference_gradient
 from spdatoms.divergences.gradient_sums import summed_gradients
@@ -93,25 +93,6 @@ class Divergence(ABC):
             By default the matrices alone.
         """
         return PreparedSet(X)
-
-    def joined(self, X: Any, rows: Indices, Y: Any) -> PreparedSet:
-        """Return some matrices of one prepared set and all of another as one set.
-
-        Parameters
-        ----------
-        X : PreparedSet
-            A set.
-        rows : ndarray of int of shape (k,)
-            Which of its matrices.
-        Y : PreparedSet
-            Another set, of matrices of the same type.
-
-        Returns
-        -------
-        PreparedSet
-            By default they are prepared anew.
-        """
-        return self.prepare(np.concatenate([X.matrices[rows], Y.matrices]))
 
     def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
         """Return what `centre` alone needs to know about matrices.

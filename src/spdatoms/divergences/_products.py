@@ -12,7 +12,7 @@ import numpy as np
 
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import is_graded
@@ -63,6 +63,11 @@ class SquaredDistance(Divergence):
     @abstractmethod
     def prepare(self, X: FloatArray) -> VectorSet:
         """Return the vectors of matrices."""
+
+    def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
+        """Return the sets as one, with the vectors that they have."""
+        matrices = np.concatenate([X.matrices[rows], Y.matrices])
+        return VectorSet(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return True: it is a Gaussian kernel."""
@@ -134,30 +139,25 @@ class SquaredDistance(Divergence):
         slopes = 2.0 * (self.prepare(X).vectors - self.prepare(Y).vectors)
         return self.pulled_back(np.broadcast_to(X, Y.shape), slopes)
 
-    def vjp(
-        self,
-        X: VectorSet,
-        Y: VectorSet,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, v and u being the vectors of X and Y, and the same for Y."""
-        origin = Y.vectors.mean(axis=0)  # as in `squared_distances`
+    def _first_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(X, Y, weights, Y.vectors.mean(axis=0))
+
+    def _second_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(Y, X, weights.T, Y.vectors.mean(axis=0))
+
+    def _summed_slopes(self, X: VectorSet, Y: VectorSet, weights: Floats, origin: Floats) -> Floats:
+        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, for the vectors v and u of X and Y, less an origin near them."""
         v, u = X.vectors - origin, Y.vectors - origin
         slopes = 2.0 * (weights.sum(axis=1)[:, None] * v - weights @ u)
-        first = self._pulled_back(X.matrices, slopes)
-        if not both:
-            return first, None
-        slopes = 2.0 * (weights.sum(axis=0)[:, None] * u - weights.T @ v)
-        return first, self._pulled_back(Y.matrices, slopes)
-
-    def _pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
-        """Return `pulled_back`, for as many matrices at a time as the cache holds with what is computed of them."""
-        out = np.empty(X.shape, np.result_type(X, np.float64))
-        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, X[:1].nbytes))):
-            out[part] = self.pulled_back(X[part], slopes[part])
+        matrices = X.matrices
+        out = np.empty(matrices.shape, np.result_type(matrices, np.float64))
+        # As many matrices at a time as the cache holds with what is computed of them.
+        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, matrices[:1].nbytes))):
+            out[part] = self.pulled_back(matrices[part], slopes[part])
         return out
 
 
@@ -234,12 +234,11 @@ def matrix_of(half: Floats, n: int) -> Floats:
 def shifted_products(
     fill: Callable[[slice, FloatArray], Any],
     width: int,
-    scale: float,
     shifts_x: FloatArray,
     shifts_y: FloatArray,
     n_jobs: int | None,
 ) -> FloatArray:
-    """Return max(0, scale·P[i, j] + shifts_x[i] + shifts_y[j]).
+    """Return max(0, P[i, j] + shifts_x[i] + shifts_y[j]).
 
     ``fill(rows, out)`` writes rows of the matrix P of products of vectors as long as ``width``.
     """
@@ -249,7 +248,7 @@ def shifted_products(
     def compute(rows: slice) -> None:
         with _overflow_is_checked():
             fill(rows, out[rows])
-        if not scale_and_shift(out[rows], float(scale), shifts_x[rows], shifts_y):
+        if not scale_and_shift(out[rows], 1.0, shifts_x[rows], shifts_y):
             raise _overflow(dtype)
 
     run_blocks(compute, len(out), _shared_rows(len(out), width * len(shifts_y), n_jobs), n_jobs)
@@ -257,9 +256,9 @@ def shifted_products(
 
 
 def symmetrised_products(
-    A: FloatArray, B: FloatArray, scale: float, shift: float, n_jobs: int | None
+    A: FloatArray, B: FloatArray, shift: float, n_jobs: int | None
 ) -> FloatArray:
-    """Return max(0, scale·(A_i·B_j + A_j·B_i) + shift), zero on the diagonal: half the flops."""
+    """Return max(0, A_i·B_j + A_j·B_i + shift), zero on the diagonal: half the flops."""
     out = np.empty((len(A), len(B)), A.dtype)
 
     def compute(rows: slice) -> None:
@@ -267,7 +266,7 @@ def symmetrised_products(
             np.matmul(A[rows], B.T, out=out[rows])
 
     run_blocks(compute, len(A), _rows_at_once(B.size), n_jobs)
-    if not symmetrise(out, float(scale), float(shift)):
+    if not symmetrise(out, 1.0, float(shift)):
         raise _overflow(A.dtype)
     return out
 

@@ -10,11 +10,7 @@ from spdatoms._utils.typing import Array, Floats
 from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.checked_pairs import CHOLESKY
 from spdatoms.geometry.hermitian import as_double, is_complex
-from spdatoms.geometry.spectral import (
-    adjoint,
-    congruence,
-    inverse_lower,
-)
+from spdatoms.geometry.spectral import adjoint, congruence, inverse_lower
 
 
 class Cholesky(SquaredDistance):

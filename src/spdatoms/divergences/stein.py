@@ -26,12 +26,7 @@ from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import (
-    as_stack,
-    cholesky,
-    congruence,
-    symmetric_part,
-)
+from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
 
 #: If fewer pairs than this share have a weight, they are gathered; else all pairs are computed.
 _SPARSE = 0.3

@@ -174,7 +174,8 @@ class DivergenceKernel(ExponentialKernel):
         k, D = len(kept), as_double(D)
         divergence = over(divergence, D)
         new = divergence.prepare(D[k:])
-        self._keep(divergence.prepare(D))
+        same = other._dictionary.dtype == D.dtype
+        self._keep(divergence.joined(other._atoms, kept, new) if same else divergence.prepare(D))
         among = grown(divergence, known[np.ix_(kept, kept)], new, self._atoms, self.n_jobs)
         _DIVERGENCES[self] = among
         return self._fit_divergences(among.copy())

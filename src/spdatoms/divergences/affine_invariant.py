@@ -220,10 +220,8 @@ class AffineInvariant(Divergence):
 def _summed_logs(X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | None) -> Floats:
     """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ."""
     n, (batches, _, lanes) = X.n, Y.factors.shape
-    (t, w), limit = (
-        n * LOG_POLES,
-        LOG_LIMIT + np.log(n),
-    )  # of n z: the kernel's matrices have the trace n
+    # Of n z: the kernel's matrices have the trace n.
+    (t, w), limit = n * LOG_POLES, LOG_LIMIT + np.log(n)
     triangles = np.empty((len(X), n * (n + 1) // 2))
     left = np.zeros((len(X), batches * lanes))  # the weights of pairs that are left to be answered
 
@@ -345,16 +343,8 @@ def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
 def _native_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
     _squared_distances(out.dtype)(
-        X.n,
-        len(out),
-        X.inverses[rows],
-        Y.factors,
-        len(Y.factors) // _GROUP,
-        X.exponents[rows],
-        Y.exponents,
-        first,
-        out,
-        out.shape[1],
+        *(X.n, len(out), X.inverses[rows], Y.factors, len(Y.factors) // _GROUP),
+        *(X.exponents[rows], Y.exponents, first, out, out.shape[1]),
     )
 
 

@@ -51,7 +51,7 @@ class Burg(Divergence):
 
     def prepare(self, X: FloatArray) -> BurgSet:
         """Return half-vectors of the matrices and their inverses, and log-determinants."""
-        return BurgSet(X, JeffreySet.of(X).stacked, batched.log_determinant(X))
+        return BurgSet(X, batched.half_vectors_with_inverses(X), batched.log_determinant(X))
 
     def pairwise(
         self, X: BurgSet, Y: BurgSet | None = None, *, n_jobs: int | None = None

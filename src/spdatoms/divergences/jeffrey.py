@@ -45,11 +45,6 @@ class JeffreySet(PreparedSet):
 
     stacked: FloatArray
 
-    @classmethod
-    def of(cls, X: FloatArray) -> JeffreySet:
-        """Invert the matrices."""
-        return cls(X, batched.half_vectors_with_inverses(X))
-
     @property
     def size(self) -> int:
         """Return the length n(n+1)/2 of a half-vector."""
@@ -83,7 +78,7 @@ class Jeffrey(Divergence):
 
     def prepare(self, X: FloatArray) -> JeffreySet:
         """Return the half-vectors of the matrices and of their inverses."""
-        return JeffreySet.of(X)
+        return JeffreySet(X, batched.half_vectors_with_inverses(X))
 
     def pairwise(
         self, X: JeffreySet, Y: JeffreySet | None = None, *, n_jobs: int | None = None
@@ -109,7 +104,7 @@ class Jeffrey(Divergence):
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return J(X_i, Y_i) of pairs."""
-        one, other = (JeffreySet.of(np.asarray(Z, np.float64)) for Z in (X, Y))
+        one, other = (self.prepare(np.asarray(Z, np.float64)) for Z in (X, Y))
         swapped = 0.5 * np.concatenate([one.inverse_half, one.half], axis=1)
         return within(paired_products(swapped, other.stacked, -one.n), X.dtype)
 

@@ -8,12 +8,7 @@ Each item of X is described by itself, and `transform` returns an array (m, n, n
 also have ``transform_regions``, which returns a list with an array (n_regions, n, n) for every item.
 """
 
-from spdatoms.descriptors.gabor import (
-    FaceCovariance,
-    face_features,
-    gabor_bank,
-    gabor_magnitudes,
-)
+from spdatoms.descriptors.gabor import FaceCovariance, face_features, gabor_bank, gabor_magnitudes
 from spdatoms.descriptors.joints import JointCovariance
 from spdatoms.descriptors.kinematics import KinematicCovariance, kinematic_features
 from spdatoms.descriptors.materials import MaterialCovariance, material_features

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.pixels import positions
-from spdatoms.descriptors.transformers import COMMON, REGIONS, RegionDescriptor
+from spdatoms.descriptors.transformers import SHRINKAGE, WINDOWS, RegionDescriptor
 
 SCALES, ORIENTATIONS = 5, 8
 
@@ -250,6 +251,7 @@ def face(image: FloatArray, wavelets: Wavelets) -> FloatArray:
     return np.concatenate([pixels, magnitudes(image, wavelets)], axis=-1)
 
 
+@allow.with_parameters
 class FaceCovariance(RegionDescriptor):
     """The 43×43 covariance of intensity, position and 40 Gabor magnitudes of grey images of faces.
 
@@ -287,25 +289,17 @@ class FaceCovariance(RegionDescriptor):
     """
 
     _what = "grey images (height, width)"
-    _parameters = allow.declare(**REGIONS, sigma=WIDTHS, size=SIZES, border=BORDERS, **COMMON)
 
-    def __init__(
-        self,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        sigma: float = SIGMA,
-        size: int | None = None,
-        border: str = "reflect",
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
-        self.sigma = sigma
-        self.size = size
-        self.border = border
+    block: Any = allow.parameter(WINDOWS, default=None)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
+    _: KW_ONLY
+    sigma: float = allow.parameter(WIDTHS, default=SIGMA)
+    size: int | None = allow.parameter(SIZES, default=None)
+    border: str = allow.parameter(BORDERS, default="reflect")
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         wavelets = Wavelets(sigma=self.sigma, size=self.size, border=self.border)

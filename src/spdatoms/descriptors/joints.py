@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,12 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import definite_covariance
-from spdatoms.descriptors.transformers import COMMON, Descriptor
+from spdatoms.descriptors.transformers import SHRINKAGE, Descriptor
+
+_HEADING = allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints)
 
 
-@dataclass(repr=False, eq=False)
+@allow.with_parameters
 class JointCovariance(Descriptor):
     """The covariance of the joint positions of a moving skeleton.
 
@@ -62,23 +64,15 @@ class JointCovariance(Descriptor):
     True
     """
 
-    _parameters = allow.declare(
-        shrinkage=COMMON["shrinkage"],
-        heading=allow.NONE | allow.Allowed(("the indices of two joints",), check.two_joints),
-        vertical=allow.integer(0, 2),
-        n_jobs=allow.N_JOBS,
-        verbose=allow.VERBOSE,
-    )
-
     _what, _ndim = "sequences (frames, joints, 3)", 3
     _advice = "all sequences must have the same joints"
 
-    shrinkage: float = 1e-4
-    heading: tuple[int, int] | None = None
-    vertical: int = 1
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
+    heading: tuple[int, int] | None = allow.parameter(_HEADING, default=None)
+    vertical: int = allow.parameter(allow.integer(0, 2), default=1)
     _: KW_ONLY
-    n_jobs: int | None = None
-    verbose: int = 0
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.covariance import definite_covariance
 from spdatoms.descriptors.pixels import as_bytes
-from spdatoms.descriptors.transformers import COMMON, Descriptor
+from spdatoms.descriptors.transformers import SHRINKAGE, Descriptor
 
 SPACING, PATCH = 5, 16
 # Points need 3×3 pixels around them.
@@ -110,7 +110,7 @@ def _sift(image: FloatArray, x: Indices, y: Indices, patch: int) -> NDArray[np.f
     return np.asarray(descriptors, dtype=np.float32)
 
 
-@dataclass(repr=False, eq=False)
+@allow.with_parameters
 class MaterialCovariance(Descriptor):
     """The 155×155 covariance of dense SIFT and colour inside the mask of colour images of materials.
 
@@ -143,17 +143,15 @@ class MaterialCovariance(Descriptor):
     (2, 155, 155)
     """
 
-    _parameters = allow.declare(spacing=_SPACING, patch=_PATCH, mean=allow.BOOLEAN, **COMMON)
-
     _what, _ndim = "colour images (height, width, 3)", 3
 
-    spacing: int = SPACING
-    patch: int = PATCH
-    mean: bool = False
+    spacing: int = allow.parameter(_SPACING, default=SPACING)
+    patch: int = allow.parameter(_PATCH, default=PATCH)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
     _: KW_ONLY
-    shrinkage: float = 1e-4
-    n_jobs: int | None = None
-    verbose: int = 0
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         picture, mask = item if isinstance(item, tuple) and len(item) == 2 else (item, None)

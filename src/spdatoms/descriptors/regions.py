@@ -14,12 +14,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors.covariance import (
-    definite,
-    mean_and_scale,
-    sample_moments,
-    with_mean,
-)
+from spdatoms.descriptors.covariance import definite, mean_and_scale, sample_moments, with_mean
 from spdatoms.native import kernel
 
 _add_moments = kernel("add_moments", "DqqqDIIDq")
@@ -193,7 +188,7 @@ def _over_boxes(stack: FloatArray, centre: Floats, boxes: Boxes) -> tuple[Floats
     """Return means (n_regions, F) and covariances, directly or by an integral image."""
     shape, n = stack.shape[:-1], stack.shape[-1]
     pixels_to_visit = int((boxes[..., 1] - boxes[..., 0]).prod(axis=1).sum())
-    edges = [_edges(boxes[:, axis], length) for axis, length in enumerate(shape)]
+    edges = [np.unique(boxes[:, axis]) for axis in range(len(shape))]
     table_entries = int(np.prod([len(e) for e in edges])) * (n * (n + 3) // 2)
     few = pixels_to_visit <= _PASSES * int(np.prod(shape))
     if few or table_entries > _LARGEST_TABLE:
@@ -215,14 +210,14 @@ def _by_integral_image(
     """Sum moments over the cells between edges of boxes; then a box takes 2^axes look-ups."""
     *shape, n = stack.shape
     table = _integral(stack, centre, edges)
-    strides = np.array([int(np.prod(table.shape[a + 1 : -1])) for a in range(len(shape))])
     number = [_edges_before(e, length + 1) - 1 for e, length in zip(edges, shape, strict=True)]
     at = np.stack([of[boxes[:, axis]] for axis, of in enumerate(number)], axis=1)
     sides = np.array(list(product((0, 1), repeat=len(shape))))
     signs = (-1.0) ** (len(shape) - sides.sum(axis=1))
     corners = np.empty((len(boxes), len(sides)), np.int64)
     for k, side in enumerate(sides):
-        corners[:, k] = at[:, range(len(shape)), side] @ strides
+        places = at[:, range(len(shape)), side].T
+        corners[:, k] = np.ravel_multi_index(tuple(places), table.shape[:-1])
     counts = (boxes[..., 1] - boxes[..., 0]).prod(axis=1).astype(np.float64)
     means, covariances = np.empty((len(boxes), n)), np.empty((len(boxes), n, n))
     for part in block_slices(len(boxes), _REGIONS_AT_A_TIME):
@@ -247,16 +242,9 @@ def _integral(stack: FloatArray, centre: Floats, edges: list[Indices]) -> Floats
     _add_moments(pixels, *pixels.shape, centre, rows.ravel(), after[-1], table, table.shape[-2])
     for axis in range(len(shape)):
         along = np.moveaxis(table, axis, 0)
-        for k in range(1, len(along)):
+        for k in range(1, len(along)):  # np.cumsum takes several times as long along the first axes
             along[k] += along[k - 1]
     return table
-
-
-def _edges(ends: Indices, length: int) -> Indices:
-    """Return, in order, where boxes begin or end along an axis; as np.unique, but in linear time."""
-    is_edge = np.zeros(length + 1, dtype=bool)
-    is_edge[ends] = True
-    return np.flatnonzero(is_edge)
 
 
 def _edges_before(edges: Indices, length: int) -> Indices:

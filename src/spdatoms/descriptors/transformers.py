@@ -18,10 +18,16 @@ from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.regions import window_covariances
 
-#: What parameters may be, in the order of constructors: those of all descriptors, and before them those of regions.
-COMMON = allow.declare(shrinkage=allow.real(0), n_jobs=allow.N_JOBS, verbose=allow.VERBOSE)
-REGIONS = allow.declare(
-    block=allow.NONE | check.sizes(2), step=allow.NONE | check.sizes(2), mean=allow.BOOLEAN
+#: What parameters of several descriptors may be: the sizes of windows and their distances; the shrinkage.
+WINDOWS, SHRINKAGE = allow.NONE | check.sizes(2), allow.real(0)
+#: Those of regions, in the order of constructors.
+_REGIONS = allow.declare(
+    block=WINDOWS,
+    step=WINDOWS,
+    mean=allow.BOOLEAN,
+    shrinkage=SHRINKAGE,
+    n_jobs=allow.N_JOBS,
+    verbose=allow.VERBOSE,
 )
 
 
@@ -104,7 +110,7 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
-    _parameters = allow.declare(**REGIONS, **COMMON)
+    _parameters = _REGIONS
 
     block: Any = None
     step: Any = None
@@ -179,7 +185,7 @@ class RegionCovariance(RegionDescriptor):
     (3, 2, 2)
     """
 
-    _parameters = allow.declare(features=allow.NONE | allow.FUNCTION, **REGIONS, **COMMON)
+    _parameters = allow.declare(features=allow.NONE | allow.FUNCTION, **_REGIONS)
 
     def __init__(
         self,

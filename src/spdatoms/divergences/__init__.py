@@ -15,11 +15,7 @@ from spdatoms.divergences.medians import median
 from spdatoms.divergences.paired import divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
 from spdatoms.divergences.power_euclidean import PowerEuclidean
-from spdatoms.divergences.registry import (
-    divergence_names,
-    get_divergence,
-    register_divergence,
-)
+from spdatoms.divergences.registry import divergence_names, get_divergence, register_divergence
 from spdatoms.divergences.stein import Stein
 from spdatoms.divergences.thompson import Thompson
 from spdatoms.divergences.wasserstein import Wasserstein

@@ -1,16 +1,18 @@
-"""Functions of all pairs of Cholesky factors, block by block."""
+"""Squared distances that are functions of Cholesky factors: all pairs of them, block by block."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
-from spdatoms.divergences.base import PreparedSet
+from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import LARGEST_IN_LANES, cholesky, in_lanes
 from spdatoms.native.elementwise import mirror
@@ -26,9 +28,50 @@ class FactorSet(PreparedSet):
     factors: Floats
 
 
-def factors_of(X: FloatArray) -> FactorSet:
-    """Return matrices with their Cholesky factors."""
-    return FactorSet(X, cholesky(X.astype(np.float64)))
+class FactoredDistance(Divergence):
+    """A squared distance that is a function of the Cholesky factors of two matrices."""
+
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
+    #: The number of the kernel for pairs of small matrices.
+    _kind: ClassVar[int]
+
+    def prepare(self, X: FloatArray) -> FactorSet:
+        """Return the Cholesky factors."""
+        return FactorSet(X, cholesky(X.astype(np.float64)))
+
+    @abstractmethod
+    def _of_factors(self, L: Floats, M: Floats) -> Floats:
+        """Return the squared distances of pairs of factors: stacks, or blocks (b, 1, …) and (1, N, …)."""
+
+    @abstractmethod
+    def _by_values(self, A: Floats, B: Floats) -> Floats:
+        """Return those of A_i and B_i by LAPACK's eigenvalues or singular values alone, NaN if they have few digits."""
+
+    def pairwise(
+        self, X: FactorSet, Y: FactorSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the squared distances of all pairs, and zero where factors are equal."""
+        other = X if Y is None else Y
+        out = np.empty((len(X), len(other)))
+
+        def compute(rows: slice) -> None:
+            first = rows.start if Y is None else 0
+            L, M = X.factors[rows, None], other.factors[None, first:]
+            equal = (L == M).all(axis=(-2, -1))
+            out[rows, first:] = np.where(equal, 0.0, self._of_factors(L, M))
+            if Y is None:
+                mirror(out, rows.start, rows.stop)
+
+        run_blocks(compute, len(X), max(1, _BLOCK_BYTES // (8 * X.n**2 * len(other))), n_jobs)
+        return rounded(out, X.matrices.dtype)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        factor = self.real_form_factor
+        return of_each_pair(self._kind, self._careful, self._by_values, X, Y, factor)
+
+    def _careful(self, A: Floats, B: Floats) -> Floats:
+        return self._of_factors(cholesky(A), cholesky(B))
 
 
 def near_one(L: Floats) -> tuple[Floats, Indices]:
@@ -61,28 +104,3 @@ def of_each_pair(
         values = in_lanes(kind, careful, B, A)
     values[(A == B).all(axis=(-2, -1))] = 0.0
     return rounded(values, real_type(X.dtype))
-
-
-def of_pairs(
-    function: Callable[[Floats, Floats], Floats],
-    X: FactorSet,
-    Y: FactorSet | None,
-    n_jobs: int | None,
-) -> FloatArray:
-    """Return function(L_i, M_j) for the factors of all pairs, and zero where they are equal.
-
-    The function is symmetric, and takes blocks (b, 1, …) and (1, N, …).
-    """
-    other = X if Y is None else Y
-    out = np.empty((len(X), len(other)))
-
-    def compute(rows: slice) -> None:
-        first = rows.start if Y is None else 0
-        L, M = X.factors[rows, None], other.factors[None, first:]
-        equal = (L == M).all(axis=(-2, -1))
-        out[rows, first:] = np.where(equal, 0.0, function(L, M))
-        if Y is None:
-            mirror(out, rows.start, rows.stop)
-
-    run_blocks(compute, len(X), max(1, _BLOCK_BYTES // (8 * X.n**2 * len(other))), n_jobs)
-    return rounded(out, X.matrices.dtype)

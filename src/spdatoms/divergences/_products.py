@@ -36,7 +36,7 @@ _ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
 #: Bytes of matrices, some copies of which a cache of the second level holds.
 _CACHED_BYTES = 256 << 10
 #: Matrices whose half-vectors are found at a time, in bytes of input.
-PREPARE_BYTES = 4 << 20
+_PREPARE_BYTES = 4 << 20
 
 
 @dataclass
@@ -58,6 +58,8 @@ class VectorSet(PreparedSet):
 class SquaredDistance(Divergence):
     """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
 
+    closed_form: ClassVar[bool] = True
+
     @abstractmethod
     def prepare(self, X: FloatArray) -> VectorSet:
         """Return the vectors of matrices."""
@@ -65,7 +67,11 @@ class SquaredDistance(Divergence):
     def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
         """Return the sets as one, with the vectors that they have."""
         matrices = np.concatenate([X.matrices[rows], Y.matrices])
-        return type(X)(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
+        return VectorSet(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0
 
     def pairwise(
         self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
@@ -133,34 +139,45 @@ class SquaredDistance(Divergence):
         slopes = 2.0 * (self.prepare(X).vectors - self.prepare(Y).vectors)
         return self.pulled_back(np.broadcast_to(X, Y.shape), slopes)
 
-    def vjp(
-        self,
-        X: VectorSet,
-        Y: VectorSet,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, v and u being the vectors of X and Y, and the same for Y."""
-        origin = Y.vectors.mean(axis=0)  # as in `squared_distances`
+    def _first_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(X, Y, weights, Y.vectors.mean(axis=0))
+
+    def _second_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(Y, X, weights.T, Y.vectors.mean(axis=0))
+
+    def _summed_slopes(self, X: VectorSet, Y: VectorSet, weights: Floats, origin: Floats) -> Floats:
+        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, for the vectors v and u of X and Y, less an origin near them."""
         v, u = X.vectors - origin, Y.vectors - origin
         slopes = 2.0 * (weights.sum(axis=1)[:, None] * v - weights @ u)
-        first = self._pulled_back(X.matrices, slopes)
-        if not both:
-            return first, None
-        slopes = 2.0 * (weights.sum(axis=0)[:, None] * u - weights.T @ v)
-        return first, self._pulled_back(Y.matrices, slopes)
-
-    def _pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
-        """Return `pulled_back`, for as many matrices at a time as the cache holds with what is computed of them."""
-        out = np.empty(X.shape, np.result_type(X, np.float64))
-        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, X[:1].nbytes))):
-            out[part] = self.pulled_back(X[part], slopes[part])
+        matrices = X.matrices
+        out = np.empty(matrices.shape, np.result_type(matrices, np.float64))
+        # As many matrices at a time as the cache holds with what is computed of them.
+        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, matrices[:1].nbytes))):
+            out[part] = self.pulled_back(matrices[part], slopes[part])
         return out
 
 
-class SpectralDistance(SquaredDistance):
+class HalfVectorDistance(SquaredDistance):
+    """A squared distance ‖f(X) − f(Y)‖²_F of functions of matrices."""
+
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the half-vectors of f(X_i), in double precision."""
+        n = X.shape[-1]
+        half = np.empty((len(X), n * (n + 1) // 2))
+        for part in block_slices(len(X), max(1, _PREPARE_BYTES // (8 * n * n))):
+            self.write_half_vectors(X[part], half[part], part.start)
+        return VectorSet(X, half)
+
+    @abstractmethod
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of f(X_i) to ``out``; errors count the matrices from ``first``."""
+
+
+class SpectralDistance(HalfVectorDistance):
     """A squared distance ‖f(X) − f(Y)‖²_F of functions of the eigenvalues."""
 
     complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
@@ -209,10 +226,6 @@ class SpectralDistance(SquaredDistance):
         return rounded(squares, real_type(X.dtype))
 
 
-class HalfVectorSet(VectorSet):
-    """Half-vectors of the matrices, or of functions of them, in double precision."""
-
-
 def matrix_of(half: Floats, n: int) -> Floats:
     """Return the matrix of a half-vector."""
     return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
@@ -221,12 +234,11 @@ def matrix_of(half: Floats, n: int) -> Floats:
 def shifted_products(
     fill: Callable[[slice, FloatArray], Any],
     width: int,
-    scale: float,
     shifts_x: FloatArray,
     shifts_y: FloatArray,
     n_jobs: int | None,
 ) -> FloatArray:
-    """Return max(0, scale·P[i, j] + shifts_x[i] + shifts_y[j]).
+    """Return max(0, P[i, j] + shifts_x[i] + shifts_y[j]).
 
     ``fill(rows, out)`` writes rows of the matrix P of products of vectors as long as ``width``.
     """
@@ -236,7 +248,7 @@ def shifted_products(
     def compute(rows: slice) -> None:
         with _overflow_is_checked():
             fill(rows, out[rows])
-        if not scale_and_shift(out[rows], float(scale), shifts_x[rows], shifts_y):
+        if not scale_and_shift(out[rows], 1.0, shifts_x[rows], shifts_y):
             raise _overflow(dtype)
 
     run_blocks(compute, len(out), _shared_rows(len(out), width * len(shifts_y), n_jobs), n_jobs)
@@ -244,9 +256,9 @@ def shifted_products(
 
 
 def symmetrised_products(
-    A: FloatArray, B: FloatArray, scale: float, shift: float, n_jobs: int | None
+    A: FloatArray, B: FloatArray, shift: float, n_jobs: int | None
 ) -> FloatArray:
-    """Return max(0, scale·(A_i·B_j + A_j·B_i) + shift), zero on the diagonal: half the flops."""
+    """Return max(0, A_i·B_j + A_j·B_i + shift), zero on the diagonal: half the flops."""
     out = np.empty((len(A), len(B)), A.dtype)
 
     def compute(rows: slice) -> None:
@@ -254,7 +266,7 @@ def symmetrised_products(
             np.matmul(A[rows], B.T, out=out[rows])
 
     run_blocks(compute, len(A), _rows_at_once(B.size), n_jobs)
-    if not symmetrise(out, float(scale), float(shift)):
+    if not symmetrise(out, 1.0, float(shift)):
         raise _overflow(A.dtype)
     return out
 

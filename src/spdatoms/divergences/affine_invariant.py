@@ -16,7 +16,7 @@ from spdatoms.divergences._factor_pairs import of_each_pair
 from spdatoms.divergences._log_poles import LARGEST_BY_POLES, LOG_LEAST, LOG_LIMIT, LOG_POLES
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.divergences.gradient_sums import summed_gradients
+from spdatoms.divergences.gradients import summed_gradients
 from spdatoms.geometry.batched import inverse
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
@@ -72,27 +72,19 @@ class FactoredSet(PreparedSet):
     The powers of four bring the largest diagonal entry of ``L_i L_iᵀ`` near one.
     """
 
-    #: L, in the form that the computation of all pairs takes.
+    #: L as the kernels take it: by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is
+    #: repeated, and so is its 2k. Large matrices, which LAPACK takes, have L itself.
     factors: Floats
     #: 2k, one per matrix.
     exponents: Floats
+    #: L⁻¹ by blocks of rows, (m, slots); empty for large matrices.
+    inverses: Floats
 
     @cached_property
     def relative_variances(self) -> Floats:
         """The logarithms of the variances, less their mean in every matrix, (m, n)."""
         logs = np.log(np.einsum("mii->mi", self.matrices.astype(np.float64)))
         return np.asarray(logs - logs.mean(axis=1, keepdims=True))
-
-
-@dataclass
-class PackedSet(FactoredSet):
-    """Factors as the kernels take them.
-
-    L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated, and so is its 2k.
-    """
-
-    #: L⁻¹ by blocks of rows, (m, slots).
-    inverses: Floats
 
 
 class AffineInvariant(Divergence):
@@ -115,7 +107,7 @@ class AffineInvariant(Divergence):
         """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
         m, n = X.shape[:2]
         if n > _LARGEST_NATIVE:
-            return FactoredSet(X, *_scaled_factors(X))
+            return FactoredSet(X, *_scaled_factors(X), np.empty(0))
         lanes = lane_count(np.float64)
         batches, slots = _GROUP * -(-m // (_GROUP * lanes)), _slot_count(n)
         inverses = aligned_empty((m, slots), np.float64)
@@ -128,7 +120,7 @@ class AffineInvariant(Divergence):
         spare = np.arange(m, batches * lanes)
         factors[spare // lanes, :, spare % lanes] = factors[(m - 1) // lanes, :, (m - 1) % lanes]
         exponents[m:] = exponents[m - 1]
-        return PackedSet(X, factors, exponents, inverses)
+        return FactoredSet(X, factors, exponents, inverses)
 
     def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
         """Return the matrices alone."""
@@ -141,13 +133,11 @@ class AffineInvariant(Divergence):
         other = X if Y is None else Y
         dtype = np.result_type(X.matrices.dtype, other.matrices.dtype)
         out = np.empty((len(X), len(other)), dtype)
+        fill = _native_rows if X.n <= _LARGEST_NATIVE else _large_rows
 
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
-            if isinstance(X, PackedSet) and isinstance(other, PackedSet):
-                _native_rows(X, other, part, first, out[part])
-            else:
-                _large_rows(X, other, part, first, out[part])
+            fill(X, other, part, first, out[part])
             _answer_open_pairs(X, other, part, first, out[part])
             if Y is None:
                 mirror(out, part.start, part.stop)
@@ -166,7 +156,7 @@ class AffineInvariant(Divergence):
     def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
         one, other = self.prepare(X), self.prepare(Y)
         out = np.empty(len(X))
-        if isinstance(one, PackedSet) and isinstance(other, PackedSet):
+        if one.n <= _LARGEST_NATIVE:
             inverses, count = _in_lanes(one.inverses), len(out)
             groups = len(inverses) // _GROUP
             _paired_squared_distances(
@@ -215,33 +205,23 @@ class AffineInvariant(Divergence):
         frame = CommonFrame.of(X, Y)
         return frame.cotangent(-4.0 * np.log(frame.ratios))
 
-    def vjp(
-        self,
-        X: FactoredSet,
-        Y: FactoredSet,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ, and the same for Y."""
-        if not (isinstance(X, PackedSet) and isinstance(Y, PackedSet) and X.n <= LARGEST_BY_POLES):
-            return super().vjp(X, Y, weights, both=both, n_jobs=n_jobs)
-        first = _summed_logs(X, Y, weights, n_jobs)
-        return first, _summed_logs(Y, X, weights.T, n_jobs) if both else None
+    def _first_sums(
+        self, X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        if X.n <= LARGEST_BY_POLES:
+            return _summed_logs(X, Y, weights, n_jobs)
+        return super()._first_sums(X, Y, weights, n_jobs)
 
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether n is 1: only there it is a Gaussian kernel, that on logarithms."""
         return beta > 0 and n == 1
 
 
-def _summed_logs(X: PackedSet, Y: PackedSet, weights: Floats, n_jobs: int | None) -> Floats:
+def _summed_logs(X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | None) -> Floats:
     """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ."""
     n, (batches, _, lanes) = X.n, Y.factors.shape
-    (t, w), limit = (
-        n * LOG_POLES,
-        LOG_LIMIT + np.log(n),
-    )  # of n z: the kernel's matrices have the trace n
+    # Of n z: the kernel's matrices have the trace n.
+    (t, w), limit = n * LOG_POLES, LOG_LIMIT + np.log(n)
     triangles = np.empty((len(X), n * (n + 1) // 2))
     left = np.zeros((len(X), batches * lanes))  # the weights of pairs that are left to be answered
 
@@ -294,18 +274,13 @@ def _whitened_logs(C: Floats, L: Floats, X: Floats) -> Floats:
     """Return log(L⁻¹ X L⁻ᵀ), where ``C = L Lᵀ``, through the factors of X: they have twice the digits."""
     graded = is_graded(np.einsum("mii->mi", X) / C.diagonal())
     logs = np.empty_like(X)
-    logs[~graded] = _logs_of_factors(L, cholesky(X[~graded]))
+    roots, U = factored_roots(solve_lower(L[None], cholesky(X[~graded])))
+    logs[~graded] = compose(U, 2.0 * np.log(roots))
     if graded.any():
         frame = CommonFrame.of(C, X[graded])
         scaled = np.ldexp(frame.columns, frame.units[:, :, None])
         logs[graded] = compose(solve_lower(L, scaled), 2.0 * np.log(frame.ratios))
     return logs
-
-
-def _logs_of_factors(L: Floats, M: Floats) -> Floats:
-    """Return log(L⁻¹ M Mᵀ L⁻ᵀ)."""
-    roots, U = factored_roots(solve_lower(L[None], M))
-    return compose(U, 2.0 * np.log(roots))
 
 
 def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
@@ -365,19 +340,11 @@ def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
     return np.asarray(np.einsum("ij,ij->i", logs, logs))
 
 
-def _native_rows(X: PackedSet, Y: PackedSet, rows: slice, first: int, out: FloatArray) -> None:
+def _native_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
     _squared_distances(out.dtype)(
-        X.n,
-        len(out),
-        X.inverses[rows],
-        Y.factors,
-        len(Y.factors) // _GROUP,
-        X.exponents[rows],
-        Y.exponents,
-        first,
-        out,
-        out.shape[1],
+        *(X.n, len(out), X.inverses[rows], Y.factors, len(Y.factors) // _GROUP),
+        *(X.exponents[rows], Y.exponents, first, out, out.shape[1]),
     )
 
 

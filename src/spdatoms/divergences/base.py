@@ -17,8 +17,7 @@ import scipy.sparse
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences.atom_sums import AtomSums, GradientSums
-from spdatoms.divergences.finite_differences import difference_gradient
-from spdatoms.divergences.gradient_sums import summed_gradients
+from spdatoms.divergences.gradients import difference_gradient, summed_gradients
 from spdatoms.geometry.functions import exp_map, log_map
 from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.spectral import compose, symmetric_part
@@ -297,11 +296,18 @@ class Divergence(ABC):
         tuple of ndarray of shape (m, n, n) and ndarray of shape (N, n, n) or None
             In double precision.
         """
-        first = summed_gradients(self.gradient, X.matrices, Y.matrices, weights, n_jobs)
-        if not both:
-            return first, None
-        other = self.gradient if self.symmetric else self._second_gradient
-        return first, summed_gradients(other, Y.matrices, X.matrices, weights.T, n_jobs)
+        first = self._first_sums(X, Y, weights, n_jobs)
+        return first, self._second_sums(X, Y, weights, n_jobs) if both else None
+
+    def _first_sums(self, X: Any, Y: Any, weights: Floats, n_jobs: int | None) -> Floats:
+        """Return Σ_j w_ij ∂d(X_i, Y_j)/∂X_i."""
+        return summed_gradients(self.gradient, X.matrices, Y.matrices, weights, n_jobs)
+
+    def _second_sums(self, X: Any, Y: Any, weights: Floats, n_jobs: int | None) -> Floats:
+        """Return Σ_i w_ij ∂d(X_i, Y_j)/∂Y_j."""
+        if self.symmetric:
+            return self._first_sums(Y, X, weights.T, n_jobs)
+        return summed_gradients(self._second_gradient, Y.matrices, X.matrices, weights.T, n_jobs)
 
     def gradients(self, X: FloatArray, Y: FloatArray) -> tuple[Floats, Floats]:
         """Return ∂d(X_i, Y_i)/∂X_i and ∂d(X_i, Y_i)/∂Y_i.

@@ -51,21 +51,14 @@ class Burg(Divergence):
 
     def prepare(self, X: FloatArray) -> BurgSet:
         """Return half-vectors of the matrices and their inverses, and log-determinants."""
-        return BurgSet(X, JeffreySet.of(X).stacked, batched.log_determinant(X))
+        return BurgSet(X, batched.half_vectors_with_inverses(X), batched.log_determinant(X))
 
     def pairwise(
         self, X: BurgSet, Y: BurgSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return B(X_i, Y_j) for all pairs."""
         other = X if Y is None else Y
-
-        def fill(rows: slice, out: FloatArray) -> None:
-            row_products(X.half[rows], other.inverse_half.T, out)
-
-        shifts_x, shifts_y = (
-            shifts.astype(X.stacked.dtype) for shifts in (-X.logdets - X.n, other.logdets)
-        )
-        out = shifted_products(fill, X.size, 1.0, shifts_x, shifts_y, n_jobs)
+        out = _products(X.half, other.inverse_half, -X.logdets - X.n, other.logdets, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
@@ -85,27 +78,16 @@ class Burg(Divergence):
         inverses = batched.inverse(as_stack(Y))
         return inverses - symmetric_part(inverses @ X @ inverses)
 
-    def vjp(
-        self,
-        X: BurgSet,
-        Y: BurgSet,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Return Σ_j w_ij (Y_j⁻¹ − X_i⁻¹) and Σ_i w_ij (Y_j⁻¹ − Y_j⁻¹ X_i Y_j⁻¹)."""
-        inverses = [
-            from_half_vectors(Z.inverse_half.astype(np.float64), Z.n, weighted=True) for Z in (X, Y)
-        ]
-        first = (
-            np.tensordot(weights, inverses[1], 1) - weights.sum(axis=1)[:, None, None] * inverses[0]
-        )
-        if not both:
-            return first, None
+    def _first_sums(self, X: BurgSet, Y: BurgSet, weights: Floats, n_jobs: int | None) -> Floats:
+        """Return Σ_j w_ij (Y_j⁻¹ − X_i⁻¹)."""
+        total = weights.sum(axis=1)[:, None, None]
+        return np.asarray(np.tensordot(weights, _inverses(Y), 1) - total * _inverses(X))
+
+    def _second_sums(self, X: BurgSet, Y: BurgSet, weights: Floats, n_jobs: int | None) -> Floats:
+        """Return Σ_i w_ij (Y_j⁻¹ − Y_j⁻¹ X_i Y_j⁻¹)."""
         sums = np.tensordot(weights.T, X.matrices.astype(np.float64), 1)
-        total = weights.sum(axis=0)[:, None, None]
-        return first, total * inverses[1] - symmetric_part(inverses[1] @ sums @ inverses[1])
+        inverses, total = _inverses(Y), weights.sum(axis=0)[:, None, None]
+        return np.asarray(total * inverses - symmetric_part(inverses @ sums @ inverses))
 
     def centre(self, Z: BurgSet, weights: Floats, current: Floats) -> Floats:
         """Return Σ w_i Z_i / Σ w_i, or (Σ w_i Z_i⁻¹ / Σ w_i)⁻¹ for the left side."""
@@ -121,13 +103,7 @@ class Burg(Divergence):
         C = self.prepare(centres)
         if self.side == "right":
             return self.pairwise(X, C, n_jobs=n_jobs)
-
-        def fill(rows: slice, out: FloatArray) -> None:
-            row_products(X.inverse_half[rows], C.half.T, out)
-
-        dtype = X.stacked.dtype
-        shifts_x, shifts_c = X.logdets.astype(dtype), (-C.logdets - X.n).astype(dtype)
-        return shifted_products(fill, X.size, 1.0, shifts_x, shifts_c, n_jobs)
+        return _products(X.inverse_half, C.half, X.logdets, -C.logdets - X.n, n_jobs)
 
     def coordinates(self, C: Floats, current: Floats) -> Floats:
         """Return C itself, or C⁻¹ for the left side."""
@@ -136,3 +112,19 @@ class Burg(Divergence):
     def from_coordinates(self, V: Floats, current: Floats) -> Floats:
         """Return V itself, or V⁻¹ for the left side."""
         return self.coordinates(V, current)
+
+
+def _inverses(X: BurgSet) -> Floats:
+    return from_half_vectors(X.inverse_half.astype(np.float64), X.n, weighted=True)
+
+
+def _products(
+    A: FloatArray, B: FloatArray, shifts_a: Floats, shifts_b: Floats, n_jobs: int | None
+) -> FloatArray:
+    """Return max(0, A_i·B_j + shifts_a[i] + shifts_b[j]) in the precision of A."""
+
+    def fill(rows: slice, out: FloatArray) -> None:
+        row_products(A[rows], B.T, out)
+
+    first, second = shifts_a.astype(A.dtype), shifts_b.astype(A.dtype)
+    return shifted_products(fill, A.shape[1], first, second, n_jobs)

@@ -10,11 +10,7 @@ from spdatoms._utils.typing import Array, Floats
 from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.checked_pairs import CHOLESKY
 from spdatoms.geometry.hermitian import as_double, is_complex
-from spdatoms.geometry.spectral import (
-    adjoint,
-    congruence,
-    inverse_lower,
-)
+from spdatoms.geometry.spectral import adjoint, congruence, inverse_lower
 
 
 class Cholesky(SquaredDistance):
@@ -30,7 +26,6 @@ class Cholesky(SquaredDistance):
     """
 
     name: ClassVar[str] = "chol"
-    closed_form: ClassVar[bool] = True
     native_complex: ClassVar[bool] = True
     pair_kernel: ClassVar[int | None] = CHOLESKY
 
@@ -52,10 +47,6 @@ class Cholesky(SquaredDistance):
         L = self._factor(vector, len(current), is_complex(current))
         C = L @ L.conj().T
         return np.asarray(0.5 * (C + C.conj().T))
-
-    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
-        """Return True: it is a Gaussian kernel."""
-        return beta > 0
 
     def _vectors(self, L: Array) -> Floats:
         """Return factors (m, n, n) as vectors: diagonals, then what is below, real and imaginary."""

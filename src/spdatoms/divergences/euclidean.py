@@ -7,13 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import HalfVectorSet, SquaredDistance, matrix_of
+from spdatoms.divergences._products import HalfVectorDistance, matrix_of
 from spdatoms.divergences.checked_pairs import EUCLIDEAN
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
 
 
-class Euclidean(SquaredDistance):
+class Euclidean(HalfVectorDistance):
     """The squared Euclidean distance of the entries, for comparison.
 
     d(X, Y) = ‖X − Y‖²_F.
@@ -23,15 +23,11 @@ class Euclidean(SquaredDistance):
 
     name: ClassVar[str] = "euclid"
     pair_kernel: ClassVar[int | None] = EUCLIDEAN
-    closed_form: ClassVar[bool] = True
     semidefinite: ClassVar[bool] = True
 
-    def prepare(self, X: FloatArray) -> HalfVectorSet:
-        """Return the half-vectors of the matrices."""
-        n = X.shape[-1]
-        half = np.empty((len(X), n * (n + 1) // 2))
-        half_vectors(X, half)
-        return HalfVectorSet(X, half)
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of the matrices."""
+        half_vectors(X, out)
 
     def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
         """Return the matrices of half-vectors."""
@@ -41,7 +37,3 @@ class Euclidean(SquaredDistance):
         """Return the matrix of a half-vector."""
         C = matrix_of(vector, len(current))
         return C if definite else np.asarray(nearest_spd(C))
-
-    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
-        """Return True: it is a Gaussian kernel."""
-        return beta > 0

@@ -6,9 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import PREPARE_BYTES, HalfVectorSet, matrix_of
+from spdatoms.divergences._products import matrix_of
 from spdatoms.divergences.power_euclidean import PowerEuclidean
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
 from spdatoms.geometry.half_vectors import from_half_vectors
@@ -29,13 +28,10 @@ class Harmonic(PowerEuclidean):
     def __init__(self) -> None:
         super().__init__(-1.0)
 
-    def prepare(self, X: FloatArray) -> HalfVectorSet:
-        """Return the half-vectors of X^p / p, that is −X⁻¹."""
-        n = X.shape[-1]
-        half = np.empty((len(X), n * (n + 1) // 2))
-        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            inverse_half_vectors(X[part], half[part], first=part.start)
-        return HalfVectorSet(X, np.negative(half, out=half))
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of X^p / p, that is −X⁻¹."""
+        inverse_half_vectors(X, out, first=first)
+        np.negative(out, out=out)
 
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return −V⁻¹ for the matrix V of a half-vector."""

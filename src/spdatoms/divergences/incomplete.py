@@ -92,9 +92,8 @@ def incomplete_mean(
         L = cholesky(C)
         V = -adjoint(L) @ gradient(C) @ L
         slope = float(np.linalg.norm(V) ** 2)
-        if (
-            before is not None
-        ):  # the length of Barzilai and Borwein, in the frames of the two points
+        if before is not None:
+            # The length of Barzilai and Borwein, in the frames of the two points.
             moved, by = before
             bend = float(np.vdot(moved, moved - V).real)
             length = by * float(np.linalg.norm(moved) ** 2) / bend if bend > 0 else 2.0 * by

@@ -45,11 +45,6 @@ class JeffreySet(PreparedSet):
 
     stacked: FloatArray
 
-    @classmethod
-    def of(cls, X: FloatArray) -> JeffreySet:
-        """Invert the matrices."""
-        return cls(X, batched.half_vectors_with_inverses(X))
-
     @property
     def size(self) -> int:
         """Return the length n(n+1)/2 of a half-vector."""
@@ -83,7 +78,7 @@ class Jeffrey(Divergence):
 
     def prepare(self, X: FloatArray) -> JeffreySet:
         """Return the half-vectors of the matrices and of their inverses."""
-        return JeffreySet.of(X)
+        return JeffreySet(X, batched.half_vectors_with_inverses(X))
 
     def pairwise(
         self, X: JeffreySet, Y: JeffreySet | None = None, *, n_jobs: int | None = None
@@ -91,7 +86,7 @@ class Jeffrey(Divergence):
         """Return J(X_i, Y_j) for all pairs."""
         # Factors are halved, not their products, which may be beyond the range.
         if Y is None:
-            return symmetrised_products(0.5 * X.half, X.inverse_half, 1.0, -X.n, n_jobs)
+            return symmetrised_products(0.5 * X.half, X.inverse_half, -X.n, n_jobs)
 
         def fill(rows: slice, out: FloatArray) -> None:
             if X.n <= _STACKED_SIZE:
@@ -105,11 +100,11 @@ class Jeffrey(Divergence):
         dtype = X.stacked.dtype
         shifts_x = np.full(len(X), -X.n, dtype)
         shifts_y = np.zeros(len(Y), dtype)
-        return shifted_products(fill, 2 * X.size, 1.0, shifts_x, shifts_y, n_jobs)
+        return shifted_products(fill, 2 * X.size, shifts_x, shifts_y, n_jobs)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return J(X_i, Y_i) of pairs."""
-        one, other = (JeffreySet.of(np.asarray(Z, np.float64)) for Z in (X, Y))
+        one, other = (self.prepare(np.asarray(Z, np.float64)) for Z in (X, Y))
         swapped = 0.5 * np.concatenate([one.inverse_half, one.half], axis=1)
         return within(paired_products(swapped, other.stacked, -one.n), X.dtype)
 
@@ -119,20 +114,16 @@ class Jeffrey(Divergence):
         gradient: Floats = 0.5 * (batched.inverse(Y) - inverse @ Y @ inverse)
         return gradient
 
-    def vjp(
-        self,
-        X: JeffreySet,
-        Y: JeffreySet,
-        weights: Floats,
-        *,
-        both: bool = True,
-        n_jobs: int | None = None,
-    ) -> tuple[Floats, Floats | None]:
-        """Return ½ (P_i − X_i⁻¹ Q_i X_i⁻¹) with P_i = Σ_j w_ij Y_j⁻¹ and Q_i = Σ_j w_ij Y_j, and the same for Y."""
-        first = _pulled_back(X, weights @ Y.stacked.astype(np.float64, copy=False))
-        if not both:
-            return first, None
-        return first, _pulled_back(Y, weights.T @ X.stacked.astype(np.float64, copy=False))
+    def _first_sums(
+        self, X: JeffreySet, Y: JeffreySet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        """Return ½ (P_i − X_i⁻¹ Q_i X_i⁻¹) with P_i = Σ_j w_ij Y_j⁻¹ and Q_i = Σ_j w_ij Y_j."""
+        sums = weights @ Y.stacked.astype(np.float64, copy=False)
+        inverse = from_half_vectors(
+            X.inverse_half.astype(np.float64, copy=False), X.n, weighted=True
+        )
+        Q, P = (from_half_vectors(half, X.n, weighted=True) for half in np.split(sums, 2, axis=1))
+        return np.asarray(0.5 * P - symmetric_part(inverse @ (0.5 * Q) @ inverse))
 
     def centre(self, Z: JeffreySet, weights: Floats, current: Floats) -> Floats:
         """Return Q # P⁻¹ with P = Σ w_i Z_i⁻¹ and Q = Σ w_i Z_i, the stationary point."""
@@ -149,13 +140,6 @@ class Jeffrey(Divergence):
     def atom_sums(self) -> AtomSums:
         """Return Q and P as sums."""
         return JeffreySums(self)
-
-
-def _pulled_back(X: JeffreySet, sums: Floats) -> Floats:
-    """Return ½ (P − X⁻¹ Q X⁻¹) of half-vectors [Q, P]."""
-    inverse = from_half_vectors(X.inverse_half.astype(np.float64, copy=False), X.n, weighted=True)
-    Q, P = (from_half_vectors(half, X.n, weighted=True) for half in np.split(sums, 2, axis=1))
-    return np.asarray(0.5 * P - symmetric_part(inverse @ (0.5 * Q) @ inverse))
 
 
 def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:

@@ -7,14 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import (
-    PREPARE_BYTES,
-    HalfVectorSet,
-    SpectralDistance,
-    matrix_of,
-)
+from spdatoms.divergences._products import SpectralDistance, matrix_of
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
@@ -31,15 +25,10 @@ class LogEuclidean(SpectralDistance):
     """
 
     name: ClassVar[str] = "logeuclid"
-    closed_form: ClassVar[bool] = True
 
-    def prepare(self, X: FloatArray) -> HalfVectorSet:
-        """Return the half-vectors of the logarithms."""
-        n = X.shape[-1]
-        half = np.empty((len(X), n * (n + 1) // 2))
-        for part in block_slices(len(X), max(1, PREPARE_BYTES // (8 * n * n))):
-            half_vectors(logarithms(X[part].astype(np.float64)), half[part])
-        return HalfVectorSet(X, half)
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of the logarithms."""
+        half_vectors(logarithms(X.astype(np.float64)), out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return log λ."""
@@ -54,10 +43,6 @@ class LogEuclidean(SpectralDistance):
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return exp V for the matrix V of a half-vector."""
         return np.asarray(expm(matrix_of(vector, len(current))))
-
-    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
-        """Return True: it is a Gaussian kernel."""
-        return beta > 0
 
     def atom_sums(self) -> AtomSums:
         """Return the sums of logarithms."""

@@ -8,12 +8,7 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import (
-    HalfVectorSet,
-    SpectralDistance,
-    matrix_of,
-    too_small,
-)
+from spdatoms.divergences._products import SpectralDistance, matrix_of, too_small
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
@@ -39,7 +34,6 @@ class PowerEuclidean(SpectralDistance):
     """
 
     name: ClassVar[str] = "poweuclid"
-    closed_form: ClassVar[bool] = True
 
     @allow.checks(p=allow.real())
     def __init__(self, p: float = 0.5) -> None:
@@ -50,16 +44,13 @@ class PowerEuclidean(SpectralDistance):
         self.p = float(p)
         self.semidefinite = self.p > 0  # type: ignore[misc]
 
-    def prepare(self, X: FloatArray) -> HalfVectorSet:
-        """Return the half-vectors of X^p / p."""
-        n = X.shape[-1]
-        half = np.empty((len(X), n * (n + 1) // 2))
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of X^p / p."""
         powers = powm(X.astype(np.float64), self.p)
         vanished = np.einsum("mii->mi", powers) < np.finfo(np.float64).tiny
         if (vanished & (np.einsum("mii->mi", X) > 0)).any():
             raise too_small(X.dtype)
-        half_vectors(np.asarray(powers) / self.p, half)
-        return HalfVectorSet(X, half)
+        half_vectors(np.asarray(powers) / self.p, out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return λ^p / p."""
@@ -75,7 +66,3 @@ class PowerEuclidean(SpectralDistance):
         """Return (p V)^(1/p) for the matrix V of a half-vector."""
         C = self.p * matrix_of(vector, len(current))
         return np.asarray(powm(C if definite else nearest_spd(C), 1.0 / self.p))
-
-    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
-        """Return True: it is a Gaussian kernel."""
-        return beta > 0

@@ -108,25 +108,21 @@ def get_divergence(metric: str | Divergence) -> Divergence:
     -------
     Divergence
     """
-    return _found("metric", metric)
+    return _found(metric)
 
 
-def symmetric_divergence(metric: str | Divergence) -> Divergence:
-    """Return the divergence, or refuse it if it is not symmetric and so has no kernel."""
-    return _with_kernel("metric", metric)
-
-
-def _found(name: str, value: Any) -> Divergence:
-    if isinstance(value, Divergence):
-        return value
-    if not _is_metric(value):
+def _found(metric: Any, name: str = "metric") -> Divergence:
+    if isinstance(metric, Divergence):
+        return metric
+    if not _is_metric(metric):
         names = ", ".join(divergence_names())
-        raise ValueError(f"{name} must be one of {names}; got {shown(value)}.")
-    return _DIVERGENCES[_ALIASES.get(value, value)]()
+        raise ValueError(f"{name} must be one of {names}; got {shown(metric)}.")
+    return _DIVERGENCES[_ALIASES.get(metric, metric)]()
 
 
-def _with_kernel(name: str, value: Any) -> Divergence:
-    divergence = _found(name, value)
+def symmetric_divergence(metric: Any, name: str = "metric") -> Divergence:
+    """Return the divergence, or refuse it if it is not symmetric and so has no kernel."""
+    divergence = _found(metric, name)
     if not divergence.symmetric:
         raise ValueError(
             f"{name} must have a kernel, but the {divergence.name} divergence is not symmetric and gives "
@@ -135,9 +131,9 @@ def _with_kernel(name: str, value: Any) -> Divergence:
     return divergence
 
 
-def _each_with_kernel(name: str, value: Any) -> list[Divergence]:
-    several = isinstance(value, list | tuple) and len(value) > 0
-    return [_with_kernel(name, one) for one in (value if several else [value])]
+def _symmetric_divergences(metrics: Any, name: str) -> list[Divergence]:
+    several = isinstance(metrics, list | tuple) and len(metrics) > 0
+    return [symmetric_divergence(one, name) for one in (metrics if several else [metrics])]
 
 
 def _is_metric(value: Any) -> bool:
@@ -148,14 +144,14 @@ def _is_metric(value: Any) -> bool:
 class _Metric(Allowed):
     """What has a divergence, or is refused by the search for it: users may add names."""
 
-    find: Callable[[str, Any], Any]
+    find: Callable[[Any, str], Any]
 
     def check(self, name: str, value: Any) -> None:
-        self.find(name, value)
+        self.find(value, name)
 
 
 METRIC = _Metric(("a divergence",), _is_metric, _found)
-SYMMETRIC_METRIC = _Metric(("a symmetric divergence",), _is_metric, _with_kernel)
+SYMMETRIC_METRIC = _Metric(("a symmetric divergence",), _is_metric, symmetric_divergence)
 SYMMETRIC_METRICS = _Metric(
-    ("a symmetric divergence", "a list of such"), _is_metric, _each_with_kernel
+    ("a symmetric divergence", "a list of such"), _is_metric, _symmetric_divergences
 )

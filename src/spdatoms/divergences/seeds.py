@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.base import Divergence, PreparedSet
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,11 @@ class Sample:
     matrices: Floats
     weights: Floats
     n_jobs: int | None = None
-    prepared: Any = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prepared", self.divergence.prepare(self.matrices))
+    @cached_property
+    def prepared(self) -> PreparedSet:
+        """What the divergence knows about the matrices."""
+        return self.divergence.prepare(self.matrices)
 
     def __len__(self) -> int:
         return len(self.matrices)

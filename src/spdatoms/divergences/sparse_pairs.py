@@ -7,8 +7,6 @@ after another, so that a sparse code costs what its non-zeros cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
@@ -42,33 +40,25 @@ def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
     return np.asarray(sums, np.float64)
 
 
-@dataclass(frozen=True)
-class PairBatches:
-    """The entries of a sparse matrix, column by column, a whole number of batches of lanes for each.
+def _in_batches(
+    matrix: scipy.sparse.csc_array,
+) -> tuple[Indices, NDArray[np.bool_], Indices, Indices]:
+    """Arrange the entries of a sparse matrix, column by column, a whole number of batches of lanes for each.
 
-    ``entries`` says which entry is in every lane, and ``used`` whether it is no copy that fills up the last batch of
-    a column. The batches ``begins[r] … ends[r] − 1`` belong to column r.
+    Return which entry is in every lane, whether it is no copy that fills up the last batch of a column, and where the
+    batches of each column begin and end.
     """
-
-    entries: Indices
-    used: NDArray[np.bool_]
-    begins: Indices
-    ends: Indices
-
-    @classmethod
-    def of(cls, matrix: scipy.sparse.csc_array) -> PairBatches:
-        """Arrange the entries of a matrix."""
-        lanes = lane_count(np.float64)
-        starts = matrix.indptr.astype(np.int64)
-        counts = np.diff(starts)
-        batches = -(-counts // lanes)
-        ends = np.cumsum(batches)
-        begins = ends - batches
-        room = batches * lanes
-        place = np.arange(room.sum()) - np.repeat(begins * lanes, room)
-        last = np.repeat(counts - 1, room)
-        entries = np.repeat(starts[:-1], room) + np.minimum(place, last)
-        return cls(entries, place <= last, begins, ends)
+    lanes = lane_count(np.float64)
+    starts = matrix.indptr.astype(np.int64)
+    counts = np.diff(starts)
+    batches = -(-counts // lanes)
+    ends = np.cumsum(batches)
+    begins = ends - batches
+    room = batches * lanes
+    place = np.arange(room.sum()) - np.repeat(begins * lanes, room)
+    last = np.repeat(counts - 1, room)
+    entries = np.repeat(starts[:-1], room) + np.minimum(place, last)
+    return entries, place <= last, begins, ends
 
 
 def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
@@ -87,15 +77,15 @@ def scaled_inverse_sums(
     """
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
     totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
-    pairs = PairBatches.of(weights)
+    entries, used, begins, ends = _in_batches(weights)
     batched.add_weighted_inverses(
         D,
         factors,
         flat(X),
-        weights.indices[pairs.entries].astype(np.int64),
-        pairs.begins,
-        pairs.ends,
-        np.where(pairs.used, weights.data[pairs.entries], 0.0),
+        weights.indices[entries].astype(np.int64),
+        begins,
+        ends,
+        np.where(used, weights.data[entries], 0.0),
         totals,
     )
     if np.isnan(totals).any():
@@ -117,8 +107,8 @@ def stein_divergences(
     """
     n = X.shape[-1]
     half = float(np.ldexp(1.0, -exponent - 1))
-    pairs = PairBatches.of(pattern)
-    chosen = pattern.indices[pairs.entries].astype(np.int64)
+    entries, used, begins, ends = _in_batches(pattern)
+    chosen = pattern.indices[entries].astype(np.int64)
     values = np.empty((1, len(chosen)))
     if not batched.write_logdets(
         pack_scalars(D, half),
@@ -126,8 +116,8 @@ def stein_divergences(
         chosen,
         0.5 * logdets_d,
         (0.5 * logdets_x - n * exponent * np.log(2.0))[chosen],
-        pairs.begins,
-        pairs.ends,
+        begins,
+        ends,
         values,
         n=n,
         floor=0.0,
@@ -135,4 +125,4 @@ def stein_divergences(
         factor=half,
     ):
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    return np.asarray(values[0, pairs.used])
+    return np.asarray(values[0, used])

@@ -26,12 +26,7 @@ from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
-from spdatoms.geometry.spectral import (
-    as_stack,
-    cholesky,
-    congruence,
-    symmetric_part,
-)
+from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
 
 #: If fewer pairs than this share have a weight, they are gathered; else all pairs are computed.
 _SPARSE = 0.3
@@ -39,15 +34,14 @@ _SPARSE = 0.3
 
 @dataclass
 class SteinSet(PreparedSet):
-    """Matrices with the binary exponents between which the pivots of their sums lie."""
+    """Matrices with their scale, and copies that are packed for the lane kernels."""
 
-    exponents: tuple[int, int]
     _lanes: tuple[int, batched.Lanes] | None = field(default=None, repr=False, compare=False)
 
-    @classmethod
-    def of(cls, X: FloatArray) -> SteinSet:
-        """Measure the scale of the matrices."""
-        return cls(X, batched.exponent_range(X))
+    @cached_property
+    def exponents(self) -> tuple[int, int]:
+        """The binary exponents between which the pivots of their sums lie."""
+        return batched.exponent_range(self.matrices)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the packed copy, which is quickly made anew."""
@@ -90,7 +84,7 @@ class SteinSet(PreparedSet):
 
     def as_double(self) -> SteinSet:
         """Return the set in double precision."""
-        return SteinSet.of(self.matrices.astype(np.float64))
+        return SteinSet(self.matrices.astype(np.float64))
 
 
 class Stein(Divergence):
@@ -110,7 +104,7 @@ class Stein(Divergence):
 
     def prepare(self, X: FloatArray) -> SteinSet:
         """Return the matrices with their scale."""
-        return SteinSet.of(X)
+        return SteinSet(X)
 
     def pairwise(
         self, X: SteinSet, Y: SteinSet | None = None, *, n_jobs: int | None = None

@@ -7,20 +7,13 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import (
-    FactorSet,
-    factors_of,
-    near_one,
-    of_each_pair,
-    of_pairs,
-)
+from spdatoms.divergences._factor_pairs import FactoredDistance, FactorSet, near_one
 from spdatoms.divergences.affine_invariant import log_ratios_of_pairs
-from spdatoms.divergences.base import Divergence
 from spdatoms.geometry.frames import CommonFrame
-from spdatoms.geometry.spectral import LARGEST_IN_LANES, THOMPSON, cholesky, solve_lower
+from spdatoms.geometry.spectral import THOMPSON, solve_lower
 
 
-class Thompson(Divergence):
+class Thompson(FactoredDistance):
     """The squared Thompson distance.
 
     d(X, Y) = max_i log² λ_i(X⁻¹Y): how much the variance of any combination of the variables differs [1]_.
@@ -33,23 +26,23 @@ class Thompson(Divergence):
     """
 
     name: ClassVar[str] = "thompson"
-    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
+    _kind: ClassVar[int] = THOMPSON
     congruence_invariant: ClassVar[bool] = True
     real_form_factor: ClassVar[float] = 1.0
 
-    def prepare(self, X: FloatArray) -> FactorSet:
-        """Return the Cholesky factors."""
-        return factors_of(X)
+    def _of_factors(self, L: Floats, M: Floats) -> Floats:
+        """Return (2 log σ)² for the greatest singular value σ of L⁻¹M and of M⁻¹L, whichever is greater.
 
-    def pairwise(
-        self, X: FactorSet, Y: FactorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        return of_pairs(_greatest_ratio, X, Y, n_jobs)
+        The least one of L⁻¹M is one over the greatest of M⁻¹L, but would have fewer digits.
+        """
+        (L, k), (M, m) = near_one(L), near_one(M)
+        shift = np.log(2.0) * (m - k)[..., 0, 0]
+        logs = np.maximum(_log_norm(L, M) + shift, _log_norm(M, L) - shift)
+        return np.asarray((2.0 * logs) ** 2)
 
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs."""
-        return of_each_pair(THOMPSON, _between_factors, _by_eigenvalues, X, Y, 1.0)
+    def _by_values(self, A: Floats, B: Floats) -> Floats:
+        """Return max log² λ(A⁻¹B) of pairs, NaN where it would have too few digits."""
+        return np.asarray(np.max(log_ratios_of_pairs(A, B) ** 2, axis=1))
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = −2 log(λ) v vᵀ for the λ of the distance, Y_i v = λ X_i v and vᵀ X_i v = 1."""
@@ -64,26 +57,6 @@ class Thompson(Divergence):
             "The Thompson distance has no unique mean, so that it goes with neither means nor k-means nor "
             "dictionaries: use metric='riemann' for them, which has the same geodesics."
         )
-
-
-def _between_factors(A: Floats, B: Floats) -> Floats:
-    return _greatest_ratio(cholesky(A), cholesky(B))
-
-
-def _by_eigenvalues(A: Floats, B: Floats) -> Floats:
-    """Return max log² λ(A⁻¹B) of pairs, NaN where it would have too few digits."""
-    return np.asarray(np.max(log_ratios_of_pairs(A, B) ** 2, axis=1))
-
-
-def _greatest_ratio(L: Floats, M: Floats) -> Floats:
-    """Return (2 log σ)² for the greatest singular value σ of L⁻¹M and of M⁻¹L, whichever is greater.
-
-    The least one of L⁻¹M is one over the greatest of M⁻¹L, but would have fewer digits.
-    """
-    (L, k), (M, m) = near_one(L), near_one(M)
-    shift = np.log(2.0) * (m - k)[..., 0, 0]
-    logs = np.maximum(_log_norm(L, M) + shift, _log_norm(M, L) - shift)
-    return np.asarray((2.0 * logs) ** 2)
 
 
 def _log_norm(L: Floats, M: Floats) -> Floats:

@@ -9,19 +9,12 @@ from scipy.linalg import svdvals
 
 from spdatoms._utils.threads import interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._factor_pairs import (
-    FactorSet,
-    factors_of,
-    near_one,
-    of_each_pair,
-    of_pairs,
-)
+from spdatoms.divergences._factor_pairs import FactoredDistance, near_one
 from spdatoms.divergences._whitened_sums import whitened_sum
-from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.base import PreparedSet
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.spectral import (
-    LARGEST_IN_LANES,
     POWER,
     WASSERSTEIN,
     adjoint,
@@ -38,7 +31,7 @@ from spdatoms.geometry.spectral import (
 _CANCELLED, _LEAST = 1e-3, 1e-100
 
 
-class Wasserstein(Divergence):
+class Wasserstein(FactoredDistance):
     """The squared Bures–Wasserstein distance.
 
     d(X, Y) = tr X + tr Y − 2 tr (X^½ Y X^½)^½: that of two Gaussian distributions in optimal transport [1]_.
@@ -52,25 +45,25 @@ class Wasserstein(Divergence):
     """
 
     name: ClassVar[str] = "wasserstein"
-    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
-
-    def prepare(self, X: FloatArray) -> FactorSet:
-        """Return the Cholesky factors."""
-        return factors_of(X)
+    _kind: ClassVar[int] = WASSERSTEIN
 
     def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
         """Return the matrices alone."""
         return PreparedSet(X)
 
-    def pairwise(
-        self, X: FactorSet, Y: FactorSet | None = None, *, n_jobs: int | None = None
-    ) -> FloatArray:
-        """Return the squared distances of all pairs."""
-        return of_pairs(_procrustes, X, Y, n_jobs)
+    def _of_factors(self, L: Floats, M: Floats) -> Floats:
+        """Return min_U ‖L − M U‖²_F."""
+        difference = _difference(L, M)
+        return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
 
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs."""
-        return of_each_pair(WASSERSTEIN, _between_factors, _by_singular_values, X, Y, 2.0)
+    def _by_values(self, A: Floats, B: Floats) -> Floats:
+        """Return tr A + tr B − 2 Σ σ(MᴴL) of pairs, NaN where too much cancels, or the range is not enough."""
+        traces = np.einsum("mii->m", A).real + np.einsum("mii->m", B).real
+        products = adjoint(cholesky(B)) @ cholesky(A)
+        sums = [interruptibly(svdvals, product).sum() for product in products]
+        values = traces - 2.0 * np.array(sums)
+        fit = (traces > _LEAST) & (traces < 1.0 / _LEAST) & (values > _CANCELLED * traces)
+        return np.where(fit, values, np.nan)
 
     def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
         """Return ∂d(X_i, Y_i)/∂X_i = I − X_i⁻¹ # Y_i = (L_X − L_Y U) L_X⁻¹."""
@@ -101,26 +94,6 @@ class Wasserstein(Divergence):
 
         S, _ = whitened_sum(POWER, roots, Z.matrices, weights, inverse, 0.5)
         return gram(L @ S / weights.sum())
-
-
-def _procrustes(L: Floats, M: Floats) -> Floats:
-    """Return min_U ‖L − M U‖²_F."""
-    difference = _difference(L, M)
-    return np.asarray(np.einsum("...ij,...ij->...", difference, difference))
-
-
-def _between_factors(A: Floats, B: Floats) -> Floats:
-    return _procrustes(cholesky(A), cholesky(B))
-
-
-def _by_singular_values(A: Floats, B: Floats) -> Floats:
-    """Return tr A + tr B − 2 Σ σ(MᴴL) of pairs, NaN where too much cancels, or the range is not enough."""
-    traces = np.einsum("mii->m", A).real + np.einsum("mii->m", B).real
-    products = adjoint(cholesky(B)) @ cholesky(A)
-    sums = [interruptibly(svdvals, product).sum() for product in products]
-    values = traces - 2.0 * np.array(sums)
-    fit = (traces > _LEAST) & (traces < 1.0 / _LEAST) & (values > _CANCELLED * traces)
-    return np.where(fit, values, np.nan)
 
 
 def _difference(L: Floats, M: Floats) -> Floats:

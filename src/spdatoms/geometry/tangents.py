@@ -11,6 +11,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.functions import as_spd, as_tangents
+from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import (
     cholesky,
@@ -18,12 +19,9 @@ from spdatoms.geometry.spectral import (
     congruent,
     inverse_lower,
     map_blocks,
-    solve_lower,
     spd_roots,
-    transpose,
     whitened,
 )
-from spdatoms.geometry.validation import common_shape
 
 
 @same_kind
@@ -49,7 +47,7 @@ def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
     L, A, B = (real_form(Z.astype(np.result_type(dtype, np.float64))) for Z in (P, first, second))
     L = cholesky(L)
     share = 0.5 if is_complex(np.empty(0, dtype)) else 1.0
-    products = np.einsum("...ij,...ij->...", _whitened(L, A), _whitened(L, B))
+    products = np.einsum("...ij,...ij->...", *(whiten(*np.broadcast_arrays(L, Z)) for Z in (A, B)))
     return np.asarray(share * products, real_type(dtype))[()]
 
 
@@ -103,10 +101,3 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
     with one_blas_thread():
         E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
     return map_blocks(congruent, E, vectors, dtype=np.result_type(first, second, vectors))
-
-
-def _whitened(L: Floats, V: Floats) -> Floats:
-    """Return L⁻¹ V L⁻ᵀ."""
-    shape = common_shape(L.shape, V.shape)
-    L, V = np.broadcast_to(L, shape), np.broadcast_to(V, shape)
-    return solve_lower(L, transpose(solve_lower(L, V)))

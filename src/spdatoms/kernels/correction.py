@@ -132,7 +132,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
     negligible = tolerance * greatest
     if least >= -negligible:
         # A zero that rounding has made negative is lifted: it is enough to lead a solver astray.
-        lifted = gram if least >= 0 else gram + _scaled_identity(gram, -2.0 * least)
+        lifted = gram if least >= 0 else gram - 2.0 * least * np.eye(len(gram))
         return CorrectedGram(lifted, least, greatest, indefinite=False)
     if correction == "none":
         raise ValueError(
@@ -141,7 +141,7 @@ def correct_gram(gram: FloatArray, correction: str = "clip") -> CorrectedGram:
         )
     if correction == "shift":
         margin = negligible + _SHIFT_MARGIN * float(np.abs(gram).max())
-        shifted = gram + _scaled_identity(gram, margin - least)
+        shifted = gram + (margin - least) * np.eye(len(gram))
         return CorrectedGram(shifted, least, greatest, indefinite=True)
     if correction == "clip":
         kept, factor = eigenvalues > negligible, 0.0
@@ -167,7 +167,7 @@ def semidefinite_gram(gram: Floats, correction: str = "clip") -> CorrectedGram:
     negligible = eigenvalue_tolerance(gram) * float(gram.mean()) * len(gram)
     return (
         definite_gram(gram)
-        or definite_gram(gram + _scaled_identity(gram, negligible))
+        or definite_gram(gram + negligible * np.eye(len(gram)))
         or correct_gram(gram, correction)
     )
 
@@ -183,7 +183,3 @@ def definite_gram(gram: Floats) -> CorrectedGram | None:
 def _symmetric(gram: Floats) -> Floats:
     """Return K; by rounding it may not be symmetric, and eigenvalues and factors are those of one triangle."""
     return gram if np.array_equal(gram, gram.T) else 0.5 * (gram + gram.T)
-
-
-def _scaled_identity(gram: Floats, scale: float) -> Floats:
-    return np.diag(np.full(len(gram), scale))

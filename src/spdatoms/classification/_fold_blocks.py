@@ -17,7 +17,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import Cell, CodedScores
-from spdatoms.classification.scores import MEAN, class_scores
+from spdatoms.classification.scores import MEAN, ClassRule
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.whitening import ClassicalScaling, shrunk, within_classes
@@ -163,13 +163,13 @@ class FoldBlock:
         if cell.rule == "max":
             codes[~left_in] = -np.inf
         scores = np.empty((len(self), self._n_classes))
-        begin, of_classes = 0, (self._labels, self._n_classes, cell.rule)
+        begin, rule = 0, ClassRule(cell.rule, self._labels, self._n_classes)
         if cell.rule != "residual":  # no Gram matrix is needed
-            scores = class_scores(codes, cross, cross, *of_classes)
+            scores = rule.scores(codes, cross, cross)
         else:
             for f, end in enumerate(self._ends):
                 part, gram = slice(begin, end), values[f % len(values), :count]
-                scores[part] = class_scores(codes[part], gram, cross[part], *of_classes)
+                scores[part] = rule.scores(codes[part], gram, cross[part])
                 begin = end
         return np.where(self._there[self._fold], scores, -np.inf)
 

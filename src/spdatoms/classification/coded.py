@@ -20,14 +20,7 @@ from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.named_atoms import check_explained
 from spdatoms.classification.relevance import Margins
-from spdatoms.classification.scores import (
-    contributions_of_codes,
-    feature_contributions,
-    prior_answers,
-    scores_of_codes,
-    scores_of_feature_codes,
-    warn_of_zero_codes,
-)
+from spdatoms.classification.scores import ClassRule, prior_answers, warn_of_zero_codes
 from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence, mean
 from spdatoms.divergences.hermitian import over
@@ -101,24 +94,20 @@ class CodedClassifier(ExplainedClassifier):
             "weights": self.atom_weights_,
             "n_jobs": self.n_jobs,
         }
-        classes, n_classes, kernel = self._atom_classes, len(self.classes_), self.kernel_
+        rule, kernel = ClassRule(self.rule, self._atom_classes, len(self.classes_)), self.kernel_
         if isinstance(kernel, LandmarkKernel):
-            atoms, found = kernel.features_, []
+            found = []
             for features, codes in coded_feature_blocks(X, kernel, self.alpha_, **coding):
-                scored = scores_of_feature_codes(
-                    codes, features, atoms, classes, n_classes, self.rule
-                )
-                added = partial(feature_contributions, codes, features, atoms, classes, self.rule)
-                found.append(complete(*scored, added))
+                given = codes, features, kernel.features_
+                added = partial(rule.feature_contributions, *given)
+                found.append(complete(*rule.feature_scores(*given), added))
         else:
 
             def score(block: CodedBlock) -> tuple[Result, int]:
                 to_atoms = partial(self._divergences_to_atoms, X[block.rows])
-                of_codes = block.codes, kernel.gram_, block.cross, classes
-                scored = scores_of_codes(*of_codes, n_classes, self.rule, to_atoms)
-                return complete(
-                    *scored, partial(contributions_of_codes, *of_codes, self.rule, to_atoms)
-                )
+                given = block.codes, kernel.gram_, block.cross, to_atoms
+                added = partial(rule.contributions_or_nearest, *given)
+                return complete(*rule.scores_or_nearest(*given), added)
 
             found = for_coded_blocks(score, X, kernel, self.alpha_, losses=False, **coding)
         warn_of_zero_codes(sum(zeros for _, zeros in found), len(X))

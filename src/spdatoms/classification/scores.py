@@ -60,7 +60,7 @@ class ClassRule:
     @cached_property
     def _missing(self) -> NDArray[np.bool_]:
         """Which classes have no atoms."""
-        return np.bincount(self.atom_classes, minlength=self.n_classes) == 0
+        return np.asarray(np.bincount(self.atom_classes, minlength=self.n_classes) == 0)
 
     def _atoms(self) -> Iterator[tuple[int, Indices]]:
         """Yield the classes that have atoms, with the indices of these."""

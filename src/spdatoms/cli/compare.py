@@ -42,6 +42,7 @@ def compare(
     seed: opt.SeedOption = 0,
     jobs: opt.JobsOption = None,
     verbose: opt.VerboseOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Compare classifiers by cross-validation on your matrices: which is best, and is it certain?
 

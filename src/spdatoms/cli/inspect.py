@@ -56,6 +56,7 @@ def inspect(
         ),
     ] = False,
     force: opt.ForceOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 

@@ -180,6 +180,16 @@ def corrected_error(values: Floats, share: float) -> float:
     return float(np.sqrt((1.0 / len(values) + share) * values.var(ddof=1)))
 
 
+def class_accuracies(
+    confusions: Mapping[tuple[str, str], int],
+) -> tuple[Counter[str], dict[str, float]]:
+    """Return how many matrices each class has, and the share of them that is right."""
+    counts: Counter[str] = Counter()
+    for (label, _), count in confusions.items():
+        counts[label] += count
+    return counts, {c: confusions.get((c, c), 0) / n for c, n in counts.items()}
+
+
 def verdict(rows: list[Compared]) -> str:
     """Return a sentence: which methods are better or worse than the recommended one beyond their intervals."""
     better = [row.method for row in rows if row.difference > row.margin]

@@ -247,21 +247,18 @@ def leave_out(
         for c, own in zip(some, blocks[b].scores(values, [cells[c] for c in some]), strict=True):
             scores[c, rows] = own
 
-    for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
-        own = whitenings[metric]
-        for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
-            same = list(of_both)
-            found = [own.of_folds(block, shrinkage) for block in blocks]
-            medians[same] = cross_fitted_median(
-                block.left_out(d) for d, block in zip(found, blocks, strict=True)
-            )
-            kernels = [
-                list(some)
-                for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
-            ]
-            jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
-            map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
-            advance(len(same))
+    for (metric, shrinkage), family in groupby(range(len(cells)), lambda c: cells[c].kernel_family):
+        same = list(family)
+        found = [whitenings[metric].of_folds(block, shrinkage) for block in blocks]
+        medians[same] = cross_fitted_median(
+            block.left_out(d) for d, block in zip(found, blocks, strict=True)
+        )
+        kernels = [
+            list(some) for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
+        ]
+        jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
+        map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
+        advance(len(same))
     usual = usual_spread(scores)
     scores = standardised(scores, usual)
     known = np.isfinite(scores[0, np.arange(len(tests)), labels[tests]])

@@ -84,13 +84,10 @@ class KernelAverage:
         """The whitenings with a cell that counts, and the atoms in the spaces of their cells."""
         found = []
         counting = [c for c, gain in enumerate(self.gains) if gain > 0]
-        for metric, cells in groupby(counting, lambda c: self.cells[c].metric):
-            for shrinkage, same in groupby(cells, lambda c: self.cells[c].shrinkage):
-                whitening = self.whitenings[metric].of(shrinkage)
-                among = (
-                    self.divergences[metric] if whitening is None else whitening.among_references()
-                )
-                found.append((metric, whitening, [(c, self._atoms(among, c)) for c in same]))
+        for (metric, shrinkage), same in groupby(counting, lambda c: self.cells[c].kernel_family):
+            whitening = self.whitenings[metric].of(shrinkage)
+            among = self.divergences[metric] if whitening is None else whitening.among_references()
+            found.append((metric, whitening, [(c, self._atoms(among, c)) for c in same]))
         return found
 
     @cached_property

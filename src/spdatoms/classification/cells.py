@@ -12,12 +12,7 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.scores import (
-    MEAN,
-    RULES,
-    ClassRule,
-    class_means,
-)
+from spdatoms.classification.scores import MEAN, RULES, ClassRule, class_means
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, semidefinite_gram
 from spdatoms.lasso.gram_coder import GramCoder
@@ -68,6 +63,11 @@ class Cell:
         correction=Value(CORRECTION),
     )
 
+    @property
+    def kernel_family(self) -> tuple[int, float]:
+        """Divergence and shrinkage: kernels that have both in common differ in β alone."""
+        return self.metric, self.shrinkage
+
     def beta_for(self, median: float) -> float:
         """Return β where the median divergence is known."""
         return self.factor / median if self.beta is None else self.beta
@@ -100,7 +100,7 @@ def mean_cells(
 
 def in_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return the cells, those with the same divergence and shrinkage in a row."""
-    return tuple(sorted(cells, key=lambda cell: (cell.metric, cell.shrinkage)))
+    return tuple(sorted(cells, key=lambda cell: cell.kernel_family))
 
 
 class AtomCodes:

@@ -13,6 +13,7 @@ from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
 from spdatoms.classification.explanation import Explanations, two_best
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.relevance import Margins, Relevance
 from spdatoms.classification.scores import decision_values
 
@@ -114,9 +115,7 @@ class ExplainedClassifier(ScoredClassifier):
     """A classifier whose scores are sums over atoms."""
 
     @abstractmethod
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
         """Return the explanations of matrices that were checked."""
 
     @by_channels
@@ -149,7 +148,7 @@ class ExplainedClassifier(ScoredClassifier):
             totals are the scores of `decision_function`.
         """
         X = self.check_queries(X)
-        found = self._explained(X, n_atoms, names)
+        found = self._explained(X, Listing(n_atoms, names))
         margins = self._margins(X, two_best(found.totals))
         return found if margins is None else found.with_relevance(Relevance(margins, X))
 

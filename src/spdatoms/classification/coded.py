@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
 from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
-from spdatoms.classification.named_atoms import check_explained
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.relevance import Margins
 from spdatoms.classification.scores import ClassRule, prior_answers, warn_of_zero_codes
 from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
@@ -58,14 +58,11 @@ class CodedClassifier(ExplainedClassifier):
     def _answers_to_nothing(self) -> dict[str, Array]:
         return prior_answers(self.classes_, self._atom_classes, self.atom_weights_, _SHARPNESS)
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
-        check_explained(n_atoms, names, len(self._atom_classes))
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
+        listing.check(len(self._atom_classes))
 
         def explain(scores: Floats, added: Contributions) -> list[Explanation]:
-            own = taken_apart(scores, added(), self.classes_, self._atom_classes, n_atoms, names)
-            return list(own)
+            return [*taken_apart(scores, added(), self.classes_, self._atom_classes, listing)]
 
         return Explanations([*chain.from_iterable(self._of_scores(explain, X))])
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
-from spdatoms.classification.calibration import sharpness
+from spdatoms.classification._left_out import LeftOut, Whitenings
+from spdatoms.classification.calibration import sharpness, standard_scale, standardised
 from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.classification.relevance import Margins

@@ -16,11 +16,11 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.products import squared_distances
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.classifier import ExplainedClassifier, prior_answers
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.relevance import Margins
-from spdatoms.classification.scores import ClassRule, prior_answers, warn_of_zero_codes
+from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
 from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence, mean
 from spdatoms.divergences.hermitian import over

@@ -21,8 +21,9 @@ from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import CellClassifier, standardised
+from spdatoms.classification._atom_choice import spread_over_classes
+from spdatoms.classification._left_out import CellClassifier
+from spdatoms.classification.calibration import standardised
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.kernel_ensemble import Metrics, References, listed

@@ -17,15 +17,14 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
-from spdatoms.classification._landmarks import chosen_rows
+from spdatoms.classification._atom_choice import Remembered, chosen_rows
 from spdatoms.classification._left_out import CellClassifier
-from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
+from spdatoms.classification.classifier import prior_answers
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.classification.named_atoms import Listing
-from spdatoms.classification.scores import prior_answers
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
 from spdatoms.layout import Part, holds

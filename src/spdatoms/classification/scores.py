@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.products import row_products, squared_distances
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.native import kernel
@@ -251,25 +251,3 @@ def warn_of_zero_codes(count: int, total: int) -> None:
         "large for them.",
         ZeroCodeWarning,
     )
-
-
-def decision_values(scores: Floats) -> Floats:
-    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def prior_answers(
-    classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
-) -> dict[str, Array]:
-    """Return what a classifier says of a matrix of which nothing is known: the weighted shares p of its classes.
-
-    Its scores are log(p) divided by the sharpness that they are multiplied by before their softmax.
-    """
-    shares = np.bincount(labels, weights, len(classes))[None]
-    shares = shares / shares.sum()
-    scores = np.log(shares) / sharpness
-    return {
-        "predict": classes[shares.argmax(axis=1)],
-        "predict_proba": shares,
-        "decision_function": decision_values(scores),
-    }

@@ -23,12 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.folds import folds_of
-from spdatoms.classification._left_out import (
-    Whitenings,
-    leave_out,
-    standardised,
-)
+from spdatoms.classification._left_out import Whitenings, leave_out
 from spdatoms.classification.average import average
+from spdatoms.classification.calibration import standardised
 from spdatoms.classification.cells import Cell, CodedScores, code_cells, in_order, mean_cells
 from spdatoms.classification.ensemble import ALPHA, CELLS, FACTOR, TRUST
 from spdatoms.classification.kernel_ensemble import References

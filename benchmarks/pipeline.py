@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from classification import wishart_classes
 from spdatoms import SPDSparseClassifier, SPDSparseCoder, check_spd, sparse_code
-from spdatoms.classification.scores import class_scores
+from spdatoms.classification.scores import ClassRule
 from spdatoms.divergences import get_divergence
 from spdatoms.kernels.values import kernel_values
 
@@ -82,7 +82,7 @@ def parts(model: Any, Q: Floats, y: NDArray[np.intp] | None) -> dict[str, Callab
         "codes": codes,
     }
     if y is not None:
-        steps["scores"] = lambda: class_scores(Y, kernel.gram_, cross, y, CLASSES, "residual")
+        steps["scores"] = lambda: ClassRule("residual", y, CLASSES).scores(Y, kernel.gram_, cross)
     return steps
 
 

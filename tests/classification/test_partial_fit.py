@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, load, save
-from spdatoms.classification._memory import newest_of_classes
+from spdatoms.classification._atom_choice import newest_of_classes
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.paper.baselines import LogEuclideanSparseClassifier

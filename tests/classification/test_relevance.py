@@ -9,7 +9,7 @@ import pytest
 
 from spdatoms import SPDEnsembleClassifier, SPDSparseClassifier, divergence
 from spdatoms.classification.relevance import Path
-from spdatoms.classification.scores import class_score_vjp, class_scores
+from spdatoms.classification.scores import ClassRule
 
 SILENT = pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
 
@@ -65,11 +65,9 @@ def test_slopes_of_class_scores(rule) -> None:
     gram, classes = A @ A.T, np.arange(9) % 3
     codes, cross, weights = (rng.standard_normal((4, k)) for k in (9, 9, 3))
     dy, dk = (1e-6 * rng.standard_normal((4, 9)) for _ in range(2))
-    sides = [
-        (weights * class_scores(codes + s * dy, gram, cross + s * dk, classes, 3, rule)).sum()
-        for s in (1, -1)
-    ]
-    in_codes, in_cross = class_score_vjp(codes, gram, cross, classes, rule, weights)
+    judge = ClassRule(rule, classes, 3)
+    sides = [(weights * judge.scores(codes + s * dy, gram, cross + s * dk)).sum() for s in (1, -1)]
+    in_codes, in_cross = judge.vjp(codes, gram, cross, weights)
     slope = (in_codes * dy).sum() + (in_cross * dk).sum()
     assert slope == pytest.approx(0.5 * (sides[0] - sides[1]), rel=1e-6)
 

@@ -9,7 +9,7 @@ import pytest
 
 import spdatoms
 from spdatoms import SPDKNeighborsClassifier, SPDSparseClassifier, SPDSparseCoder
-from spdatoms.classification.scores import class_scores
+from spdatoms.classification.scores import ClassRule
 
 
 @pytest.mark.parametrize("rule", ["residual", "sum", "max"])
@@ -37,7 +37,8 @@ def test_residuals_of_sparse_and_of_dense_codes_among_each_other() -> None:
     gram = np.cov(rng.standard_normal((N, 50)))
     cross = rng.standard_normal((40, N))
     codes = rng.standard_normal((40, N)) * (rng.random((40, N)) < np.linspace(0, 1, 40)[:, None])
-    scores = class_scores(codes, gram, cross, labels, 6, "residual")
+    rule = ClassRule("residual", labels, 6)
+    scores = rule.scores(codes, gram, cross)
     within = labels == np.arange(6)[:, None]
     parts = codes[:, None] * within
     expected = 2 * np.einsum("icj,ij->ic", parts, cross) - np.einsum(
@@ -46,7 +47,7 @@ def test_residuals_of_sparse_and_of_dense_codes_among_each_other() -> None:
     np.testing.assert_allclose(scores[:, 1:], expected[:, 1:], rtol=1e-10, atol=1e-12)
     assert (scores[:, 0] == -np.inf).all()
     for i in (0, 5, 20, 39):
-        alone = class_scores(codes[i : i + 1], gram, cross[i : i + 1], labels, 6, "residual")
+        alone = rule.scores(codes[i : i + 1], gram, cross[i : i + 1])
         np.testing.assert_array_equal(alone[0], scores[i])
 
 

@@ -169,8 +169,8 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         BrokenChannels
             The estimator itself.
         """
-        X, known = self._opened(X)
-        complete = X[known.all(axis=1)]
+        X, known, flat = self._opened(X)
+        complete = X[(known | flat).all(axis=1)]
         if len(complete) < _LEAST_QUERIES:
             warn_user(
                 f"{len(complete)} complete matrices do not tell what is usual among them, "
@@ -198,9 +198,8 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         ndarray of bool of shape (m, n)
             True where a channel is broken.
         """
-        X, known = self._opened(X)
-        broken = known & ~_has_variance(X)
-        for rows, channels, _, _ in self._search(X, known & ~broken):
+        X, known, broken = self._opened(X)
+        for rows, channels, _, _ in self._search(X, known):
             broken[rows, channels] = True
         return broken
 
@@ -239,10 +238,9 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
             The scores: the channel with the largest, if that is above 1, is broken, and then others
             are judged without it. NaN for missing channels, infinity for flat ones.
         """
-        X, known = self._opened(X)
-        flat = known & ~_has_variance(X)
+        X, known, flat = self._opened(X)
         scores = np.where(flat, np.inf, np.nan)
-        for mask, rows in patterns(known & ~flat):
+        for mask, rows in patterns(known):
             if mask.sum() > 1:
                 usual = self._statistics(mask)
                 _, T = self._judged(usual, cut(X[rows], mask))
@@ -262,28 +260,27 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         list of BrokenChannel
             By matrix; those of a matrix in the order in which they were found.
         """
-        X, known = self._opened(X)
-        flat = known & ~_has_variance(X)
+        X, known, flat = self._opened(X)
         found = [
             BrokenChannel(int(i), int(k), "it has no variance", np.inf, 0.0)
             for i, k in np.argwhere(flat)
         ]
-        for rows, channels, Z, judged in self._search(X, known & ~flat):
+        for rows, channels, Z, judged in self._search(X, known):
             for i, k, reason, (score, p_value) in zip(rows, channels, Z, judged, strict=True):
                 found.append(
                     BrokenChannel(int(i), int(k), _reason(reason), float(score), float(p_value))
                 )
         return sorted(found, key=lambda one: one.matrix)
 
-    def _opened(self, X: ArrayLike) -> tuple[FloatArray, Mask]:
-        """Return queries and the mask (m, n) of their channels; flat ones are no reason to refuse them."""
+    def _opened(self, X: ArrayLike) -> tuple[FloatArray, Mask, Mask]:
+        """Return queries and the masks (m, n) of channels to judge, and of flat ones, for which no query is refused."""
         check_is_fitted(self)
         X = as_float(X, "X")
         check_stack(X, "X")
         X = self._of_its_type(check_size(X, self.n_features_in_))
-        known = known_channels(X)
-        find_unfit_channels(X, known & _has_variance(X)).raise_if_any("X", X.shape[:1])
-        return X, known
+        known, varying = known_channels(X), (X != 0).any(axis=2)
+        find_unfit_channels(X, known & varying).raise_if_any("X", X.shape[:1])
+        return X, known & varying, known & ~varying
 
     def _search(
         self, X: FloatArray, known: Mask
@@ -342,12 +339,6 @@ def check_enough(X: FloatArray, least: int) -> None:
         raise ValueError(
             f"X holds {len(X)} matrices (n_samples={len(X)}): what is usual takes at least {least}."
         )
-
-
-def _has_variance(X: FloatArray) -> Mask:
-    """Return which channels have other entries than zeros."""
-    has: Mask = (X != 0).any(axis=2)
-    return has
 
 
 def _reason(values: Floats) -> str:

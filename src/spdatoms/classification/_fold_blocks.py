@@ -17,7 +17,7 @@ from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification.cells import Cell, CodedScores
-from spdatoms.classification.scores import MEAN, class_scores
+from spdatoms.classification.scores import MEAN, ClassRule
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.kernels.whitening import ClassicalScaling, shrunk, within_classes
@@ -55,7 +55,9 @@ class FoldBlock:
         position = np.empty(len(labels), np.intp)
         position[self._rows] = np.arange(len(self._rows))
         sizes = [len(fold.test) for fold in folds]
-        self._ends = np.cumsum(sizes)
+        ends = np.cumsum(sizes)
+        #: The left-out matrices of each fold.
+        self._parts = [slice(end - size, end) for end, size in zip(ends, sizes, strict=True)]
         self._fold = np.repeat(np.arange(len(folds)), sizes)
         self._tests = position[np.concatenate([fold.test for fold in folds])]
         self._excluded = np.concatenate(
@@ -152,34 +154,29 @@ class FoldBlock:
             np.full(count, 1.0 if self._weights is None else self._weights) + cell.ridge
         )
         scales, own = atom_scales(squares), lengths.lengthened(cross * left_in)
-        codes, begin = np.empty(own.shape), 0
-        for gram, end in zip(grams, self._ends, strict=True):
-            part = slice(begin, end)
+        codes = np.empty(own.shape)
+        for gram, part in zip(grams, self._parts, strict=True):
             excluded = self._excluded[part]
             if not quick_codes(gram, own[part], cell.alpha, scales, excluded, codes[part]):
                 return None
-            begin = end
         codes = lengths.lengthened(codes)
         if cell.rule == "max":
             codes[~left_in] = -np.inf
-        scores = np.empty((len(self), self._n_classes))
-        begin, of_classes = 0, (self._labels, self._n_classes, cell.rule)
+        rule = ClassRule(cell.rule, self._labels, self._n_classes)
         if cell.rule != "residual":  # no Gram matrix is needed
-            scores = class_scores(codes, cross, cross, *of_classes)
+            scores = rule.scores(codes, cross, cross)
         else:
-            for f, end in enumerate(self._ends):
-                part, gram = slice(begin, end), values[f % len(values), :count]
-                scores[part] = class_scores(codes[part], gram, cross[part], *of_classes)
-                begin = end
+            scores = np.empty((len(self), self._n_classes))
+            for f, part in enumerate(self._parts):
+                gram = values[f % len(values), :count]
+                scores[part] = rule.scores(codes[part], gram, cross[part])
         return np.where(self._there[self._fold], scores, -np.inf)
 
     def _one_by_one(self, values: Floats, cell: Cell) -> Floats:
         """Return the scores of codes, fold by fold, with Gram matrices that are corrected if they are indefinite."""
         scores = np.empty((len(self), self._n_classes))
-        begin = 0
-        for f, end in enumerate(self._ends):
-            atoms, part = np.flatnonzero(self._trained[f]), slice(begin, end)
-            own = values[f % len(values)]
+        for f, part in enumerate(self._parts):
+            atoms, own = np.flatnonzero(self._trained[f]), values[f % len(values)]
             coded = CodedScores.of(
                 own[np.ix_(atoms, atoms)],
                 self._labels[atoms],
@@ -192,7 +189,6 @@ class FoldBlock:
                 own[np.ix_(self._tests[part], atoms)],
                 np.where(excluded < 0, -1, np.searchsorted(atoms, excluded)),
             )
-            begin = end
         return scores
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.threads import map_in_threads
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms._utils.weights import Weighted, labelled_weights, part_of
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms._utils.weights import part_of
+from spdatoms.classification._atom_choice import spread_over_classes
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double, dimension
 from spdatoms.kernels.landmarks import SHARE, LandmarkSpace, choose_landmarks
@@ -55,34 +55,6 @@ def landmark_space(
     if isinstance(beta, str):
         beta = 1.0 / cross_fitted_median([whitening.to_references(to_landmarks)])
     return LandmarkSpace.of(divergence, Z, beta, SHARE, whitening)
-
-
-def spread_over_classes(labels: Indices, count: int) -> Indices:
-    """Return ``count`` rows, if there are as many, evenly taken from the rows sorted by their class.
-
-    So each class has its share of them, whatever the order of the rows is. A class too rare for that adds one.
-    """
-    order = np.argsort(labels, kind="stable")
-    steps = np.linspace(0, len(order) - 1, min(count, len(order)))
-    taken = order[steps.round().astype(np.intp)]
-    classes, first = np.unique(labels, return_index=True)
-    return np.unique(np.concatenate([taken, first[~np.isin(classes, labels[taken])]]))
-
-
-def chosen_rows(
-    labels: Indices,
-    classes: Array,
-    sample_weight: ArrayLike | None,
-    class_weight: str | Mapping[Any, float] | None,
-    most: int | None,
-) -> Weighted:
-    """Return rows with a positive weight, at most this number of them spread over the classes, and their weights."""
-    rows, weights = labelled_weights(labels, classes, sample_weight, class_weight)
-    if most is None:
-        return rows, weights
-    own = np.arange(len(labels))[rows]
-    some = spread_over_classes(labels[own], max(most, len(classes)))
-    return own[some], part_of(weights, some)
 
 
 def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:

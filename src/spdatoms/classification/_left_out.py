@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.domains import domain_of_each
@@ -21,7 +21,7 @@ from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms.classification._fold_blocks import FoldBlock, fold_blocks
-from spdatoms.classification.calibration import log_losses, sharpness
+from spdatoms.classification.calibration import log_losses, sharpness, standardised, usual_spread
 from spdatoms.classification.cells import Cell, in_order
 from spdatoms.classification.classifier import ExplainedClassifier
 from spdatoms.classification.kernel_ensemble import Metrics, References
@@ -29,46 +29,6 @@ from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
-
-#: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two
-#: classes, whose spread is their difference, nothing but the sign would remain.
-_USUAL_SHARE = 1e-3
-
-
-def standardised(scores: Floats, usual: float | Floats) -> Floats:
-    """Return scores (…, m, n_classes) minus their mean, divided by their spread over the classes.
-
-    ``usual`` is the mean square spread of left-out matrices. Classes with a score of −inf were not there.
-    """
-    there, centred, spread = _centred(scores)
-    return np.where(there, centred / _scale(spread, usual), -np.inf)
-
-
-def standard_scale(scores: Floats, usual: float) -> Floats:
-    """Return what `standardised` divides the scores (m, n_classes) of every query by, shape (m, 1)."""
-    return _scale(_centred(scores)[2], usual)
-
-
-def _scale(spread: Floats, usual: float | Floats) -> Floats:
-    scale = np.sqrt((spread + _USUAL_SHARE * usual) / (1.0 + _USUAL_SHARE))
-    return np.where(scale > 0, scale, 1.0)
-
-
-def usual_spread(scores: Floats) -> Floats:
-    """Return the mean square spread over the classes, shape (…, 1, 1), of scores (…, m, n_classes)."""
-    there, _, spread = _centred(scores)
-    counting = there.any(axis=-1, keepdims=True)
-    total = np.where(counting, spread, 0.0).sum(axis=-2, keepdims=True)
-    return np.asarray(total / np.maximum(counting.sum(axis=-2, keepdims=True), 1))
-
-
-def _centred(scores: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
-    """Return which scores are there, those minus their mean, zero for the others, and their mean square."""
-    there = np.isfinite(scores)
-    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
-    centred = np.where(there, scores, 0.0)
-    centred = np.where(there, centred - centred.sum(axis=-1, keepdims=True) / count, 0.0)
-    return there, centred, (centred**2).sum(axis=-1, keepdims=True) / count
 
 
 class Whitenings:
@@ -247,21 +207,18 @@ def leave_out(
         for c, own in zip(some, blocks[b].scores(values, [cells[c] for c in some]), strict=True):
             scores[c, rows] = own
 
-    for metric, of_metric in groupby(range(len(cells)), lambda c: cells[c].metric):
-        own = whitenings[metric]
-        for shrinkage, of_both in groupby(of_metric, lambda c: cells[c].shrinkage):
-            same = list(of_both)
-            found = [own.of_folds(block, shrinkage) for block in blocks]
-            medians[same] = cross_fitted_median(
-                block.left_out(d) for d, block in zip(found, blocks, strict=True)
-            )
-            kernels = [
-                list(some)
-                for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
-            ]
-            jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
-            map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
-            advance(len(same))
+    for (metric, shrinkage), family in groupby(range(len(cells)), lambda c: cells[c].kernel_family):
+        same = list(family)
+        found = [whitenings[metric].of_folds(block, shrinkage) for block in blocks]
+        medians[same] = cross_fitted_median(
+            block.left_out(d) for d, block in zip(found, blocks, strict=True)
+        )
+        kernels = [
+            list(some) for _, some in groupby(same, lambda c: cells[c].beta_for(float(medians[c])))
+        ]
+        jobs = [(some, b, d) for some in kernels for b, d in enumerate(found)]
+        map_in_threads(lambda j, jobs=jobs: score(*jobs[j]), len(jobs), n_jobs)  # type: ignore[misc]
+        advance(len(same))
     usual = usual_spread(scores)
     scores = standardised(scores, usual)
     known = np.isfinite(scores[0, np.arange(len(tests)), labels[tests]])
@@ -272,11 +229,8 @@ def leave_out(
 
 def _column(values: list[Any]) -> Array:
     """Return numbers as numbers, and everything else as objects."""
-    if all(isinstance(value, float) for value in values):
-        return np.array(values)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+    numbers = all(isinstance(value, float) for value in values)
+    return np.array(values, np.float64 if numbers else object)
 
 
 class CellClassifier(ExplainedClassifier):

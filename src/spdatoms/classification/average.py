@@ -17,8 +17,8 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.classification._left_out import LeftOut, Whitenings, standard_scale, standardised
-from spdatoms.classification.calibration import sharpness
+from spdatoms.classification._left_out import LeftOut, Whitenings
+from spdatoms.classification.calibration import sharpness, standard_scale, standardised
 from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.classification.relevance import Margins
@@ -84,13 +84,10 @@ class KernelAverage:
         """The whitenings with a cell that counts, and the atoms in the spaces of their cells."""
         found = []
         counting = [c for c, gain in enumerate(self.gains) if gain > 0]
-        for metric, cells in groupby(counting, lambda c: self.cells[c].metric):
-            for shrinkage, same in groupby(cells, lambda c: self.cells[c].shrinkage):
-                whitening = self.whitenings[metric].of(shrinkage)
-                among = (
-                    self.divergences[metric] if whitening is None else whitening.among_references()
-                )
-                found.append((metric, whitening, [(c, self._atoms(among, c)) for c in same]))
+        for (metric, shrinkage), same in groupby(counting, lambda c: self.cells[c].kernel_family):
+            whitening = self.whitenings[metric].of(shrinkage)
+            among = self.divergences[metric] if whitening is None else whitening.among_references()
+            found.append((metric, whitening, [(c, self._atoms(among, c)) for c in same]))
         return found
 
     @cached_property

@@ -1,10 +1,11 @@
-"""p = softmax(t·s): probabilities from class scores, with the temperature 1/t that left-out matrices ask for."""
+"""p = softmax(t·s): probabilities from standardised scores, with the temperature 1/t that left-out matrices ask for."""
 
 from __future__ import annotations
 
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Floats, Indices
@@ -14,6 +15,45 @@ _LEAST, _GREATEST = 1e-2, 1e2
 _STEPS, _TOLERANCE = 50, 1e-6
 #: Scores of cells that are looked at together.
 _ENTRIES = 1 << 15
+#: Scores of a query are divided by their spread over the classes. A small share of what is usual is added to it: of two
+#: classes, whose spread is their difference, nothing but the sign would remain.
+_USUAL_SHARE = 1e-3
+
+
+def standardised(scores: Floats, usual: float | Floats) -> Floats:
+    """Return scores (…, m, n_classes) minus their mean, divided by their spread over the classes.
+
+    ``usual`` is the mean square spread of left-out matrices. Classes with a score of −inf were not there.
+    """
+    there, centred, spread = _centred(scores)
+    return np.where(there, centred / _scale(spread, usual), -np.inf)
+
+
+def standard_scale(scores: Floats, usual: float) -> Floats:
+    """Return what `standardised` divides the scores (m, n_classes) of every query by, shape (m, 1)."""
+    return _scale(_centred(scores)[2], usual)
+
+
+def _scale(spread: Floats, usual: float | Floats) -> Floats:
+    scale = np.sqrt((spread + _USUAL_SHARE * usual) / (1.0 + _USUAL_SHARE))
+    return np.where(scale > 0, scale, 1.0)
+
+
+def usual_spread(scores: Floats) -> Floats:
+    """Return the mean square spread over the classes, shape (…, 1, 1), of scores (…, m, n_classes)."""
+    there, _, spread = _centred(scores)
+    counting = there.any(axis=-1, keepdims=True)
+    total = np.where(counting, spread, 0.0).sum(axis=-2, keepdims=True)
+    return np.asarray(total / np.maximum(counting.sum(axis=-2, keepdims=True), 1))
+
+
+def _centred(scores: Floats) -> tuple[NDArray[np.bool_], Floats, Floats]:
+    """Return which scores are there, those minus their mean, zero for the others, and their mean square."""
+    there = np.isfinite(scores)
+    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    centred = np.where(there, scores, 0.0)
+    centred = np.where(there, centred - centred.sum(axis=-1, keepdims=True) / count, 0.0)
+    return there, centred, (centred**2).sum(axis=-1, keepdims=True) / count
 
 
 def log_losses(scores: Floats, labels: Indices) -> Floats:

@@ -12,16 +12,7 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.scores import (
-    MEAN,
-    RULES,
-    class_contributions,
-    class_means,
-    class_members,
-    class_score_vjp,
-    class_scores,
-    class_sums,
-)
+from spdatoms.classification.scores import MEAN, RULES, ClassRule, class_means
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, semidefinite_gram
 from spdatoms.lasso.gram_coder import GramCoder
@@ -46,7 +37,7 @@ class Cell:
     alpha, ridge : float
         The penalties of ‖y‖₁ and ‖y‖².
     rule : str
-        How classes are judged: see `class_scores` and, for ``"mean"``, `class_means`.
+        How classes are judged: see `ClassRule` and, for ``"mean"``, `class_means`.
     beta : float or None
         β itself, in the place of the factor.
     correction : str
@@ -71,6 +62,11 @@ class Cell:
         beta=Maybe(POSITIVE),
         correction=Value(CORRECTION),
     )
+
+    @property
+    def kernel_family(self) -> tuple[int, float]:
+        """Divergence and shrinkage: kernels that have both in common differ in β alone."""
+        return self.metric, self.shrinkage
 
     def beta_for(self, median: float) -> float:
         """Return β where the median divergence is known."""
@@ -104,7 +100,7 @@ def mean_cells(
 
 def in_order(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """Return the cells, those with the same divergence and shrinkage in a row."""
-    return tuple(sorted(cells, key=lambda cell: (cell.metric, cell.shrinkage)))
+    return tuple(sorted(cells, key=lambda cell: cell.kernel_family))
 
 
 class AtomCodes:
@@ -143,8 +139,7 @@ class CodedScores:
     """Class scores by codes over labelled atoms."""
 
     def __init__(self, atoms: AtomCodes, labels: Indices, n_classes: int, rule: str) -> None:
-        self.atoms, self._labels, self._n_classes, self._rule = atoms, labels, n_classes, rule
-        self._members = class_members(labels, n_classes) if rule == "sum" else None
+        self.atoms, self._rule = atoms, ClassRule(rule, labels, n_classes)
 
     @classmethod
     def of(
@@ -158,32 +153,22 @@ class CodedScores:
     def scores(self, cross: Floats, exclude: Indices | None = None) -> Floats:
         """Return the class scores of queries, of which each may have to do without one atom."""
         cross = self.atoms.corrected(cross)
-        codes = self.atoms.of(cross, exclude)
-        return self._of_codes(codes, cross)
-
-    def _of_codes(self, codes: Floats, cross: Floats) -> Floats:
-        if self._members is not None:
-            return class_sums(codes, *self._members)
-        of_classes = self._labels, self._n_classes, self._rule
-        return class_scores(codes, self.atoms.gram, cross, *of_classes)
+        return self._rule.scores(self.atoms.of(cross, exclude), self.atoms.gram, cross)
 
     def vjp(self, cross: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return the class scores, and the gradient of their weighted sums in the kernel values."""
         cross = self.atoms.corrected(cross)
         z = self.atoms.coder_codes(cross)
         codes: Floats = self.atoms.lengthened(z)
-        in_codes, own = class_score_vjp(
-            codes, self.atoms.gram, cross, self._labels, self._rule, weights
-        )
+        in_codes, own = self._rule.vjp(codes, self.atoms.gram, cross, weights)
         # The correction of kernel values is its own adjoint.
         slopes = self.atoms.corrected(own + self.atoms.vjp(cross, z, in_codes))
-        return self._of_codes(codes, cross), slopes
+        return self._rule.scores(codes, self.atoms.gram, cross), slopes
 
     def contributions(self, cross: Floats) -> Floats:
         """Return what each atom adds to the score of its class, shape (m, N)."""
         cross = self.atoms.corrected(cross)
-        codes = self.atoms.of(cross)
-        return class_contributions(codes, self.atoms.gram, cross, self._labels, self._rule)
+        return self._rule.contributions(self.atoms.of(cross), self.atoms.gram, cross)
 
 
 class MeanScores:

@@ -13,8 +13,8 @@ from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
 from spdatoms.classification.explanation import Explanations, two_best
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.relevance import Margins, Relevance
-from spdatoms.classification.scores import decision_values
 
 
 class SPDClassifier(LabelPredictor, SPDEstimator):
@@ -114,9 +114,7 @@ class ExplainedClassifier(ScoredClassifier):
     """A classifier whose scores are sums over atoms."""
 
     @abstractmethod
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
         """Return the explanations of matrices that were checked."""
 
     @by_channels
@@ -149,10 +147,32 @@ class ExplainedClassifier(ScoredClassifier):
             totals are the scores of `decision_function`.
         """
         X = self.check_queries(X)
-        found = self._explained(X, n_atoms, names)
+        found = self._explained(X, Listing(n_atoms, names))
         margins = self._margins(X, two_best(found.totals))
         return found if margins is None else found.with_relevance(Relevance(margins, X))
 
     def _margins(self, X: FloatArray, classes: Indices) -> Margins | None:
         """Return the margins of matrices between two classes (m, 2) as functions; None if explanations have them."""
         return None
+
+
+def decision_values(scores: Floats) -> Floats:
+    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def prior_answers(
+    classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
+) -> dict[str, Array]:
+    """Return what a classifier says of a matrix of which nothing is known: the weighted shares p of its classes.
+
+    Its scores are log(p) divided by the sharpness that they are multiplied by before their softmax.
+    """
+    shares = np.bincount(labels, weights, len(classes))[None]
+    shares = shares / shares.sum()
+    scores = np.log(shares) / sharpness
+    return {
+        "predict": classes[shares.argmax(axis=1)],
+        "predict_proba": shares,
+        "decision_function": decision_values(scores),
+    }

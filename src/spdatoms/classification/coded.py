@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -16,18 +16,11 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.products import squared_distances
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.classifier import ExplainedClassifier, prior_answers
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
-from spdatoms.classification.named_atoms import check_explained
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.relevance import Margins
-from spdatoms.classification.scores import (
-    contributions_of_codes,
-    feature_contributions,
-    prior_answers,
-    scores_of_codes,
-    scores_of_feature_codes,
-    warn_of_zero_codes,
-)
+from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
 from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence, mean
 from spdatoms.divergences.hermitian import over
@@ -65,14 +58,11 @@ class CodedClassifier(ExplainedClassifier):
     def _answers_to_nothing(self) -> dict[str, Array]:
         return prior_answers(self.classes_, self._atom_classes, self.atom_weights_, _SHARPNESS)
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
-        check_explained(n_atoms, names, len(self._atom_classes))
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
+        listing.check(len(self._atom_classes))
 
         def explain(scores: Floats, added: Contributions) -> list[Explanation]:
-            own = taken_apart(scores, added(), self.classes_, self._atom_classes, n_atoms, names)
-            return list(own)
+            return [*taken_apart(scores, added(), self.classes_, self._atom_classes, listing)]
 
         return Explanations([*chain.from_iterable(self._of_scores(explain, X))])
 
@@ -101,24 +91,20 @@ class CodedClassifier(ExplainedClassifier):
             "weights": self.atom_weights_,
             "n_jobs": self.n_jobs,
         }
-        classes, n_classes, kernel = self._atom_classes, len(self.classes_), self.kernel_
+        rule, kernel = ClassRule(self.rule, self._atom_classes, len(self.classes_)), self.kernel_
         if isinstance(kernel, LandmarkKernel):
-            atoms, found = kernel.features_, []
+            found = []
             for features, codes in coded_feature_blocks(X, kernel, self.alpha_, **coding):
-                scored = scores_of_feature_codes(
-                    codes, features, atoms, classes, n_classes, self.rule
-                )
-                added = partial(feature_contributions, codes, features, atoms, classes, self.rule)
-                found.append(complete(*scored, added))
+                given = codes, features, kernel.features_
+                added = partial(rule.feature_contributions, *given)
+                found.append(complete(*rule.feature_scores(*given), added))
         else:
 
             def score(block: CodedBlock) -> tuple[Result, int]:
                 to_atoms = partial(self._divergences_to_atoms, X[block.rows])
-                of_codes = block.codes, kernel.gram_, block.cross, classes
-                scored = scores_of_codes(*of_codes, n_classes, self.rule, to_atoms)
-                return complete(
-                    *scored, partial(contributions_of_codes, *of_codes, self.rule, to_atoms)
-                )
+                given = block.codes, kernel.gram_, block.cross, to_atoms
+                added = partial(rule.contributions_or_nearest, *given)
+                return complete(*rule.scores_or_nearest(*given), added)
 
             found = for_coded_blocks(score, X, kernel, self.alpha_, losses=False, **coding)
         warn_of_zero_codes(sum(zeros for _, zeros in found), len(X))

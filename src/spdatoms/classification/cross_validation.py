@@ -21,11 +21,13 @@ from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification._landmarks import spread_over_classes
-from spdatoms.classification._left_out import CellClassifier, standardised
+from spdatoms.classification._atom_choice import spread_over_classes
+from spdatoms.classification._left_out import CellClassifier
+from spdatoms.classification.calibration import standardised
 from spdatoms.classification.cells import Cell, in_order, ridge_of
 from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.kernel_ensemble import Metrics, References, listed
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import MOST_WHITENED, SPDSparseClassifier
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
@@ -277,10 +279,8 @@ class SPDSparseClassifierCV(CellClassifier):
         scores = self.best_estimator_.decision_function(X)
         return scores if scores.ndim == 2 else np.stack([-scores, scores], axis=1) / 2.0
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
-        found = self.best_estimator_.explain(X, n_atoms, names=names)
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
+        found = self.best_estimator_.explain(X, listing.n_atoms, names=listing.names)
         if self.domains_ is None:
             return found
         domains = [tuple(self.domains_[one.atoms].tolist()) for one in found]

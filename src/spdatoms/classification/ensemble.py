@@ -17,15 +17,14 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
-from spdatoms.classification._landmarks import chosen_rows
+from spdatoms.classification._atom_choice import Remembered, chosen_rows
 from spdatoms.classification._left_out import CellClassifier
-from spdatoms.classification._memory import Remembered
 from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
+from spdatoms.classification.classifier import prior_answers
 from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
-from spdatoms.classification.named_atoms import check_explained
-from spdatoms.classification.scores import prior_answers
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
 from spdatoms.layout import Part, holds
@@ -306,25 +305,16 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     def _margins(self, X: FloatArray, classes: Indices) -> AverageMargins:
         return AverageMargins(self.average_, self._references, X, classes)
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> Explanations:
-        check_explained(n_atoms, names, len(self.atoms_))
+    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
+        listing.check(len(self.atoms_))
+        listing = replace(listing, indices=self.atom_indices_)
         self.average_.prepare()  # before several threads ask for it
 
         def explain(divergences: Sequence[Floats]) -> list[Explanation]:
-            return [
-                *taken_apart(
-                    self.average_.scores(divergences),
-                    self.average_.contributions(divergences),
-                    self.classes_,
-                    self._atom_classes,
-                    n_atoms,
-                    names,
-                    self.atom_indices_,
-                    self._domains_of_atoms(),
-                )
-            ]
+            totals = self.average_.scores(divergences)
+            added = self.average_.contributions(divergences)
+            atoms = self.classes_, self._atom_classes, listing, self._domains_of_atoms()
+            return [*taken_apart(totals, added, *atoms)]
 
         found = self._references.of_blocks(explain, X, self.n_jobs)
         return Explanations([*chain.from_iterable(found)])

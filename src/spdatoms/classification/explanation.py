@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Array, Floats, Indices
-from spdatoms.classification.named_atoms import LISTED, NamedAtoms, SeveralExplanations
+from spdatoms.classification.named_atoms import LISTED, Listing, NamedAtoms, SeveralExplanations
 from spdatoms.classification.relevance import ChannelRelevance, Relevance
 
 
@@ -243,14 +243,12 @@ def taken_apart(
     contributions: Floats,
     classes: Array,
     atom_classes: Indices,
-    n_atoms: int | None = None,
-    names: Sequence[str] | None = None,
-    indices: Indices | None = None,
+    listing: Listing,
     domains: Array | None = None,
 ) -> Iterator[Explanation]:
     """Yield the explanations of queries with class totals (m, C) and contributions of atoms (m, N).
 
-    ``indices`` are those of the atoms among the training matrices, if they are some of them, ``domains`` their domains.
+    ``domains`` are those of the atoms, if they are known.
     """
     for own_totals, own in zip(totals, contributions, strict=True):
         best, second = two_best(own_totals)
@@ -259,16 +257,16 @@ def taken_apart(
         moves = np.isin(atom_classes, (best, second))
         used = np.flatnonzero(own)
         used = used[np.lexsort((-np.abs(own[used]), ~moves[used]))]
-        atoms = used[:n_atoms]
+        atoms, indices, names = listing.of(used)
         yield Explanation(
             classes,
             own_totals,
             float(own_totals[best] - sums[best]),
-            atoms if indices is None else indices[atoms],
+            indices,
             own[atoms],
             classes[atom_classes[atoms]],
             len(used),
-            None if names is None else tuple(str(names[atom]) for atom in atoms),
+            names,
             None if domains is None else tuple(domains[atoms].tolist()),
         )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self, TypeVar, overload
+from dataclasses import dataclass
+from typing import ClassVar, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,40 @@ _NAMES = allow.NONE | allow.ARRAY
 LISTED = 5
 #: The greatest number of rows of its table.
 _ROWS = 20
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which of the atoms that contribute an explanation lists, and what it calls them.
+
+    Attributes
+    ----------
+    n_atoms : int or None
+        Their greatest number.
+    names : sequence of str or None
+        A name for each atom.
+    indices : ndarray of shape (N,) or None, default=None
+        Which training matrices the atoms are, if they are some of them.
+    """
+
+    n_atoms: int | None
+    names: Sequence[str] | None
+    indices: Indices | None = None
+
+    def check(self, count: int) -> None:
+        """Refuse what ``explain`` cannot be told, for a number of atoms."""
+        _N_ATOMS.check("n_atoms", self.n_atoms)
+        _NAMES.check("names", self.names)
+        if self.names is not None and len(self.names) != count:
+            raise ValueError(
+                f"names must hold a name for each of the {count} atoms, got {len(self.names)}."
+            )
+
+    def of(self, used: Indices) -> tuple[Indices, Indices, tuple[str, ...] | None]:
+        """Return the first atoms of those that are used, their indices among the training matrices, and their names."""
+        atoms, names = used[: self.n_atoms], self.names
+        named = None if names is None else tuple(str(names[atom]) for atom in atoms)
+        return atoms, atoms if self.indices is None else self.indices[atoms], named
 
 
 class NamedAtoms(ABC):
@@ -108,11 +143,3 @@ class SeveralExplanations(Sequence[One]):
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self._found[:_ROWS])
-
-
-def check_explained(n_atoms: Any, names: Any, count: int) -> None:
-    """Check what ``explain`` is told, for a number of atoms."""
-    _N_ATOMS.check("n_atoms", n_atoms)
-    _NAMES.check("names", names)
-    if names is not None and len(names) != count:
-        raise ValueError(f"names must hold a name for each of the {count} atoms, got {len(names)}.")

@@ -15,8 +15,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import SPDEstimator, by_channels, check_labels, checked_fit
-from spdatoms.classification.classifier import SPDClassifier
-from spdatoms.classification.scores import prior_answers
+from spdatoms.classification.classifier import SPDClassifier, prior_answers
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import METRIC

@@ -197,18 +197,11 @@ def integrated(
         np.add.at(total, whose[done], parts[done])
         if done.all():
             break
-        left = ~done
         middle = 0.5 * (first + last)
-        whose, first, last, before, after = (
-            np.concatenate([one[left], other[left]])
-            for one, other in (
-                (whose, whose),
-                (first, middle),
-                (middle, last),
-                (before, middles),
-                (middles, after),
-            )
-        )
+        halves = [first, middle, before, middles], [middle, last, middles, after]
+        left = np.array(halves)[:, :, ~done]
+        first, last, before, after = left.swapaxes(0, 1).reshape(4, -1)
+        whose = np.tile(whose[~done], 2)
     found = ChannelRelevance(0.5 * (total + total.swapaxes(1, 2)), difference)
     worst = float(found.error.max(initial=0.0))
     if worst > _MISSED and halvings == _HALVINGS:

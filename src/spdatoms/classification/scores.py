@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from spdatoms._utils.products import row_products, squared_distances
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_of_share
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.native import kernel
@@ -24,163 +26,184 @@ _FEW_SHARE, _FEW = 0.6, 128
 #: Queries whose distances to all atoms are computed at a time.
 _DISTANCE_BLOCK = 64
 
+#: What returns the divergences to the atoms of the queries in a mask.
+ToAtoms: TypeAlias = Callable[[NDArray[np.bool_]], FloatArray]
+
 _class_residuals = kernel("class_residuals", "DDDIqqqqDB")
 
 
-def scores_of_codes(
-    codes: FloatArray,
-    gram: FloatArray,
-    cross: FloatArray,
-    atom_classes: Indices,
-    n_classes: int,
-    rule: str,
-    to_atoms: Callable[[NDArray[np.bool_]], FloatArray],
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return `class_scores`, but `nearest_atom_scores` where a code is zero and says nothing.
+@dataclass(frozen=True)
+class ClassRule:
+    """How the classes of labelled atoms are judged by the codes of queries over them.
 
-    Parameters
+    Attributes
     ----------
-    codes, cross : ndarray of shape (m, N)
-        The codes of the queries, and their kernel values with the atoms.
-    gram : ndarray of shape (N, N)
-        The kernel values between the atoms.
+    rule : {"residual", "sum", "max"}
+        With y_c the code restricted to the atoms of class c: the residual rule gives
+        2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
     atom_classes : ndarray of shape (N,)
         The class of every atom.
     n_classes : int
         The number of classes.
-    rule : {"residual", "sum", "max"}
-        As in `class_scores`.
-    to_atoms : callable
-        Called with a mask (m,) of queries, it returns their divergences to the atoms.
-
-    Returns
-    -------
-    scores : ndarray of shape (m, n_classes)
-        The greatest is the best.
-    zero : ndarray of bool of shape (m,)
-        Which queries have an all-zero code.
     """
-    scores = class_scores(codes, gram, cross, atom_classes, n_classes, rule)
-    zero: NDArray[np.bool_] = ~np.any(codes, axis=1)
-    if zero.any():
-        scores[zero] = nearest_atom_scores(to_atoms(zero), atom_classes, n_classes)
-    return scores, zero
 
+    rule: str
+    atom_classes: Indices
+    n_classes: int
 
-def contributions_of_codes(
-    codes: FloatArray,
-    gram: FloatArray,
-    cross: FloatArray,
-    atom_classes: Indices,
-    rule: str,
-    to_atoms: Callable[[NDArray[np.bool_]], FloatArray],
-) -> Floats:
-    """Return what each atom adds to `scores_of_codes`, shape (m, N)."""
-    added = class_contributions(codes, gram, cross, atom_classes, rule)
-    zero: NDArray[np.bool_] = ~np.any(codes, axis=1)
-    if zero.any():
-        added[zero] = nearest_atom_contributions(to_atoms(zero), atom_classes)
-    return added
+    @cached_property
+    def _indicators(self) -> Floats:
+        """Which atoms belong to which class, zeros and ones of shape (N, n_classes)."""
+        members = self.atom_classes[:, None] == np.arange(self.n_classes)
+        return np.asarray(members, np.float64)
 
+    @cached_property
+    def _missing(self) -> NDArray[np.bool_]:
+        """Which classes have no atoms."""
+        return np.asarray(np.bincount(self.atom_classes, minlength=self.n_classes) == 0)
 
-def class_scores(
-    codes: FloatArray,
-    gram: FloatArray,
-    cross: FloatArray,
-    atom_classes: Indices,
-    n_classes: int,
-    rule: str,
-) -> Floats:
-    """Return how well each class represents each query, greatest best, shape (m, n_classes).
+    def _atoms(self) -> Iterator[tuple[int, Indices]]:
+        """Yield the classes that have atoms, with the indices of these."""
+        for c in np.flatnonzero(~self._missing):
+            yield int(c), np.flatnonzero(self.atom_classes == c)
 
-    With y_c the code restricted to the atoms of class c: the residual rule gives
-    2 y_cᵀk − y_cᵀKy_c = ‖φ(X)‖² − ‖φ(X) − Σ_{j∈c} y_j φ(D_j)‖², the others Σ y_c and max y_c.
-    """
-    if rule == "sum":
-        return class_sums(np.asarray(codes, np.float64), *class_members(atom_classes, n_classes))
-    there = np.bincount(atom_classes, minlength=n_classes) > 0
-    scores = np.zeros((len(codes), n_classes))
-    many = np.ones(len(codes), np.bool_)
-    if rule == "residual":
-        codes, gram, cross = (np.ascontiguousarray(A, np.float64) for A in (codes, gram, cross))
-        classes = np.ascontiguousarray(atom_classes, np.int64)
-        most = max(_FEW, int(_FEW_SHARE * codes.shape[1]))
-        _class_residuals(codes, gram, cross, classes, *codes.shape, n_classes, most, scores, many)
-        if not many.any() and there.all():
-            return scores
-    rows: Any = slice(None) if many.all() else np.flatnonzero(many)
-    codes, cross = codes[rows], cross[rows]
-    for c in np.unique(atom_classes) if len(codes) else ():
-        atoms = np.flatnonzero(atom_classes == c)
-        # Row after row in memory: sums of columns taken from others may depend on the number of rows.
-        y = np.ascontiguousarray(codes[:, atoms])
-        if rule == "residual":
-            residual = 2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
-            scores[rows, c] = np.ascontiguousarray(y * residual).sum(axis=1)
+    def scores(self, codes: FloatArray, gram: FloatArray, cross: FloatArray) -> Floats:
+        """Return how well each class represents each query, greatest best, shape (m, n_classes).
+
+        Queries have codes (m, N) and kernel values (m, N) with the atoms, atoms the kernel values (N, N). A class
+        without atoms has −inf.
+        """
+        codes = np.ascontiguousarray(codes, np.float64)
+        if self.rule == "sum":
+            scores: Floats = row_products(codes, self._indicators)
         else:
-            scores[rows, c] = y.max(axis=1)
-    scores[:, ~there] = -np.inf
-    return scores
+            scores, many = np.zeros((len(codes), self.n_classes)), np.ones(len(codes), np.bool_)
+            if self.rule == "residual":
+                gram, cross = (np.ascontiguousarray(A, np.float64) for A in (gram, cross))
+                classes = np.ascontiguousarray(self.atom_classes, np.int64)
+                sizes = *codes.shape, self.n_classes, max(_FEW, int(_FEW_SHARE * codes.shape[1]))
+                _class_residuals(codes, gram, cross, classes, *sizes, scores, many)
+            if many.any():
+                added = self.contributions(codes[many], gram, cross[many])
+                for c, atoms in self._atoms():
+                    # Row after row in memory: sums of columns taken from others may depend on the number of rows.
+                    scores[many, c] = np.ascontiguousarray(added[:, atoms]).sum(axis=1)
+        if self._missing.any():
+            scores[:, self._missing] = -np.inf
+        return scores
 
+    def contributions(self, codes: FloatArray, gram: FloatArray, cross: FloatArray) -> Floats:
+        """Return what each atom adds to the score of its class, shape (m, N): `scores` are sums over classes.
 
-def class_members(atom_classes: Indices, n_classes: int) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return which atoms belong to which class, as zeros and ones (N, n_classes), and which classes have atoms."""
-    members = atom_classes[:, None] == np.arange(n_classes)
-    return members.astype(np.float64), members.any(axis=0)
+        It is y_j (2k − K_cc y_c)_j for the residual rule, where K_cc are kernel values within the class; y_j for the
+        sum; and y_j for the greatest entry of each class alone for the maximum.
+        """
+        if self.rule == "sum":
+            return np.array(codes, np.float64)
+        added = np.zeros(codes.shape)
+        for _, atoms in self._atoms():
+            y = np.ascontiguousarray(codes[:, atoms])
+            if self.rule == "residual":
+                explained = row_products(y, gram[np.ix_(atoms, atoms)])
+                added[:, atoms] = y * (2.0 * cross[:, atoms] - explained)
+            else:
+                added[np.arange(len(y)), atoms[y.argmax(axis=1)]] = y.max(axis=1)
+        return added
 
+    def vjp(
+        self, codes: Floats, gram: Floats, cross: Floats, weights: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the gradients of Σ_c w_c s_c in the codes and in the kernel values, for weights w (m, n_classes).
 
-def class_sums(codes: Floats, members: Floats, there: NDArray[np.bool_]) -> Floats:
-    """Return the sums of codes (m, N) over the classes; −inf for a class without atoms."""
-    sums: Floats = row_products(codes, members)
-    if not there.all():
-        sums[:, ~there] = -np.inf
-    return sums
+        They are w_c (2k − 2K_cc y_c)_j and 2 w_c y_j for the residual rule; w_c for the sum, and for the greatest entry
+        of the class alone (the first of equals) for the maximum.
+        """
+        own, in_cross = weights[:, self.atom_classes], np.zeros(codes.shape)
+        if self.rule == "sum":
+            return own, in_cross
+        in_codes = np.zeros(codes.shape)
+        for _, atoms in self._atoms():
+            y = np.ascontiguousarray(codes[:, atoms])
+            if self.rule == "residual":
+                in_codes[:, atoms] = 2.0 * (cross[:, atoms] - y @ gram[np.ix_(atoms, atoms)])
+                in_cross[:, atoms] = 2.0 * y
+            else:
+                in_codes[np.arange(len(y)), atoms[y.argmax(axis=1)]] = 1.0
+        return own * in_codes, own * in_cross
 
+    def scores_or_nearest(
+        self, codes: FloatArray, gram: FloatArray, cross: FloatArray, to_atoms: ToAtoms
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return `scores`, but `nearest_atom_scores` where a code is zero and says nothing; and where that is.
 
-def class_contributions(
-    codes: FloatArray, gram: FloatArray, cross: FloatArray, atom_classes: Indices, rule: str
-) -> Floats:
-    """Return what each atom adds to the score of its class, shape (m, N): `class_scores` are sums over classes.
+        ``to_atoms``, called with a mask (m,) of queries, returns their divergences to the atoms.
+        """
+        scores, zero = self.scores(codes, gram, cross), ~np.any(codes, axis=1)
+        if zero.any():
+            scores[zero] = nearest_atom_scores(to_atoms(zero), self.atom_classes, self.n_classes)
+        return scores, zero
 
-    It is y_j (2k − K_cc y_c)_j for the residual rule, where K_cc are kernel values within the class; y_j for the
-    sum; and y_j for the greatest entry of each class alone for the maximum.
-    """
-    if rule == "sum":
-        return np.array(codes, np.float64)
-    added = np.zeros(codes.shape)
-    for c in np.unique(atom_classes):
-        atoms = np.flatnonzero(atom_classes == c)
-        y = np.ascontiguousarray(codes[:, atoms])
-        if rule == "residual":
-            added[:, atoms] = y * (
-                2.0 * cross[:, atoms] - row_products(y, gram[np.ix_(atoms, atoms)])
-            )
+    def contributions_or_nearest(
+        self, codes: FloatArray, gram: FloatArray, cross: FloatArray, to_atoms: ToAtoms
+    ) -> Floats:
+        """Return what each atom adds to `scores_or_nearest`, shape (m, N)."""
+        added, zero = self.contributions(codes, gram, cross), ~np.any(codes, axis=1)
+        if zero.any():
+            added[zero] = nearest_atom_contributions(to_atoms(zero), self.atom_classes)
+        return added
+
+    def feature_scores(
+        self, codes: scipy.sparse.csr_array, features: Floats, atoms: Floats
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return what `scores_or_nearest` does, for queries x (m, r) and atoms p_j (N, r) that are vectors.
+
+        With v_c = Σ_{j∈c} y_j p_j the residual rule gives 2⟨v_c, x⟩ − ‖v_c‖². A class without non-zeros
+        has the score zero. Where a code is zero, the distances ‖x − p_j‖² take the place of divergences.
+        """
+        classes, n_classes = self.atom_classes, self.n_classes
+        queries = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
+        pairs, of = np.unique(queries * n_classes + classes[codes.indices], return_inverse=True)
+        query, of_class = np.divmod(pairs, n_classes)
+        if self.rule == "residual":
+            shape = len(pairs), len(atoms)
+            parts = scipy.sparse.csr_array((codes.data, (of, codes.indices)), shape=shape)
+            explained = np.asarray(parts @ atoms)
+            values = np.einsum("ij,ij->i", explained, 2.0 * features[query] - explained)
+        elif self.rule == "sum":
+            values = np.bincount(of, codes.data, len(pairs))
         else:
-            added[np.arange(len(y)), atoms[y.argmax(axis=1)]] = y.max(axis=1)
-    return added
+            values = np.full(len(pairs), -np.inf)
+            np.maximum.at(values, of, codes.data)
+            # The atoms of a class that are not in the code have zeros.
+            some_are_zero = np.bincount(of, minlength=len(pairs)) < np.bincount(classes)[of_class]
+            values[some_are_zero] = np.maximum(values[some_are_zero], 0.0)
+        scores = np.zeros((codes.shape[0], n_classes))
+        scores[query, of_class] = values
+        zero = np.diff(codes.indptr) == 0
+        unexplained = np.flatnonzero(zero)
+        for part in block_slices(len(unexplained), _DISTANCE_BLOCK):
+            distances = squared_distances(features[unexplained[part]], atoms)
+            scores[unexplained[part]] = nearest_atom_scores(distances, classes, n_classes)
+        return scores, zero
 
-
-def class_score_vjp(
-    codes: Floats, gram: Floats, cross: Floats, atom_classes: Indices, rule: str, weights: Floats
-) -> tuple[Floats, Floats]:
-    """Return the gradients of Σ_c w_c s_c in the codes and in the kernel values, for weights w (m, n_classes).
-
-    They are w_c (2k − 2K_cc y_c)_j and 2 w_c y_j for the residual rule; w_c for the sum, and for the greatest entry of
-    the class alone (the first of equals) for the maximum.
-    """
-    own, in_cross = weights[:, atom_classes], np.zeros(codes.shape)
-    if rule == "sum":
-        return own, in_cross
-    in_codes = np.zeros(codes.shape)
-    for c in np.unique(atom_classes):
-        atoms = np.flatnonzero(atom_classes == c)
-        y = np.ascontiguousarray(codes[:, atoms])
-        if rule == "residual":
-            in_codes[:, atoms] = 2.0 * (cross[:, atoms] - y @ gram[np.ix_(atoms, atoms)])
-            in_cross[:, atoms] = 2.0 * y
-        else:
-            in_codes[np.arange(len(y)), atoms[y.argmax(axis=1)]] = 1.0
-    return own * in_codes, own * in_cross
+    def feature_contributions(
+        self, codes: scipy.sparse.csr_array, features: Floats, atoms: Floats
+    ) -> Floats:
+        """Return what each atom adds to `feature_scores`, shape (m, N)."""
+        added = np.zeros(codes.shape)
+        for i, query in enumerate(features):
+            own = slice(codes.indptr[i], codes.indptr[i + 1])
+            used, y = codes.indices[own], codes.data[own]
+            if not len(used):
+                distances = squared_distances(query[None], atoms)
+                added[i] = nearest_atom_contributions(distances, self.atom_classes)[0]
+            elif self.rule == "max":  # which may be that of an atom that is not in the code
+                dense = codes[[i]].toarray()
+                added[i] = self.contributions(dense, atoms, dense)[0]
+            else:
+                P, among = atoms[used], replace(self, atom_classes=self.atom_classes[used])
+                added[i, used] = among.contributions(y[None], P @ P.T, (P @ query)[None])[0]
+        return added
 
 
 def class_means(
@@ -198,104 +221,6 @@ def class_means(
     shares[np.arange(len(atom_classes)), atom_classes] = own / totals[atom_classes]
     norms = np.einsum("jc,jc->c", shares, gram @ shares)
     return 2.0 * shares, np.where(totals > 0, -norms, -np.inf)
-
-
-def scores_of_feature_codes(
-    codes: scipy.sparse.csr_array,
-    features: Floats,
-    atoms: Floats,
-    atom_classes: Indices,
-    n_classes: int,
-    rule: str,
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return what `scores_of_codes` does, for queries and atoms that are vectors.
-
-    Where a code is zero, the distances ‖x − p_j‖² take the place of divergences.
-
-    Parameters
-    ----------
-    codes : csr_array of shape (m, N)
-        The codes of the queries.
-    features, atoms : ndarray of shape (m, r) and (N, r)
-        The queries x, and the atoms p_j.
-    atom_classes, n_classes, rule
-        As in `scores_of_codes`.
-
-    Returns
-    -------
-    tuple of ndarray
-        Scores, and which codes are all zero, as in `scores_of_codes`.
-    """
-    scores = feature_class_scores(codes, features, atoms, atom_classes, n_classes, rule)
-    zero: NDArray[np.bool_] = np.diff(codes.indptr) == 0
-    unexplained = np.flatnonzero(zero)
-    for part in block_slices(len(unexplained), _DISTANCE_BLOCK):
-        some = unexplained[part]
-        scores[some] = nearest_atom_scores(
-            squared_distances(features[some], atoms), atom_classes, n_classes
-        )
-    return scores, zero
-
-
-def feature_class_scores(
-    codes: scipy.sparse.csr_array,
-    features: Floats,
-    atoms: Floats,
-    atom_classes: Indices,
-    n_classes: int,
-    rule: str,
-) -> Floats:
-    """Return `class_scores` for queries x and atoms p_j that are vectors.
-
-    With v_c = Σ_{j∈c} y_j p_j the residual rule gives 2⟨v_c, x⟩ − ‖v_c‖². A class without non-zeros
-    has the score zero.
-    """
-    queries = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
-    pairs, of = np.unique(queries * n_classes + atom_classes[codes.indices], return_inverse=True)
-    query, of_class = np.divmod(pairs, n_classes)
-    if rule == "residual":
-        parts = scipy.sparse.csr_array(
-            (codes.data, (of, codes.indices)), shape=(len(pairs), len(atoms))
-        )
-        explained = np.asarray(parts @ atoms)
-        values = np.einsum("ij,ij->i", explained, 2.0 * features[query] - explained)
-    elif rule == "sum":
-        values = np.bincount(of, codes.data, len(pairs))
-    else:
-        values = np.full(len(pairs), -np.inf)
-        np.maximum.at(values, of, codes.data)
-        # The atoms of a class that are not in the code have zeros.
-        some_are_zero = np.bincount(of, minlength=len(pairs)) < np.bincount(atom_classes)[of_class]
-        values[some_are_zero] = np.maximum(values[some_are_zero], 0.0)
-    scores = np.zeros((codes.shape[0], n_classes))
-    scores[query, of_class] = values
-    return scores
-
-
-def feature_contributions(
-    codes: scipy.sparse.csr_array,
-    features: Floats,
-    atoms: Floats,
-    atom_classes: Indices,
-    rule: str,
-) -> Floats:
-    """Return `class_contributions` for queries and atoms that are vectors, and distances where a code is zero."""
-    added = np.zeros(codes.shape)
-    for i, query in enumerate(features):
-        own = slice(codes.indptr[i], codes.indptr[i + 1])
-        used, y = codes.indices[own], codes.data[own]
-        if not len(used):
-            distances = squared_distances(query[None], atoms)
-            added[i] = nearest_atom_contributions(distances, atom_classes)[0]
-        elif rule == "max":  # which may be that of an atom that is not in the code
-            dense = codes[[i]].toarray()
-            added[i] = class_contributions(dense, atoms, dense, atom_classes, rule)[0]
-        else:
-            P = atoms[used]
-            added[i, used] = class_contributions(
-                y[None], P @ P.T, (P @ query)[None], atom_classes[used], rule
-            )[0]
-    return added
 
 
 def nearest_atom_scores(divergences: FloatArray, atom_classes: Indices, n_classes: int) -> Floats:
@@ -326,25 +251,3 @@ def warn_of_zero_codes(count: int, total: int) -> None:
         "large for them.",
         ZeroCodeWarning,
     )
-
-
-def decision_values(scores: Floats) -> Floats:
-    """Return scores (m, n_classes) as scikit-learn has them: of two classes, the difference (m,)."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def prior_answers(
-    classes: Array, labels: Indices, weights: Floats | None, sharpness: float = 1.0
-) -> dict[str, Array]:
-    """Return what a classifier says of a matrix of which nothing is known: the weighted shares p of its classes.
-
-    Its scores are log(p) divided by the sharpness that they are multiplied by before their softmax.
-    """
-    shares = np.bincount(labels, weights, len(classes))[None]
-    shares = shares / shares.sum()
-    scores = np.log(shares) / sharpness
-    return {
-        "predict": classes[shares.argmax(axis=1)],
-        "predict_proba": shares,
-        "decision_function": decision_values(scores),
-    }

@@ -18,8 +18,8 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
-from spdatoms.classification._landmarks import chosen_rows, features_of, landmark_space
-from spdatoms.classification._memory import Remembered
+from spdatoms.classification._atom_choice import Remembered, chosen_rows
+from spdatoms.classification._landmarks import features_of, landmark_space
 from spdatoms.classification.coded import CodedClassifier
 from spdatoms.classification.scores import RULES
 from spdatoms.divergences import Divergence

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from spdatoms._utils.version import __version__
 from spdatoms.cli.errors import Commands
-from spdatoms.cli.options import JsonOption
-from spdatoms.cli.show import record_json, show_lines
+from spdatoms.cli.show import show_lines
 
 #: A command is the function of this name in the module of this name in one of these packages.
 COMMANDS = {
@@ -47,23 +43,6 @@ def spdatoms(
     """Sparse coding, dictionary learning and classification of symmetric positive definite matrices."""
 
 
-def with_json(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that also has the option --json, see `spdatoms.cli.show`."""
-
-    @wraps(command)
-    def recording(*, as_json: bool, **options: Any) -> None:
-        record_json(as_json)
-        command(**options)
-
-    own, kind = inspect.signature(command, eval_str=True), inspect.Parameter.KEYWORD_ONLY
-    added = inspect.Parameter("as_json", kind, default=False, annotation=JsonOption)
-    vars(recording)["__signature__"] = own.replace(parameters=[*own.parameters.values(), added])
-    recording.__annotations__ = {name: one.annotation for name, one in own.parameters.items()} | {
-        "as_json": JsonOption
-    }
-    return recording
-
-
 for _package, _names in COMMANDS.items():
     for _name in _names:
-        app.command(_name)(with_json(getattr(import_module(f"{_package}.{_name}"), _name)))
+        app.command(_name)(getattr(import_module(f"{_package}.{_name}"), _name))

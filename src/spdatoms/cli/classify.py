@@ -146,6 +146,7 @@ def classify(
     seed: opt.SeedOption = 0,
     jobs: opt.JobsOption = None,
     verbose: opt.VerboseOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Classify matrices by their sparse codes over labelled ones, under several kernels or one.
 

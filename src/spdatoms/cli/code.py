@@ -60,6 +60,7 @@ def code(
     force: opt.ForceOption = False,
     jobs: opt.JobsOption = None,
     verbose: opt.VerboseOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Write the sparse codes of matrices over a dictionary.
 

@@ -8,28 +8,15 @@ from typing import Annotated
 import typer
 
 from spdatoms._utils.progress import progress_bar
+from spdatoms.cli import options as opt
 from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
-from spdatoms.cli.options import (
-    ComponentsOption,
-    CovarianceOption,
-    ForceOption,
-    JobsOption,
-    KeyOption,
-    MatricesArgument,
-    ReportOption,
-    SeedOption,
-    VerboseOption,
-    file_option,
-    method_option,
-    refuse_if,
-)
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 
 def compare(
-    matrices: MatricesArgument,
+    matrices: opt.MatricesArgument,
     labels: Annotated[
         Path | None,
         typer.Argument(
@@ -40,21 +27,22 @@ def compare(
             callback=spooled,
         ),
     ] = None,
-    key: KeyOption = None,
+    key: opt.KeyOption = None,
     label_key: Annotated[
-        str | None, file_option("Which array, or column of a table, has the labels.")
+        str | None, opt.file_option("Which array, or column of a table, has the labels.")
     ] = None,
-    components: ComponentsOption = None,
-    covariance: CovarianceOption = None,
-    cv: Annotated[int, method_option("The number of folds.", min=2)] = 5,
+    components: opt.ComponentsOption = None,
+    covariance: opt.CovarianceOption = None,
+    cv: Annotated[int, opt.method_option("The number of folds.", min=2)] = 5,
     repeats: Annotated[
-        int, method_option("How often the matrices are divided into folds anew.", min=1)
+        int, opt.method_option("How often the matrices are divided into folds anew.", min=1)
     ] = 1,
-    report: ReportOption = None,
-    force: ForceOption = False,
-    seed: SeedOption = 0,
-    jobs: JobsOption = None,
-    verbose: VerboseOption = False,
+    report: opt.ReportOption = None,
+    force: opt.ForceOption = False,
+    seed: opt.SeedOption = 0,
+    jobs: opt.JobsOption = None,
+    verbose: opt.VerboseOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Compare classifiers by cross-validation on your matrices: which is best, and is it certain?
 
@@ -70,7 +58,7 @@ def compare(
       spdatoms compare subject-epo.fif --report compared.html
     """
     files = with_own_labels(Files(matrices, labels, None))
-    refuse_if(files.labels is None, "give the file of labels after that of matrices")
+    opt.refuse_if(files.labels is None, "give the file of labels after that of matrices")
     check_outputs([matrices, labels], [report], force=force)
     from spdatoms.cli.comparison import HEADER, compared, verdict
 
@@ -78,14 +66,12 @@ def compare(
     labelled, _ = read.training(files, Files(None, None, None))
     assert labelled is not None  # there are files
     X, y = labelled.X, labelled.y
-    total = cv * repeats
-    with progress_bar(total, "comparing", wants_progress(verbose)) as advance:
+    with progress_bar(cv * repeats, "comparing", wants_progress(verbose)) as advance:
         rows = compared(X, y, cv=cv, repeats=repeats, seed=seed, jobs=jobs, advance=advance)
     title = f"{counted(len(X), 'matrix', 'matrices')}, {cv} folds" + (
         f", {repeats} times" if repeats > 1 else ""
     )
-    shown = [row.cells() for row in rows]
-    show_table(shown, header=HEADER, title=title)
+    show_table([row.cells() for row in rows], header=HEADER, title=title)
     show_lines(verdict(rows))
     record("methods", [row.as_json() for row in rows])
     if report is not None:

@@ -6,13 +6,14 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
+from spdatoms.cli.predictions import check_folds
 
 #: The method that the others are compared with.
 RECOMMENDED = "SPDEnsembleClassifier"
@@ -98,27 +99,18 @@ def classifiers(jobs: int | None) -> dict[str, Any]:
         from pyriemann.classification import MDM
         from pyriemann.tangentspace import TangentSpace
 
-        peers = {"MDM (pyRiemann)": MDM()}
-        return (
-            ours
-            | peers
-            | {
-                f"tangent + {name} (pyRiemann)": make_pipeline(TangentSpace(), model)
-                for name, model in linear.items()
-            }
+        means, vectors, name = (
+            {"MDM (pyRiemann)": MDM()},
+            TangentSpace(),
+            "tangent + {} (pyRiemann)",
         )
-    from sklearn.preprocessing import FunctionTransformer
+    else:
+        from sklearn.preprocessing import FunctionTransformer
 
-    return (
-        ours
-        | {"MDM": MinimumDistanceToMean(n_jobs=jobs)}
-        | {
-            f"logarithms + {name} (scikit-learn)": make_pipeline(
-                FunctionTransformer(_log_vectors), model
-            )
-            for name, model in linear.items()
-        }
-    )
+        means = {"MDM": MinimumDistanceToMean(n_jobs=jobs)}
+        vectors, name = FunctionTransformer(_log_vectors), "logarithms + {} (scikit-learn)"
+    peers = {name.format(kind): make_pipeline(vectors, model) for kind, model in linear.items()}
+    return ours | means | peers
 
 
 def _log_vectors(X: Array) -> Array:
@@ -138,15 +130,11 @@ def compared(
     advance: Callable[[], Any],
 ) -> list[Compared]:
     """Return what every classifier reaches in the same folds, the best first."""
+    from scipy.stats import t
     from sklearn.base import clone
     from sklearn.model_selection import RepeatedStratifiedKFold
 
-    classes, counts = np.unique(y, return_counts=True)
-    if counts.min() < cv:
-        raise ValueError(
-            f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
-            f"{counts.min()}."
-        )
+    check_folds(y, cv)
     division = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     methods = classifiers(jobs)
     hits = {name: np.empty(cv * repeats) for name in methods}
@@ -157,9 +145,8 @@ def compared(
         for name, model in methods.items():
             start = time.process_time()
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # of every kernel in every fold: 'classify' tells them
+                # Of every kernel in every fold: 'classify' tells them.
+                warnings.simplefilter("ignore")
                 predicted = clone(model).fit(X[train], y[train]).predict(X[test])
             seconds[name] += time.process_time() - start
             hits[name][i] = 100.0 * np.mean(predicted == y[test])
@@ -167,29 +154,40 @@ def compared(
             pairs = zip(y[test].astype(str).tolist(), predicted.astype(str).tolist(), strict=True)
             confusions[name].update(pairs)
         advance()
-    share = 1.0 / (cv - 1)
+    share, quantile = 1.0 / (cv - 1), float(t.ppf(0.975, cv * repeats - 1))
     found = []
     for name, own in hits.items():
-        row = _row(name, own, hits[RECOMMENDED], share, seconds[name])
-        gain = right[name] - right[RECOMMENDED]
+        differences, gain = own - hits[RECOMMENDED], right[name] - right[RECOMMENDED]
         gained, lost = (tuple(np.flatnonzero(sign * gain > 0).tolist()) for sign in (1, -1))
-        found.append(replace(row, confusions=confusions[name], gained=gained, lost=lost))
+        row = Compared(
+            name,
+            float(own.mean()),
+            corrected_error(own, share),
+            float(differences.mean()),
+            quantile * corrected_error(differences, share),
+            seconds[name] / len(own),
+            tuple(own.tolist()),
+            confusions[name],
+            gained,
+            lost,
+        )
+        found.append(row)
     return sorted(found, key=lambda row: -row.accuracy)
-
-
-def _row(name: str, own: Floats, others: Floats, share: float, seconds: float) -> Compared:
-    from scipy.stats import t
-
-    differences = own - others
-    margin = float(t.ppf(0.975, len(own) - 1)) * corrected_error(differences, share)
-    error = corrected_error(own, share)
-    mean, difference = float(own.mean()), float(differences.mean())
-    return Compared(name, mean, error, difference, margin, seconds / len(own), tuple(own.tolist()))
 
 
 def corrected_error(values: Floats, share: float) -> float:
     """Return √((1/k + n_test/n_train) s²), the standard error of the mean of k folds of Nadeau and Bengio (2003)."""
     return float(np.sqrt((1.0 / len(values) + share) * values.var(ddof=1)))
+
+
+def class_accuracies(
+    confusions: Mapping[tuple[str, str], int],
+) -> tuple[Counter[str], dict[str, float]]:
+    """Return how many matrices each class has, and the share of them that is right."""
+    counts: Counter[str] = Counter()
+    for (label, _), count in confusions.items():
+        counts[label] += count
+    return counts, {c: confusions.get((c, c), 0) / n for c, n in counts.items()}
 
 
 def verdict(rows: list[Compared]) -> str:

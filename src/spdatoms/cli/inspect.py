@@ -56,6 +56,7 @@ def inspect(
         ),
     ] = False,
     force: opt.ForceOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Show which matrices are not SPD and why, their scale, rank and condition, β and the kernel.
 
@@ -129,17 +130,15 @@ def inspect(
 
 def unfit_matrices(X: Array) -> dict[int, str]:
     """Return why matrices are not positive definite, by index, for all that are not."""
+    from spdatoms.geometry.validation import as_float, is_spd
     from spdatoms.scale.blocks import of_blocks
 
-    found = of_blocks(_complaints, X)
+    def complaints(block: Array) -> dict[int, str]:
+        block = as_float(block, "X")
+        return {int(i): _complaint(block[i : i + 1]) for i in np.flatnonzero(~is_spd(block))}
+
+    found = of_blocks(complaints, X)
     return {rows.start + i: why for rows, unfit in found for i, why in unfit.items()}
-
-
-def _complaints(X: Array) -> dict[int, str]:
-    from spdatoms.geometry.validation import as_float, is_spd
-
-    X = as_float(X, "X")
-    return {int(i): _complaint(X[i : i + 1]) for i in np.flatnonzero(~is_spd(X))}
 
 
 def _complaint(X: Array) -> str:

@@ -53,6 +53,7 @@ def learn(
     report: opt.ReportOption = None,
     force: opt.ForceOption = False,
     verbose: opt.VerboseOption = False,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """Learn a dictionary of atoms from matrices.
 

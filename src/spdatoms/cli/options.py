@@ -11,6 +11,7 @@ import typer
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
 from spdatoms.cli.formats.standard_input import spooled
+from spdatoms.cli.show import record_json
 
 #: The symmetric divergences, for codes over given atoms.
 Metric = Literal["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
@@ -148,5 +149,8 @@ VerboseOption = Annotated[
     bool, run_option("Show progress bars also where there is no terminal.", "--verbose", "-v")
 ]
 JsonOption = Annotated[
-    bool, run_option("Print the results as JSON, and nothing else on stdout.", "--json")
+    bool,
+    run_option(
+        "Print the results as JSON, and nothing else on stdout.", "--json", callback=record_json
+    ),
 ]

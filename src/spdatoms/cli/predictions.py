@@ -69,12 +69,7 @@ def cross_validate(
     from spdatoms.scale.blocks import taken
 
     X, y = labelled.X, labelled.y
-    classes, counts = np.unique(y, return_counts=True)
-    if counts.min() < cv:
-        raise ValueError(
-            f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
-            f"{counts.min()}."
-        )
+    classes, counts = check_folds(y, cv)
     held_out = Predictions(np.empty((len(X), len(classes))), classes)
     division = StratifiedKFold(cv, shuffle=True, random_state=seed)
     folds = list(division.split(np.zeros(len(X)), y))
@@ -106,6 +101,17 @@ def cross_validate(
         ]
         show_table(table, header=("class", *(f"as {other}" for other in classes)))
     return held_out
+
+
+def check_folds(y: Array, cv: int) -> tuple[Array, Array]:
+    """Return the classes and their sizes; refuse more folds than a class has matrices."""
+    classes, counts = np.unique(y, return_counts=True)
+    if counts.min() < cv:
+        raise ValueError(
+            f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
+            f"{counts.min()}."
+        )
+    return classes, counts
 
 
 def _same(labels: Array, others: Array) -> Array:

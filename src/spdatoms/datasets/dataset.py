@@ -117,15 +117,11 @@ class Dataset:
         """
         chosen = np.atleast_1d(index)
         picked = np.arange(len(self))[chosen if chosen.size else chosen.astype(np.intp)]
-        return replace(
-            self,
-            data=self.data[picked],
-            target=self.target[picked],
-            groups=self.groups[picked],
-            names=tuple(self.names[i] for i in picked),
-            masks=None if self.masks is None else self.masks[picked],
-            boxes=None if self.boxes is None else self.boxes[picked],
-        )
+        each = {
+            name: getattr(self, name) for name in ("data", "target", "groups", "masks", "boxes")
+        }
+        parts = {name: part[picked] for name, part in each.items() if part is not None}
+        return replace(self, names=tuple(self.names[i] for i in picked), **parts)
 
 
 def encode(labels: Sequence[str], order: Sequence[str] = ()) -> tuple[Indices, tuple[str, ...]]:

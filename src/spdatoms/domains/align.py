@@ -8,19 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
-from spdatoms._utils.domains import TARGET, domain_names, domain_of_each, rows_of
-from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, check_labels, checked_fit, estimator_call, per_matrix
+from spdatoms._utils.domains import TARGET, domain_of_each, rows_of
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.base import check_labels, checked_fit, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.domains._centre import checked
 from spdatoms.domains._turning import Codes, Turn, turn_of_labelled, turn_of_target
-from spdatoms.domains.recentre import SPDRecentre
+from spdatoms.domains.recentre import DomainTransformer, SPDRecentre
 from spdatoms.geometry.functions import expm, logm
 from spdatoms.geometry.half_vectors import unvech, vech
 from spdatoms.geometry.hermitian import as_double
@@ -28,7 +27,7 @@ from spdatoms.layout import POSITIVE, Classes, Labels, Numbers, Part, holds
 
 
 @allow.with_parameters
-class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
+class SPDAlign(DomainTransformer):
     """Bring domains (subjects, sessions, sites) onto each other: centred, scaled and turned by class means.
 
     ``Z = exp((z − m)Q + g)`` with ``z = log(M^-½ X M^-½)/s`` as a vector, the mean M and the scale s of the domain, and
@@ -97,8 +96,6 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """
 
     __metadata_request__fit: ClassVar = {"domains": True, "X_target": True, "y_target": True}
-    __metadata_request__transform: ClassVar = {"domains": True}
-    __metadata_request__partial_fit: ClassVar = {"domains": True}
     _stored = holds(
         "classes_",
         recentre_=Part(SPDRecentre),
@@ -190,39 +187,6 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self.recentre_ = copy(self.recentre_).partial_fit(X, domains=domains)
         return self
 
-    @estimator_call
-    def transform(self, X: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
-        """Bring matrices onto those of the other domains.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices as in ``fit``: of a new domain all at once. For a Dask array whose domain is known the result is a
-            Dask array.
-        domains : array-like of shape (m,), default=None
-            The name of the domain of each matrix, or one for all. None stands for ``"target"``, or for a new domain
-            if there was none of that name.
-
-        Returns
-        -------
-        ndarray of shape (m, n, n)
-            Positive definite matrices, in the precision of X.
-        """
-        check_is_fitted(self)
-        names = domain_names(domains, len(X) if np.ndim(domains) else 1)  # type: ignore[arg-type]
-        if len(names) == 1 and names[0] in self.recentre_.domains_ and self.adapt != "all":
-            return self._brought(X, str(names[0]))
-        X = self._of_its_type(check_size(checked(X), self.n_features_in_))
-        recentre = copy(self.recentre_).set_params(adapt=self.adapt)
-        Z = self._vectors_of(recentre.transform(X, names if len(names) > 1 else names[0]))
-        for name, rows in rows_of(names, len(X)).items():
-            turn = self._turn(name)
-            if name not in self.recentre_.domains_:
-                unknown = np.full(len(Z[rows]), -1)
-                turn = turn_of_target(Z[rows], unknown, *self._scorer(), self.means_, self.n_rounds)
-            Z[rows] = turn(Z[rows])
-        return self._matrices_of(Z, X)
-
     def fit_transform(
         self,
         X: ArrayLike,
@@ -252,22 +216,32 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
             Positive definite matrices, in the precision of X.
         """
         self.fit(X, y, domains, X_target, y_target)
-        X = self._of_its_type(checked(X))
-        names = domain_of_each(domains, len(X))
-        Z = self._vectors_of(self.recentre_.transform(X, names))
-        for name, rows in rows_of(names, len(X)).items():
-            Z[rows] = self._turn(name)(Z[rows])
-        return self._matrices_of(Z, X)
+        X = self._checked(X)
+        return self._of_domains(X, domain_of_each(domains, len(X)), adapting=False)
 
     def example_query(self, n: int, dtype: Any) -> FloatArray:
         """Return a matrix (1, n, n) that can be transformed."""
         return self.recentre_.example_query(n, dtype)
 
+    def _known_domains(self) -> Array:
+        return self.recentre_.domains_
+
     @per_matrix
     def _brought(self, X: ArrayLike, name: str) -> FloatArray:
-        X = self._of_its_type(check_size(checked(X), self.n_features_in_))
-        Z = self._vectors_of(self.recentre_.transform(X, name))
-        return self._matrices_of(self._turn(name)(Z), X)
+        return self._of_domains(self._checked(X), np.array([name]), adapting=False)
+
+    def _of_domains(self, X: FloatArray, names: Array, *, adapting: bool) -> FloatArray:
+        recentre = self.recentre_
+        if adapting:
+            recentre = copy(recentre).set_params(adapt=self.adapt)
+        Z = self._vectors_of(recentre.transform(X, names if len(names) > 1 else names[0]))
+        for name, rows in rows_of(names, len(X)).items():
+            turn = self._turn(name)
+            if name not in self._known_domains():
+                unknown = np.full(len(Z[rows]), -1)
+                turn = turn_of_target(Z[rows], unknown, *self._scorer(), self.means_, self.n_rounds)
+            Z[rows] = turn(Z[rows])
+        return np.asarray(expm(unvech(Z, weighted=True)).astype(X.dtype, copy=False))
 
     def _target_labels(self, y: Any, count: int) -> Indices:
         """Return the indices of the classes of target matrices, −1 for unknown ones."""
@@ -325,11 +299,7 @@ class SPDAlign(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     def _vectors_of(self, X: FloatArray) -> Floats:
         return np.asarray(vech(logm(as_double(X)), weighted=True))
 
-    def _matrices_of(self, Z: Floats, X: FloatArray) -> FloatArray:
-        return expm(unvech(Z, weighted=True)).astype(X.dtype, copy=False)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         return tags

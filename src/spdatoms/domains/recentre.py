@@ -1,8 +1,9 @@
-"""`SPDRecentre`: every domain brought to a common centre."""
+"""`SPDRecentre`: every domain brought to a common centre; and what all transformers of domains share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
@@ -25,8 +26,60 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Labels, Numbers, holds
 
 
+class DomainTransformer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
+    """A transformer of matrices of several domains, some of which its subclass knows."""
+
+    __metadata_request__partial_fit: ClassVar = {"domains": True}
+    __metadata_request__transform: ClassVar = {"domains": True}
+    adapt: str
+
+    @abstractmethod
+    def _known_domains(self) -> Container[str]:
+        """Return the names of the domains that were seen."""
+
+    @abstractmethod
+    def _brought(self, X: ArrayLike, name: str) -> FloatArray:
+        """Return the matrices of a domain that was seen, by what is known of it."""
+
+    @abstractmethod
+    def _of_domains(self, X: FloatArray, names: Array, *, adapting: bool) -> FloatArray:
+        """Return checked matrices of domains; if ``adapting``, what is not known of these follows from them."""
+
+    @estimator_call
+    def transform(self, X: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
+        """Bring matrices to what the domains have in common.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            Matrices as in ``fit``: of a new domain all at once. For a Dask array whose domain is known the result is a
+            Dask array.
+        domains : array-like of shape (m,), default=None
+            The name of the domain of each matrix, or one for all. None stands for ``"target"``, or for a new domain
+            if there was none of that name.
+
+        Returns
+        -------
+        ndarray of shape (m, n, n)
+            Positive definite matrices, in the precision of X.
+        """
+        check_is_fitted(self)
+        names = domain_names(domains, len(X) if np.ndim(domains) else 1)  # type: ignore[arg-type]
+        if len(names) == 1 and names[0] in self._known_domains() and self.adapt != "all":
+            return self._brought(X, str(names[0]))
+        return self._of_domains(self._checked(X), names, adapting=True)
+
+    def _checked(self, X: ArrayLike) -> FloatArray:
+        return self._of_its_type(check_size(checked(X), self.n_features_in_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
 @allow.with_parameters
-class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
+class SPDRecentre(DomainTransformer):
     """Bring every domain (subject, session, site) to a common centre.
 
     ``Z = M_d^-½ X M_d^-½`` for every matrix X of the domain d, whose mean is M_d. With ``scale=True`` it is
@@ -98,8 +151,6 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
 
     hermitian: ClassVar[bool] = True
     __metadata_request__fit: ClassVar = {"domains": True, "X_target": True}
-    __metadata_request__partial_fit: ClassVar = {"domains": True}
-    __metadata_request__transform: ClassVar = {"domains": True}
     __metadata_request__inverse_transform: ClassVar = {"domains": True}
     _stored = holds(
         domains_=Labels("D"),
@@ -174,38 +225,6 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self._learn(X, domains, "X", self.forgetting)
         return self
 
-    @estimator_call
-    def transform(self, X: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
-        """Bring matrices to the common centre.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices as in ``fit``. For a Dask array whose domain is known the result is a Dask array.
-        domains : array-like of shape (m,), default=None
-            The name of the domain of each matrix, or one for all. None stands for ``"target"``, or for a new domain
-            if there was none of that name.
-
-        Returns
-        -------
-        ndarray of shape (m, n, n)
-            Positive definite matrices, in the precision of X.
-        """
-        check_is_fitted(self)
-        known = self._centres()
-        names = domain_names(domains, len(X) if np.ndim(domains) else 1)  # type: ignore[arg-type]
-        if len(names) == 1 and names[0] in known and self.adapt != "all":
-            return self._brought(X, known[str(names[0])])
-        X = self._of_its_type(check_size(checked(X), self.n_features_in_))
-
-        def one(name: str, own: FloatArray) -> FloatArray:
-            centre = known.get(name)
-            if centre is None or self.adapt == "all":
-                centre = self._adapted(name, own, centre)
-            return centre.bring(own)
-
-        return self._by_domain(one, X, names)
-
     def fit_transform(
         self,
         X: ArrayLike,
@@ -232,9 +251,8 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
             Positive definite matrices, in the precision of X.
         """
         self.fit(X, y, domains, X_target)
-        known, X = self._centres(), self._of_its_type(checked(X))
-        names = domain_names(domains, len(X))
-        return self._by_domain(lambda name, own: known[name].bring(own), X, names)
+        X = self._checked(X)
+        return self._of_domains(X, domain_names(domains, len(X)), adapting=False)
 
     @estimator_call
     def inverse_transform(self, Z: ArrayLike, domains: ArrayLike | None = None) -> FloatArray:
@@ -254,7 +272,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         """
         check_is_fitted(self)
         Z = self._of_its_type(check_size(check_spd(Z, name="Z"), self.n_features_in_, "Z"))
-        known = self._centres()
+        known = self._known_domains()
 
         def one(name: str, own: FloatArray) -> FloatArray:
             if name not in known:
@@ -276,7 +294,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         if hasattr(self, "n_features_in_"):
             check_size(X, self.n_features_in_, name)
         self.n_features_in_ = X.shape[-1]
-        known = self._centres()
+        known = self._known_domains()
         for one, rows in rows_of(domain_names(domains, len(X)), len(X)).items():
             with _naming(one):
                 known[one] = self._found(X[rows], forgetting, known.get(one))
@@ -299,7 +317,7 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     def _adapted(self, name: str, X: FloatArray, before: Centre | None) -> Centre:
         """Return the centre of a domain from the matrices to be transformed."""
         if self.adapt == "none":
-            raise ValueError(_unknown(name, self._centres()))
+            raise ValueError(_unknown(name, self._known_domains()))
         if before is None and len(X) < 2:
             raise ValueError(
                 f"Nothing is known of the domain {name!r}, and one matrix has no centre but itself: transform several "
@@ -308,10 +326,20 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         return self._found(X, 1.0, before)
 
     @per_matrix
-    def _brought(self, X: ArrayLike, centre: Centre) -> FloatArray:
-        return centre.bring(self._of_its_type(check_size(checked(X), self.n_features_in_)))
+    def _brought(self, X: ArrayLike, name: str) -> FloatArray:
+        return self._known_domains()[name].bring(self._checked(X))
 
-    def _centres(self) -> dict[str, Centre]:
+    def _of_domains(self, X: FloatArray, names: Array, *, adapting: bool) -> FloatArray:
+        known = self._known_domains()
+
+        def one(name: str, own: FloatArray) -> FloatArray:
+            if adapting and (name not in known or self.adapt == "all"):
+                return self._adapted(name, own, known.get(name)).bring(own)
+            return known[name].bring(own)
+
+        return self._by_domain(one, X, names)
+
+    def _known_domains(self) -> dict[str, Centre]:
         """Return what is known of the domains, by name."""
         each = zip(
             self.domains_.tolist(),
@@ -331,11 +359,6 @@ class SPDRecentre(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         self.ranks_ = np.array([one.rank for one in each], np.intp)
         self.scales_ = np.array([one.scale for one in each], np.float64)
         self.weights_ = np.array([one.weight for one in each], np.float64)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 @contextmanager

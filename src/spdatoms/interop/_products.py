@@ -77,7 +77,7 @@ class Paired:
         """Return the divergences."""
         return np.asarray(divergence(self.A, self.B, self.metric))
 
-    def vjp(self, weights: Floats) -> tuple[Array, Array]:
+    def vjp(self, weights: Floats, _wanted: Wanted = (True, True)) -> tuple[Array, Array]:
         """Return the gradients in A and in B of Σ w d(A, B), for matrices whose divergences were values before."""
         dtype = np.result_type(self.A, self.B, np.float64)
         shape = np.broadcast_shapes(self.A.shape, self.B.shape)

@@ -139,38 +139,22 @@ class _OnTheCone(_Module):
         return torch.tril(L, -1) + torch.diag_embed(diagonal)
 
 
-class _AllPairs(_Function):
-    """All pairs of two sets."""
+class _Pairs(_Function):
+    """Divergences of two sets of matrices: of all pairs, or of those that belong together."""
 
     @staticmethod
-    def forward(ctx: Any, X: Any, Y: Any, metric: Any, n_jobs: int | None) -> Any:
+    def forward(ctx: Any, X: Any, Y: Any, kind: Any, *options: Any) -> Any:
         ctx.save_for_backward(X, Y)  # an error if they are changed before the gradient is asked for
-        ctx.pairs = AllPairs(_array(X), None if Y is None else _array(Y), metric, n_jobs)
+        ctx.pairs = kind(_array(X), None if Y is None else _array(Y), *options)
         return _tensor(ctx.pairs.values(), X)
 
     @staticmethod
     def backward(ctx: Any, weights: Any) -> Any:
         X, Y = ctx.saved_tensors
-        found = ctx.pairs.vjp(_array(weights), ctx.needs_input_grad[:2])
+        wanted = ctx.needs_input_grad
+        found = ctx.pairs.vjp(_array(weights), wanted[:2])
         gradients = (_like(one, Z) for one, Z in zip(found, (X, Y), strict=True))
-        return *_first_only(weights, X, Y, gradients), None, None
-
-
-class _Paired(_Function):
-    """Pairs that belong together."""
-
-    @staticmethod
-    def forward(ctx: Any, A: Any, B: Any, metric: Any) -> Any:
-        ctx.save_for_backward(A, B)
-        ctx.pairs = Paired(_array(A), _array(B), metric)
-        return _tensor(ctx.pairs.values(), A)
-
-    @staticmethod
-    def backward(ctx: Any, weights: Any) -> Any:
-        A, B = ctx.saved_tensors
-        found = ctx.pairs.vjp(_array(weights))
-        gradients = (_like(one, Z) for one, Z in zip(found, (A, B), strict=True))
-        return *_first_only(weights, A, B, gradients), None
+        return *_first_only(weights, X, Y, gradients), *(None for _ in wanted[2:])
 
 
 class _Coded(_Function):
@@ -239,6 +223,14 @@ def _like(array: Any, model: Any) -> Any:
     return found.to(model.dtype).reshape(model.shape)
 
 
+def _all_pairs(X: Any, Y: Any, *options: Any) -> Any:
+    return _Pairs.apply(X, Y, AllPairs, *options)
+
+
+def _paired(A: Any, B: Any, metric: Any) -> Any:
+    return _Pairs.apply(A, B, Paired, metric)
+
+
 pairwise_divergence, divergence, kernel, sparse_code = functions(
-    __name__, _AllPairs.apply, _Paired.apply, _Coded.apply, torch.exp
+    __name__, _all_pairs, _paired, _Coded.apply, torch.exp
 )

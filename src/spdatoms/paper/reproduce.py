@@ -17,6 +17,7 @@ from spdatoms.cli.errors import INTERRUPTED
 from spdatoms.cli.options import (
     ForceOption,
     JobsOption,
+    JsonOption,
     SeedOption,
     file_option,
     output,
@@ -96,6 +97,7 @@ def reproduce(
     list_all: Annotated[
         bool, typer.Option("--list", help="List the experiments, or the data and methods of one.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Run an experiment of the paper and print its table with the published figures."""
     from spdatoms.paper.experiments import EXPERIMENTS

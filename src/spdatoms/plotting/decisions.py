@@ -241,23 +241,22 @@ class ChannelRelevanceDisplay(FittedDisplay):
     def _draw(self, ax: Any, **kwargs: Any) -> None:
         pairs = self.relevance.pairs
         pairs = pairs.reshape(-1, *pairs.shape[-2:]).mean(axis=0)
+        shown = pairs if self.info is None else pairs.sum(axis=1)
+        limit = float(np.abs(shown).max()) or 1.0
         if self.info is None:
-            self._draw_pairs(ax, pairs, **kwargs)
+            style: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+            self.image_ = ax.imshow(shown, **style | kwargs)
+            self._name_channels(ax, shown < -_MARKED * limit)
         else:
             topomap = import_extra("mne.viz", extra="eeg").plot_topomap
-            values = pairs.sum(axis=1)
-            limit = float(np.abs(values).max()) or 1.0
             style = {"cmap": "RdBu_r", "vlim": (-limit, limit), "show": False, "axes": ax}
-            self.image_, _ = topomap(values, self.info, **style | kwargs)
+            self.image_, _ = topomap(shown, self.info, **style | kwargs)
         ax.set_title("contribution to the margin", fontsize=10)
         ax.figure.colorbar(self.image_, ax=ax, shrink=0.8)
 
-    def _draw_pairs(self, ax: Any, pairs: Any, **kwargs: Any) -> None:
-        limit = float(np.abs(pairs).max()) or 1.0
-        style = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
-        self.image_ = ax.imshow(pairs, **style | kwargs)
+    def _name_channels(self, ax: Any, negative: Any) -> None:
         # Minus signs, so that it can be read in grey.
-        for a, b in np.argwhere(pairs < -_MARKED * limit) if len(pairs) <= _NAMED else ():
+        for a, b in np.argwhere(negative) if len(negative) <= _NAMED else ():
             ax.text(b, a, "−", ha="center", va="center", fontsize=8)
         names = self.names
         if names is not None and len(names) <= _NAMED:

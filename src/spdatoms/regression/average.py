@@ -11,7 +11,7 @@ import numpy as np
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.folds import Fold
 from spdatoms._utils.products import row_products
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import Floats
 from spdatoms._utils.weights import part_of, shares_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
 from spdatoms.kernels.correction import semidefinite_gram
@@ -170,25 +170,6 @@ class TargetAverage:
         return np.asarray(codes * self.deviations)
 
 
-@dataclass(frozen=True)
-class LeftOutTargets:
-    """What is known from training matrices that were left out.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (m,)
-        Which they are.
-    errors : ndarray of shape (m, q)
-        Target minus prediction.
-    squares : ndarray of shape (n_cells, q)
-        The mean square errors of the cells.
-    """
-
-    rows: Indices
-    errors: Floats
-    squares: Floats
-
-
 def fitted_average(
     divergences: tuple[Floats, ...],
     targets: Floats,
@@ -196,8 +177,12 @@ def fitted_average(
     cells: tuple[TargetCell, ...],
     folds: Sequence[Fold],
     advance: Callable[[int], object] = int,
-) -> tuple[TargetAverage, LeftOutTargets]:
-    """Return the cells with the ridges and weights that fit left-out matrices best, and what those say."""
+) -> tuple[TargetAverage, Floats, Floats]:
+    """Return the cells with the ridges and weights that fit left-out matrices best, and what those say.
+
+    That are target minus prediction (m, q) for the matrices that folds leave out, and the mean square errors
+    (n_cells, q) of the cells.
+    """
     count, q = targets.shape
     deviations = targets - shares_of(weights, count) @ targets
     rows = rows_of(folds)
@@ -224,7 +209,7 @@ def fitted_average(
     average = TargetAverage(
         divergences, targets, cells, ridges, cell_weights, duals, offsets, weights
     )
-    return average, LeftOutTargets(rows, honest, squares)
+    return average, honest, squares
 
 
 def _coded_errors(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from itertools import chain
 from typing import Any, Self
 
@@ -18,11 +18,13 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import part_of, relative_weights, shares_of
 from spdatoms.base import check_streamable, check_targets, checked_fit, per_matrix
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergence
 from spdatoms.geometry.channels import Mask
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
+from spdatoms.regression._ridge import rows_of
 from spdatoms.regression._stacking import half_widths
 from spdatoms.regression.average import (
     LINEAR,
@@ -177,18 +179,18 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         columns = self.targets_.reshape(len(self.targets_), -1)
         with progress_bar(len(cells), "cross-validation") as advance:
             self.average_: TargetAverage
-            self.average_, left_out = fitted_average(
+            self.average_, errors, squares = fitted_average(
                 divergences, columns, self.atom_weights_, cells, folds, advance
             )
         shape = self.targets_.shape[1:]
-        self.left_out_rows_ = left_out.rows
-        self.left_out_errors_ = left_out.errors.reshape(-1, *shape)
+        self.left_out_rows_ = rows_of(folds)
+        self.left_out_errors_ = errors.reshape(-1, *shape)
         self.cv_results_ = {
             "param_metric": np.array([str(listed(self.metrics)[c.metric]) for c in cells]),
             "param_kind": np.array([cell.kind for cell in cells]),
             "param_beta": np.array([cell.beta for cell in cells]),
             "param_ridge": self.average_.ridges.reshape(-1, *shape),
-            "mean_test_squared_error": left_out.squares.reshape(-1, *shape),
+            "mean_test_squared_error": squares.reshape(-1, *shape),
             "weight": self.average_.shares.reshape(-1, *shape),
         }
         return self
@@ -236,16 +238,13 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         widths = half_widths(errors, shares, coverage).reshape(self.targets_.shape[1:])
         return np.stack([predicted - widths, predicted + widths], axis=-1)
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> TargetExplanations:
-        average = self.average_
+    def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        average, listing = self.average_, replace(listing, indices=self.atom_indices_)
         average.prepare(explaining=True)
 
         def explain(divergences: Sequence[Floats]) -> list[TargetExplanation]:
             added = average.contributions(divergences)
-            own = average.mean, self.targets_, n_atoms, names, self.atom_indices_
-            return [*targets_taken_apart(added, *own)]
+            return [*targets_taken_apart(added, average.mean, self.targets_, listing)]
 
         found = self._references.of_blocks(explain, X, self.n_jobs)
         return TargetExplanations([*chain.from_iterable(found)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.classification.named_atoms import NamedAtoms, SeveralExplanations
+from spdatoms.classification.named_atoms import Listing, NamedAtoms, SeveralExplanations
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,7 @@ def explained_codes(
     codes: Floats,
     targets: Floats,
     weights: Floats | None,
-    n_atoms: int | None = None,
-    names: Sequence[str] | None = None,
+    listing: Listing,
 ) -> TargetExplanations:
     """Return the explanations of queries with codes (m, N) over matrices with targets and weights."""
     columns = targets.reshape(len(targets), -1)
@@ -143,7 +142,7 @@ def explained_codes(
     found: list[TargetExplanation] = []
     for code in codes:  # one by one: what they contribute may not fit in memory
         added = code[None, :, None] * (columns - mean)
-        found += targets_taken_apart(added, mean, targets, n_atoms, names)
+        found += targets_taken_apart(added, mean, targets, listing)
     return TargetExplanations(found)
 
 
@@ -151,29 +150,27 @@ def targets_taken_apart(
     contributions: Floats,
     offset: Floats,
     targets: Floats,
-    n_atoms: int | None = None,
-    names: Sequence[str] | None = None,
-    indices: Indices | None = None,
+    listing: Listing,
 ) -> Iterator[TargetExplanation]:
     """Yield the explanations of queries to whose targets atoms contribute (m, N, q).
 
-    Targets (N,) are a single one, q = 1. ``indices`` are those of the atoms among the training matrices.
+    Targets (N,) are a single one, q = 1.
     """
     shape = targets.shape[1:]
     for own in contributions:
         sizes = np.sqrt((own**2).sum(axis=1))
         used = np.flatnonzero(sizes)
         used = used[np.argsort(-sizes[used], kind="stable")]
-        atoms = used[:n_atoms]
+        atoms, indices, names = listing.of(used)
         prediction = (offset + own.sum(axis=0)).reshape(shape)
         yield TargetExplanation(
             prediction if shape else float(prediction),
             offset.reshape(shape) if shape else float(offset[0]),
-            atoms if indices is None else indices[atoms],
+            indices,
             own[atoms].reshape(len(atoms), *shape),
             targets[atoms],
             len(used),
-            None if names is None else tuple(str(names[atom]) for atom in atoms),
+            names,
         )
 
 

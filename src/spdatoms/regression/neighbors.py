@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from typing import Self
 
@@ -13,6 +12,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.classification.neighbors import VOTES, NearestMatrices
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
@@ -100,13 +100,11 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
         shares, neighbours = self._shares(X)
         return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> TargetExplanations:
+    def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
         shares, neighbours = self._shares(X)
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)
-        return explained_codes(codes, self.targets_, self._weights, n_atoms, names)
+        return explained_codes(codes, self.targets_, self._weights, listing)
 
     def _cut(self, known: Mask) -> Self:
         return self._fitted_anew(cut(self._matrices, known), self.targets_, self._weights)

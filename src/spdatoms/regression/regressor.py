@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.named_atoms import check_explained
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.regression.explanation import TargetExplanations
 
 
@@ -32,9 +32,7 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
         """Return the predictions (m,) or (m, q)."""
 
     @abstractmethod
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> TargetExplanations:
+    def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
         """Return the explanations."""
 
     @per_matrix
@@ -83,5 +81,6 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
             One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
         """
         X = self.check_queries(X)
-        check_explained(n_atoms, names, len(self.targets_))
-        return self._explained(X, n_atoms, names)
+        listing = Listing(n_atoms, names)
+        listing.check(len(self.targets_))
+        return self._explained(X, listing)

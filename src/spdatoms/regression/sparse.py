@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import ClassVar, Self
 
@@ -15,6 +15,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
+from spdatoms.classification.named_atoms import Listing
 from spdatoms.coding.blocks import for_coded_blocks
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
@@ -134,11 +135,9 @@ class SPDSparseRegressor(SPDRegressor):
         moved = np.concatenate(self._of_codes(lambda codes: row_products(codes, deviations), X))
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
-    def _explained(
-        self, X: FloatArray, n_atoms: int | None, names: Sequence[str] | None
-    ) -> TargetExplanations:
+    def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
         codes = np.concatenate(self._of_codes(np.asarray, X))
-        return explained_codes(codes, self.targets_, self.atom_weights_, n_atoms, names)
+        return explained_codes(codes, self.targets_, self.atom_weights_, listing)
 
     def _cut(self, known: Mask) -> Self:
         return self._fitted_anew(cut(self.atoms_, known), self.targets_, self.atom_weights_)

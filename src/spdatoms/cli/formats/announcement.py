@@ -9,25 +9,24 @@ import numpy as np
 
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array
+from spdatoms.cli.formats.parquet import PARQUET_FILES
+from spdatoms.cli.formats.signals import EPOCHS_FILES
+from spdatoms.cli.formats.volumes import VOLUME_FILES
 from spdatoms.cli.show import record, say
 from spdatoms.scale.blocks import some_rows
 
 #: The greatest number of matrices whose scale and rank are looked at.
 _LOOKED_AT = 50
-_FORMATS = {
-    ".npy": "NumPy array",
-    ".npz": "NumPy archive",
-    ".mat": "MATLAB file",
-    ".h5": "HDF5 file",
-    ".hdf5": "HDF5 file",
-    ".zarr": "Zarr group",
-    ".csv": "table",
-    ".tsv": "table",
-    ".parquet": "Parquet table",
-    ".nii": "NIfTI volume",
-    ".nii.gz": "NIfTI volume",
-    ".fif": "MNE epochs",
-    ".fif.gz": "MNE epochs",
+_FORMATS: dict[str, str | tuple[str, ...]] = {
+    "NumPy array": ".npy",
+    "NumPy archive": ".npz",
+    "MATLAB file": ".mat",
+    "HDF5 file": (".h5", ".hdf5"),
+    "Zarr group": ".zarr",
+    "table": (".csv", ".tsv"),
+    "Parquet table": PARQUET_FILES,
+    "NIfTI volume": VOLUME_FILES,
+    "MNE epochs": EPOCHS_FILES,
 }
 
 
@@ -36,7 +35,7 @@ def announce(path: Path, X: Array, estimator: str = "") -> None:
     if X.ndim != 3 or not X.size:
         return  # an error follows
     name = path.name.lower()
-    form = next((f for ending, f in _FORMATS.items() if name.endswith(ending)), "folder")
+    form = next((f for f, endings in _FORMATS.items() if name.endswith(endings)), "folder")
     found = spectra(X, _LOOKED_AT)
     scale, rank = (None, None) if found is None else map(_least_and_greatest, found[1:])
     record(

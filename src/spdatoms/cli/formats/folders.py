@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from spdatoms._utils.typing import Array
 
 
@@ -19,13 +17,6 @@ def has_classes(path: Path) -> bool:
     return is_folder(path) and any(
         p.is_dir() and not p.name.startswith(".") for p in path.iterdir()
     )
-
-
-def folder_labels(path: Path) -> Array:
-    """Return the class of every sample of a folder."""
-    from spdatoms.datasets.folders import folder_files
-
-    return np.array(folder_files(path)[1])
 
 
 def folder_matrices(path: Path) -> tuple[Array, str]:

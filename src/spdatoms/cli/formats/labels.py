@@ -13,11 +13,12 @@ from spdatoms._utils.tables import TEXT_FILES, read_rows
 from spdatoms._utils.text import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.arrays import ARRAY_FILES, chosen, ends_in, named, read_arrays
-from spdatoms.cli.formats.folders import folder_labels, is_folder
+from spdatoms.cli.formats.folders import is_folder
 from spdatoms.cli.formats.parquet import PARQUET_FILES, read_parquet
 from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
 from spdatoms.cli.show import counted
+from spdatoms.datasets.folders import folder_files
 
 #: What tables and arrays have in place of a label, in lower case.
 _MISSING = ("", "nan", "none", "<na>")
@@ -30,7 +31,7 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
         if ends_in(path, VOLUME_FILES):
             return _map_labels(path, volume)
         if is_folder(path):
-            return folder_labels(path)
+            return np.array(folder_files(path)[1])
         labels = _labels(path, key, count)
         if len(labels) != count:
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")

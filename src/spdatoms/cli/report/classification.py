@@ -11,10 +11,11 @@ import numpy as np
 
 from spdatoms._utils.text import drawable, visible
 from spdatoms._utils.typing import Array, Floats
+from spdatoms.cli.comparison import class_accuracies
 from spdatoms.cli.predictions import Predictions
 from spdatoms.cli.report.drawings import drawn_figure
 from spdatoms.cli.report.origins import Origins
-from spdatoms.cli.report.page import Rows, items_to_browse, table_of, write_report
+from spdatoms.cli.report.page import Rows, bars, items_to_browse, table_of, write_report
 from spdatoms.cli.report.pictures import HINT, Pictures, in_bytes
 from spdatoms.cli.report.reasons import Reason
 from spdatoms.plotting.display import INK
@@ -123,7 +124,7 @@ def _reasons_to_browse(
     names, places = origins.channels(size)
     pictures, items = Pictures(places), []
     for row, reason in reasons:
-        photograph = origins.of_query(row)
+        photograph = origins.queries.photograph(row)
         lines, kinds = [f"Predicted {visible(predicted[row])}, probability {sure[row]:.2f}."], []
         if sure[row] < _UNSURE:
             kinds.append("unsure")
@@ -174,14 +175,13 @@ def _in_words(reason: Reason) -> str:
 def _totals(reason: Reason) -> dict[str, Any]:
     found = reason.explanation
     best = np.argsort(-found.totals, kind="stable")[:_TOTALS]
-    rows = [(visible(found.classes[c]), float(found.totals[c]), -1) for c in best]
-    return {"title": "Totals of the classes", "rows": rows}
+    return bars("Totals of the classes", [(found.classes[c], found.totals[c]) for c in best])
 
 
 def _training_matrices(reason: Reason, pictures: Pictures, origins: Origins) -> dict[str, Any]:
     found, rows = reason.explanation, []
     for row, (name, value), matrix in zip(found.atoms, found.named(), reason.matrices, strict=True):
-        photograph = None if reason.learned else origins.of_training(row)
+        photograph = None if reason.learned else origins.training.photograph(row)
         if photograph is not None:
             name += f", {photograph.name}"
         rows.append((visible(name), value, pictures.add(matrix, photograph)))
@@ -195,8 +195,8 @@ def _channels(channels: Floats, names: Sequence[str]) -> dict[str, Any]:
     """Return the channels that decided most, the first ones first."""
     known = np.flatnonzero(~np.isnan(channels))
     most = known[np.argsort(-np.abs(channels[known]), kind="stable")][:_TOTALS]
-    rows = [(visible(names[i]), float(channels[i]), -1) for i in most]
-    return {"title": "Channels, and what they add to the margin", "rows": rows}
+    title = "Channels, and what they add to the margin"
+    return bars(title, [(names[i], channels[i]) for i in most])
 
 
 def _most_confused(confusions: Confusions, names: list[str]) -> list[str]:
@@ -228,29 +228,19 @@ def _draw_confusions(ax: Any, confusions: Confusions, names: list[str]) -> None:
 
 
 def _draw_calibration(ax: Any, right: Array, sure: Array) -> None:
-    bins = np.minimum((sure * _BINS).astype(int), _BINS - 1)
-    full = [k for k in range(_BINS) if (bins == k).any()]
+    from sklearn.calibration import calibration_curve
+
+    shares, means = calibration_curve(right, np.minimum(sure, 1.0), n_bins=_BINS)
     ax.plot([0, 1], [0, 1], color="0.7", linestyle="--")
-    ax.plot(
-        [sure[bins == k].mean() for k in full],
-        [right[bins == k].mean() for k in full],
-        "o-",
-        color=INK,
-    )
-    ax.set(
-        xlabel="probability of the predicted class",
-        ylabel="share that is right",
-        xlim=(0, 1),
-        ylim=(0, 1.02),
-    )
+    ax.plot(means, shares, "o-", color=INK)
+    ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
+    ax.set(xlim=(0, 1), ylim=(0, 1.02))
 
 
 def _accuracies(confusions: Confusions, names: list[str]) -> dict[str, Any]:
     """Return a table of the accuracy of all classes, or of those with the least if there are many."""
-    counts: Counter[str] = Counter()
-    for (label, _), count in confusions.items():
-        counts[label] += count
-    shares = {c: confusions[c, c] / counts[c] for c in names if counts[c]}
+    counts, every = class_accuracies(confusions)
+    shares = {c: every[c] for c in names if c in every}
     title = "Accuracy"
     if len(shares) > _SHOWN:
         title = f"Accuracy: the {_SHOWN} least of {len(shares)} classes"

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spdatoms._utils.text import visible
-from spdatoms.cli.comparison import HEADER, RECOMMENDED, Compared
+from spdatoms.cli.comparison import HEADER, RECOMMENDED, Compared, class_accuracies
 from spdatoms.cli.report.drawings import drawn_figure
-from spdatoms.cli.report.page import Rows, items_to_browse, table_of, write_report
+from spdatoms.cli.report.page import Rows, bars, items_to_browse, table_of, write_report
 from spdatoms.cli.show import counted
 from spdatoms.plotting.display import INK
 
@@ -61,11 +60,8 @@ def _item(row: Compared) -> dict[str, Any]:
         lines.append(
             f"It has {_named(row.gained)} right more often, and {_named(row.lost)} less often."
         )
-    counts: Counter[str] = Counter()
-    for (label, _), count in row.confusions.items():
-        counts[label] += count
-    shares = {c: 100.0 * row.confusions.get((c, c), 0) / n for c, n in counts.items()}
-    worst = sorted(shares.items(), key=lambda one: one[1])[:_LISTED]
+    shares = class_accuracies(row.confusions)[1].items()
+    worst = sorted(((c, 100.0 * share) for c, share in shares), key=lambda one: one[1])[:_LISTED]
     mistakes = Counter({pair: n for pair, n in row.confusions.items() if pair[0] != pair[1]})
     return {
         "name": f"{row.method} {row.accuracy:.1f}",
@@ -73,18 +69,14 @@ def _item(row: Compared) -> dict[str, Any]:
         "lines": lines,
         "picture": -1,
         "groups": [
-            _bars("Accuracy of folds (%)", [(f"fold {i}", v) for i, v in enumerate(row.folds, 1)]),
-            _bars("Accuracy of classes (%), the least first", worst),
-            _bars(
+            bars("Accuracy of folds (%)", [(f"fold {i}", v) for i, v in enumerate(row.folds, 1)]),
+            bars("Accuracy of classes (%), the least first", worst),
+            bars(
                 "Taken for another class",
                 [(f"{label} as {other}", n) for (label, other), n in mistakes.most_common(_LISTED)],
             ),
         ],
     }
-
-
-def _bars(title: str, rows: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    return {"title": title, "rows": [(visible(name), value, -1) for name, value in rows]}
 
 
 def _named(rows: Sequence[int]) -> str:

@@ -79,7 +79,7 @@ def _atoms_to_browse(
             (
                 f"matrix #{rows[i]}",
                 float(codes[i, atom]),
-                pictures.add(X[i], origins.of_query(rows[i])),
+                pictures.add(X[i], origins.queries.photograph(rows[i])),
             )
             for i in users
         ]

@@ -38,6 +38,10 @@ class Origin:
     channels: Sequence[str] = ()
     places: Floats | None = None
 
+    def photograph(self, row: int) -> Path | None:
+        """Return the photograph of a matrix, if there is one."""
+        return self.photographs[row] if self.photographs else None
+
 
 @dataclass(frozen=True)
 class Origins:
@@ -59,14 +63,6 @@ class Origins:
     def photographed(self) -> bool:
         """Whether there are photographs of all matrices."""
         return bool(self.queries.photographs and self.training.photographs)
-
-    def of_query(self, row: int) -> Path | None:
-        """Return the photograph of a query, if there is one."""
-        return self.queries.photographs[row] if self.queries.photographs else None
-
-    def of_training(self, row: int) -> Path | None:
-        """Return the photograph of a training matrix, if there is one."""
-        return self.training.photographs[row] if self.training.photographs else None
 
     def channels(self, n: int) -> tuple[Sequence[str], Floats | None]:
         """Return the names of n channels, and their places if they are known."""

@@ -100,6 +100,11 @@ def table_of(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]
     return {"title": title, "header": header, "rows": named}
 
 
+def bars(title: str, rows: Sequence[tuple[object, float]]) -> dict[str, Any]:
+    """Return a group of an item, see `items_to_browse`: names with numbers, and no pictures."""
+    return {"title": title, "rows": [(visible(name), float(value), -1) for name, value in rows]}
+
+
 def items_to_browse(
     title: str,
     hint: str,

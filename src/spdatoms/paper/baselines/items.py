@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils.estimator import LabelPredictor, StackEstimator
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import estimator_call
-from spdatoms.classification.scores import decision_values
+from spdatoms.classification.classifier import decision_values
 from spdatoms.descriptors.inputs import as_items, grey_image
 
 

@@ -14,7 +14,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
+from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
 from spdatoms.lasso.alpha import automatic_alpha
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import COUNT, Each, Numbers, Part, holds
@@ -96,16 +96,9 @@ class ImageSparseClassifier(ScoredItemClassifier):
 
     def _scores(self, X: Any) -> Floats:
         codes, cross = self._coded(X)
-        scores, zero = scores_of_codes(
-            codes,
-            self._gram,
-            cross,
-            self._atom_classes,
-            len(self.classes_),
-            "residual",
-            # For vectors of length one, −vᵀa and the distance give the same order.
-            to_atoms=lambda zero: -cross[zero],
-        )
+        rule = ClassRule("residual", self._atom_classes, len(self.classes_))
+        # For vectors of length one, −vᵀa and the distance give the same order.
+        scores, zero = rule.scores_or_nearest(codes, self._gram, cross, lambda zero: -cross[zero])
         warn_of_zero_codes(int(zero.sum()), len(cross))
         return scores
 

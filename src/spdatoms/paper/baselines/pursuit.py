@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.classification.scores import scores_of_codes, warn_of_zero_codes
+from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
 from spdatoms.coding.blocks import AtomLengths
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
@@ -234,9 +234,7 @@ class KernelPursuitClassifier(_KernelPursuit, LabelledAtomsClassifier):
         def to_atoms(some: NDArray[np.bool_]) -> Any:
             return pairwise_divergence(X[some], self.atoms_, metric=self.metric, n_jobs=self.n_jobs)
 
-        classes = self._atom_classes, len(self.classes_)
-        scores, zero = scores_of_codes(
-            codes, self.kernel_.gram_, cross, *classes, "residual", to_atoms
-        )
+        rule = ClassRule("residual", self._atom_classes, len(self.classes_))
+        scores, zero = rule.scores_or_nearest(codes, self.kernel_.gram_, cross, to_atoms)
         warn_of_zero_codes(int(zero.sum()), len(X))
         return scores

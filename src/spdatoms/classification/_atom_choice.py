@@ -1,11 +1,12 @@
-"""Which labelled matrices a classifier keeps that learns from a stream with bounded memory.
+"""Which labelled matrices a classifier keeps as atoms: some of each class, or the newest of a stream.
 
-A matrix is ranked by how many newer ones its class has. Those of the least rank are kept, of the same rank the
-newest: the oldest of the class that has most are forgotten first, and no class is forgotten as a whole.
+In a stream a matrix is ranked by how many newer ones its class has. Those of the least rank are kept, of the same rank
+the newest: the oldest of the class that has most are forgotten first, and no class is forgotten as a whole.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,37 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.typing import Array, FloatArray, Indices
+from spdatoms._utils.weights import Weighted, labelled_weights, part_of
 from spdatoms.base.labels import given_labels
 from spdatoms.geometry.validation import check_spd
+
+
+def chosen_rows(
+    labels: Indices,
+    classes: Array,
+    sample_weight: ArrayLike | None,
+    class_weight: str | Mapping[Any, float] | None,
+    most: int | None,
+) -> Weighted:
+    """Return rows with a positive weight, at most this number of them spread over the classes, and their weights."""
+    rows, weights = labelled_weights(labels, classes, sample_weight, class_weight)
+    if most is None:
+        return rows, weights
+    own = np.arange(len(labels))[rows]
+    some = spread_over_classes(labels[own], max(most, len(classes)))
+    return own[some], part_of(weights, some)
+
+
+def spread_over_classes(labels: Indices, count: int) -> Indices:
+    """Return ``count`` rows, if there are as many, evenly taken from the rows sorted by their class.
+
+    So each class has its share of them, whatever the order of the rows is. A class too rare for that adds one.
+    """
+    order = np.argsort(labels, kind="stable")
+    steps = np.linspace(0, len(order) - 1, min(count, len(order)))
+    taken = order[steps.round().astype(np.intp)]
+    classes, first = np.unique(labels, return_index=True)
+    return np.unique(np.concatenate([taken, first[~np.isin(classes, labels[taken])]]))
 
 
 @dataclass(frozen=True)

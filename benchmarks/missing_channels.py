@@ -104,13 +104,13 @@ def ssvep(data: Path) -> Iterator[Division]:
             yield X[train], y[train], X[test], y[test]
 
 
-def connectomes(data: Path | None = None) -> Iterator[Division]:
-    """Draw correlations of 40 regions in modules: three groups, subjects that differ, 120 samples each."""
+def connectomes(regions: int = 40, change: float = 0.15) -> Iterator[Division]:
+    """Draw correlations of regions in modules: three groups, subjects that differ, 120 samples each."""
     rng = np.random.default_rng(0)
-    n, groups, per_group = 40, 3, 60
+    n, groups, per_group = regions, 3, 60
     modules = rng.standard_normal((n, 8)) * (rng.random((n, 8)) < 0.3)
     y = np.repeat(np.arange(groups), per_group)
-    changes = 0.15 * rng.standard_normal((groups, n, 8)) * (rng.random((groups, n, 8)) < 0.2)
+    changes = change * rng.standard_normal((groups, n, 8)) * (rng.random((groups, n, 8)) < 0.2)
     X = np.empty((len(y), n, n))
     for i, group in enumerate(y):
         loadings = modules + changes[group] + 0.1 * rng.standard_normal((n, 8))

@@ -43,6 +43,7 @@ _HOME = {
     "classifiers": ("classifiers", "Classifiers"),
     "curves": ("curves", "Curves"),
     "imperfect": ("imperfect", "Imperfect"),
+    "untouched": ("untouched", "Untouched"),
 }
 EXPERIMENTS = tuple(_HOME)
 

@@ -105,6 +105,8 @@ class Experiment(ABC):
     #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
     reference: ClassVar[str] = "RSR-S"
     own: ClassVar[tuple[str, ...]] = ()
+    #: The peer to compare with, where it was named before looking. Empty for the best one of every column.
+    peer: ClassVar[str] = ""
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
     in_figure: ClassVar[tuple[str, ...]] = ()
 

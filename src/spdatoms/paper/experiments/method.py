@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from joblib import hash as digest_of
 
 from spdatoms._utils.typing import Array, FloatArray, Indices
 from spdatoms.geometry.channels import Mask, cut, known_channels, patterns
@@ -137,6 +138,8 @@ def predict_in_time(
 class Refitted:
     """A method that is fitted to the channels that queries have, once for all queries that have the same ones.
 
+    Treatments and levels share a model, too, if their training matrices and labels are equal.
+
     Parameters
     ----------
     method : Method
@@ -147,15 +150,16 @@ class Refitted:
 
     def __init__(self, method: Method, setting: Setting) -> None:
         self._method, self._setting = method, setting
-        self._models: dict[tuple[int, bytes], Any] = {}
+        self._models: dict[tuple[str, bytes], Any] = {}
         self.fit_seconds = self.predict_seconds = 0.0
 
     def predict(self, train: LabelledViews, Q: FloatArray, *, whole: bool = False) -> Array:
         """Return the labels of queries, which a method gets as they are if they are to stay ``whole``."""
         X, predicted = train.views[self._method.view], np.empty(len(Q), train.y.dtype)
         known = np.ones(Q.shape[:2], np.bool_) if whole else known_channels(Q)
+        content = str(digest_of((X, train.y)))
         for mask, rows in patterns(known):
-            key = id(train), mask.tobytes()
+            key = content, mask.tobytes()
             if key not in self._models:
                 model = self._method.make(self._setting)
                 _, seconds = timed(model.fit, _cut(X, mask), train.y)

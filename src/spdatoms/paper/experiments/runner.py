@@ -13,6 +13,7 @@ from joblib import hash as digest_of
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.threads import one_thread
 from spdatoms._utils.version import __version__
 from spdatoms.paper.experiments.cell import Cell, rows
 from spdatoms.paper.experiments.experiment import Experiment, UnknownNameError
@@ -152,7 +153,8 @@ def _missing(
 
     @lru_cache(maxsize=1)  # the methods of a repeat share it
     def task(part: str, repeat: int, seed: int, experiment: Experiment) -> Task:
-        return experiment.task(sources[part], repeat, np.random.default_rng(seed))
+        with one_thread():  # as for the methods: threads of a busy machine wait for each other
+            return experiment.task(sources[part], repeat, np.random.default_rng(seed))
 
     for cell in cells:
         advance(0, running=f"{cell.part} {cell.method.name}".strip())

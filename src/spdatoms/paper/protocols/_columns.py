@@ -21,7 +21,7 @@ from spdatoms.paper.protocols import actions, faces, textures
 #: The view with what counts as one observation in a standard error; without it that is a repeat.
 UNITS = "units"
 #: The view that divisions look at: poses, subjects, parts.
-_GROUPS = "groups"
+GROUPS = "groups"
 
 Division = tuple[Indices, Indices]
 
@@ -77,17 +77,17 @@ def _five_per_class(samples: LabelledViews, repeat: int, rng: np.random.Generato
 
 
 def _by_pose(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
-    poses = samples.views[_GROUPS]
+    poses = samples.views[GROUPS]
     train, test = np.isin(poses, faces.TRAINING), np.isin(poses, faces.TESTS)
     return np.flatnonzero(train), np.flatnonzero(test)
 
 
 def _subjects(samples: LabelledViews) -> Array:
-    return np.unique(samples.views[_GROUPS])
+    return np.unique(samples.views[GROUPS])
 
 
 def _by_subjects(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
-    subjects = samples.views[_GROUPS]
+    subjects = samples.views[GROUPS]
     seen = np.isin(subjects, actions.training_subjects(subjects)[repeat])
     return np.flatnonzero(seen), np.flatnonzero(~seen)
 
@@ -107,7 +107,7 @@ _FOLDS_WITHIN = 4
 def _within_subject(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
     """Return one of four stratified folds of a subject; subjects take turns."""
     fold, subject = divmod(repeat, len(_subjects(samples)))
-    own = np.flatnonzero(samples.views[_GROUPS] == _subjects(samples)[subject])
+    own = np.flatnonzero(samples.views[GROUPS] == _subjects(samples)[subject])
     train, test = _fold(samples.y[own], _FOLDS_WITHIN, fold=fold, shuffle=subject)
     return own[train], own[test]
 
@@ -123,23 +123,40 @@ _PER_SPEAKER = 30
 
 def _published_or_drawn(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
     """Return the published division first, then random ones with as many training matrices."""
-    if repeat:
-        return drawn(samples.y, _PER_SPEAKER, rng)
-    training = samples.views[_GROUPS] == 0
+    return drawn(samples.y, _PER_SPEAKER, rng) if repeat else _published(samples, repeat, rng)
+
+
+def _published(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
+    training = samples.views[GROUPS] == 0
     return np.flatnonzero(training), np.flatnonzero(~training)
+
+
+def _all_but_one(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
+    left_out = samples.views[GROUPS] == _subjects(samples)[repeat]
+    return np.flatnonzero(~left_out), np.flatnonzero(left_out)
+
+
+def _half_of_subjects(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
+    """Return the samples of a random half of the subjects and of the others, whatever the seed of the run."""
+    subjects = np.random.default_rng(repeat).permutation(_subjects(samples))
+    seen = np.isin(samples.views[GROUPS], subjects[: len(subjects) // 2])
+    return np.flatnonzero(seen), np.flatnonzero(~seen)
 
 
 RULES: Mapping[str, Rule] = {
     "five per class": Rule(lambda samples: 10, _five_per_class),
     "poses": Rule(lambda samples: 1, _by_pose),
     "three subjects": Rule(
-        lambda samples: len(actions.training_subjects(samples.views[_GROUPS])), _by_subjects
+        lambda samples: len(actions.training_subjects(samples.views[GROUPS])), _by_subjects
     ),
     _FEW_EPOCHS: Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds),
     "within subjects": Rule(
         lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject
     ),
     "30 per speaker": Rule(lambda samples: 10, _published_or_drawn),
+    "published": Rule(lambda samples: 1, _published),
+    "all but one subject": Rule(lambda samples: len(_subjects(samples)), _all_but_one),
+    "half of the subjects": Rule(lambda samples: 10, _half_of_subjects),
 }
 
 _TEXTURES = {
@@ -199,7 +216,7 @@ def _faces(folder: Path, on_error: str) -> dict[str, Column]:
     from spdatoms.paper.datasets import load_feret
 
     ready = load_feret(folder / "feret_b", kind="covariances", on_error=on_error)
-    views = {COVARIANCES: np.asarray(ready.data), _GROUPS: ready.groups, UNITS: ready.labels}
+    views = {COVARIANCES: np.asarray(ready.data), GROUPS: ready.groups, UNITS: ready.labels}
     return {"FERET": Column(LabelledViews(ready.labels, views), "poses")}
 
 
@@ -210,7 +227,7 @@ def _actions(folder: Path, on_error: str) -> dict[str, Column]:
     motions = load_hdm05(folder / "hdm05", actions="paper", on_error=on_error)
     # In double precision: covariances of short takes are nearly singular.
     positions = [motion.astype(np.float64) for motion in motions.data]
-    views = {COVARIANCES: JointCovariance().fit_transform(positions), _GROUPS: motions.groups}
+    views = {COVARIANCES: JointCovariance().fit_transform(positions), GROUPS: motions.groups}
     return {"HDM05": Column(LabelledViews(motions.labels, views), "three subjects")}
 
 
@@ -222,7 +239,7 @@ def _ready(folder: Path, on_error: str) -> dict[str, Column]:
     for file, (column, rule) in _READY.items():
         if file in files:
             data = files[file]
-            views = {COVARIANCES: np.asarray(data.data), _GROUPS: data.groups}
+            views = {COVARIANCES: np.asarray(data.data), GROUPS: data.groups}
             if rule == "within subjects":
                 views[UNITS] = data.groups
             elif rule == _FEW_EPOCHS:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
@@ -17,12 +17,14 @@ from spdatoms.paper.reporting.table import HIGH, LOW, MISSING, Table, grid, valu
 
 
 def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
-    """Return accuracies, differences to the best peer, and calibration errors where they are known."""
+    """Return accuracies, differences to the best or the named peer, and calibration errors where they are known."""
     parts = results.parts()
     methods = results.ran(experiment.methods())
     units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
     found = [_accuracies(experiment, methods, parts, units)]
-    if experiment.reference in methods:
+    if experiment.peer:
+        found.append(_named_peer(experiment, methods, parts, units))
+    elif experiment.reference in methods:
         found.append(_best_peers(experiment, methods, parts, units))
     errors = {(m, p): calibration_error(results.of(p, m)) for m in methods for p in parts}
     if any(error is not None for error in errors.values()):
@@ -40,7 +42,7 @@ def accuracies_of_units(rows: Iterable[Row]) -> Units:
     counts: dict[str, list[int]] = {}
     for row in rows:
         named = row.extra.get("units") or {}
-        if not named:
+        if not named and row.scores:
             alone[str(row.repeat)] = next(iter(row.scores.values()))
         for unit, (hits, total) in named.items():
             so_far = counts.setdefault(unit, [0, 0])
@@ -109,6 +111,31 @@ def _best_peers(
     title = f"{experiment.reference} against the best peer of every column"
     header = ("column", experiment.reference, "best peer", "which", "difference ± standard error")
     return grid(title, header, rows)
+
+
+def _named_peer(
+    experiment: Experiment, methods: Sequence[str], parts: Sequence[str], units: UnitsByCell
+) -> Table:
+    """Return the paired differences of this library's classifiers to the peer that was named before looking."""
+    rows = []
+    for method in (m for m in experiment.own if m in methods):
+        pairs = [paired(units[method, p], units.get((experiment.peer, p), {})) for p in parts]
+        found = [_interval(pair) if pair else None for pair in pairs]
+        cells = [MISSING if one is None else value(*one, sign="+") for one in found]
+        known = [one for one in found if one is not None]
+        overall = MISSING
+        if len(known) == len(parts):
+            means, halves = np.array(known).T
+            overall = value(means.mean(), np.sqrt((halves**2).sum()) / len(parts), sign="+")
+        rows.append((method, *cells, overall))
+    title = f"Difference to {experiment.peer} in points, ± half of its 95 % interval"
+    return grid(title, ("method", *parts, "mean"), rows)
+
+
+def _interval(differences: Sequence[float]) -> tuple[float, float]:
+    """Return the mean, and half of its 95 % interval by Student's t: not a number of a single value."""
+    mean, error = mean_and_error(differences)
+    return mean, np.nan if error is None else float(error * t.ppf(0.975, len(differences) - 1))
 
 
 def _calibration(

@@ -1,4 +1,4 @@
-"""The figures of the guide and of the first page, drawn from the tables of results (``docs/paper/results.md``).
+"""The figures of the guide and of the first page, drawn from the tables of results (``docs/paper/results/*.json``).
 
 They are drawn when the site is built, so that pages and record agree. To draw them alone:
 
@@ -8,13 +8,15 @@ They are drawn when the site is built, so that pages and record agree. To draw t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dark_figures import save
 from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
+
+from spdatoms.paper.reporting import Table, read_record
 
 _DOCS = Path(__file__).resolve().parents[1]
 _INK, _ORANGE, _PALE = "#1f3b57", "#c2571a", "#9aa7b4"
@@ -45,23 +47,25 @@ _TREATMENTS = {
     "told": ("without the broken ones (told)", {"marker": "|", "color": _ORANGE}),
 }
 
-Table = Mapping[str, Mapping[str, str]]
+Tables = Sequence[Table]
 
 
-def table(record: str, title: str, names: int = 1) -> dict[Any, dict[str, str]]:
-    """Return the first table below a heading that begins so: cells by the first columns and the name of the column."""
-    section = record.partition(f"\n### {title}")[2]
-    lines = re.search(r"(?:^\|.*\n)+", section, flags=re.M)
-    assert lines, f"docs/paper/results.md has no table {title}"
-    header, _, *rows = (
-        [cell.strip(" *_") for cell in line.strip("|").split(" | ")]
-        for line in lines[0].splitlines()
-    )
-    found = {}
-    for row in rows:
-        name = row[0] if names == 1 else tuple(row[:names])
-        found[name] = dict(zip(header[names:], row[names:], strict=True))
-    return found
+def recorded() -> Tables:
+    """Return the tables of all results."""
+    files = sorted((_DOCS / "paper" / "results").glob("*.json"))
+    return [table for file in files for table in read_record(file).tables]
+
+
+def table(record: Tables, title: str, names: int = 1) -> dict[Any, dict[str, str]]:
+    """Return the first table whose title begins so: cells by the first columns and the name of the column."""
+    found = next((one for one in record if one.title.startswith(title)), None)
+    assert found, f"docs/paper/results has no table {title}"
+    return {
+        line.cells[0] if names == 1 else line.cells[:names]: dict(
+            zip(found.header[names:], line.cells[names:], strict=True)
+        )
+        for line in found.lines
+    }
 
 
 def number(cell: str) -> float:
@@ -74,7 +78,7 @@ def new_axes(height: float = 3.4) -> Any:
     return plt.subplots(figsize=(4.8, height), layout="constrained")[1]
 
 
-def which_method(record: str) -> Any:
+def which_method(record: Tables) -> Any:
     """Draw the mean accuracy of every method over ten data sets."""
     found = table(record, "Classifiers side by side")
     means = {method: number(row["mean"]) for method, row in found.items()}
@@ -92,7 +96,7 @@ def which_method(record: str) -> Any:
     return ax.figure
 
 
-def against_peers(record: str) -> Any:
+def against_peers(record: Tables) -> Any:
     """Draw how far the ensemble is ahead of the best peer of every data set, chosen after looking, or behind."""
     found = table(record, "ensemble, cv against the best peer")
     ax = new_axes(5.2)
@@ -109,7 +113,7 @@ def against_peers(record: str) -> Any:
     return ax.figure
 
 
-def _curves(record: str, title: str, label: str, names: int = 1, treatment: str = "") -> Any:
+def _curves(record: Tables, title: str, label: str, names: int = 1, treatment: str = "") -> Any:
     found = table(record, title, names)
     rows = {
         name if names == 1 else name[0]: row for name, row in found.items() if treatment in name
@@ -126,40 +130,40 @@ def _curves(record: str, title: str, label: str, names: int = 1, treatment: str 
     return ax.figure
 
 
-def few_matrices(record: str) -> Any:
+def few_matrices(record: Tables) -> Any:
     """Draw accuracy against the number of training matrices per class."""
     return _curves(record, "Training size: mean", "training matrices per class")
 
 
-def wrong_labels(record: str) -> Any:
+def wrong_labels(record: Tables) -> Any:
     """Draw accuracy against the share of wrong labels."""
     return _curves(record, "Mislabelled: mean", "wrong training labels")
 
 
-def broken_channel(record: str) -> Any:
+def broken_channel(record: Tables) -> Any:
     """Draw accuracy against the gain of a broken channel."""
     return _curves(record, "Outlier channel: mean", "one channel of a query × (1 + …)")
 
 
-def noise(record: str) -> Any:
+def noise(record: Tables) -> Any:
     """Draw accuracy against the noise in all channels of queries."""
     return _curves(record, "Noise: mean", "noise in all channels of queries, share of the variance")
 
 
-def missing_channels(record: str) -> Any:
+def missing_channels(record: Tables) -> Any:
     """Draw accuracy against the share of channels that queries lack."""
     label = "channels missing in queries, all methods refitted"
     return _curves(record, "Missing channels: mean", label, 2, "refitted")
 
 
-def labels_not_perfect(record: str) -> Any:
+def labels_not_perfect(record: Tables) -> Any:
     """Draw accuracy against the share of wrong labels, of the data sets beside that figure."""
     return _curves(
         record, "Wrong labels: mean", "wrong training labels, untreated", 2, "as they are"
     )
 
 
-def broken_channels(record: str) -> Any:
+def broken_channels(record: Tables) -> Any:
     """Draw the mean accuracy over faults of channels by what is done about them."""
     found = table(record, "Broken channels: mean", 2)
     methods = list(dict.fromkeys(method for method, _ in found if method in _LINES))
@@ -184,7 +188,7 @@ def _mean(row: Mapping[str, str]) -> float:
     return sum(values) / len(values)
 
 
-def dictionaries(record: str) -> Any:
+def dictionaries(record: Tables) -> Any:
     """Draw accuracy against the non-zeros of codes, of learned atoms and others."""
     found = table(record, "Sparsity, 104: accuracy")
     ax = new_axes(3.9)
@@ -223,7 +227,7 @@ def draw(app: Sphinx | None = None) -> None:
     """Write all figures."""
     folder = _DOCS / "figures"
     folder.mkdir(exist_ok=True)
-    record = (_DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+    record = recorded()
     for make in FIGURES:
         figure = make(record)
         for ax in figure.axes:

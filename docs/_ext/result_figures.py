@@ -1,22 +1,28 @@
 """The figures of the guide and of the first page, drawn from the tables of results (``docs/paper/results/*.json``).
 
-They are drawn when the site is built, so that pages and record agree. To draw them alone:
+They are drawn when the site is built, so that pages and record agree. To draw them alone, and ``where.png`` for the
+README and the first page of results:
 
     python docs/_ext/result_figures.py
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from dark_figures import save
 from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
-from spdatoms.paper.reporting import Table, read_record
+from spdatoms.paper.reporting import Record, Table, read_record
+from spdatoms.paper.reporting.sentences import differences_to_peer, to_peer
+from spdatoms.paper.reporting.table import sign
+from spdatoms.paper.reporting.tables import OURS, STURDY
 
 _DOCS = Path(__file__).resolve().parents[1]
 _INK, _ORANGE, _PALE = "#1f3b57", "#c2571a", "#9aa7b4"
@@ -50,10 +56,15 @@ _TREATMENTS = {
 Tables = Sequence[Table]
 
 
+def recorded_by_name() -> dict[str, Record]:
+    """Return what the pages of all experiments show."""
+    files = sorted((_DOCS / "paper" / "results").glob("*.json"))
+    return {file.stem: read_record(file) for file in files}
+
+
 def recorded() -> Tables:
     """Return the tables of all results."""
-    files = sorted((_DOCS / "paper" / "results").glob("*.json"))
-    return [table for file in files for table in read_record(file).tables]
+    return [table for record in recorded_by_name().values() for table in record.tables]
 
 
 def table(record: Tables, title: str, names: int = 1) -> dict[Any, dict[str, str]]:
@@ -217,9 +228,189 @@ def _style_of_atoms(method: str) -> dict[str, Any]:
     return {"color": ink, "marker": marker, "linestyle": "-" if ours else "--"}
 
 
+#: Functions of the benchmark against peers that are shown together, by how their names begin.
+_SPEED = {
+    "distances of pairs": ("divergence stein", "divergence jeffrey", "divergence riemann"),
+    "Riemannian, Stein means": ("mean riemann", "mean stein"),
+    "logarithms, roots, geodesics": ("logm", "sqrtm", "geodesic"),
+    "Euclidean, Cholesky means": ("mean euclid", "mean chol", "mean logchol"),
+}
+#: How cases of imperfect data are called.
+_CASES = {
+    "Missing channels, 50%": "half of the channels missing",
+    "Missing everywhere, 25%": "a quarter missing everywhere",
+    "Broken channels, gain × 1": "one channel broken, detected",
+    "Wrong labels, 20%": "a fifth of the labels wrong",
+    "Deficient ranks, average reference": "deficient ranks",
+}
+
+#: Tools of the library: how they are called, the imperfection, two treatments to compare, and the level.
+_TOOLS = (
+    ("BrokenChannels, not variances", "Broken channels", "BrokenChannels", "by variance", ""),
+    (
+        "SPDImputer, not regression",
+        "Missing everywhere",
+        "local imputation",
+        "global imputation",
+        "25%",
+    ),
+    ("suspect labels removed", "Wrong labels", "suspects removed", "as they are", "20%"),
+)
+
+Lead = tuple[str, float, float | None]
+
+
+def leads(records: Mapping[str, Record]) -> dict[str, list[Lead]]:
+    """Return how many points we are ahead, and two standard errors of it if they are known, by kind of data."""
+    imperfect, curves, classifiers = (records[n] for n in ("imperfect", "curves", "classifiers"))
+    cases = differences_to_peer(imperfect)
+    size = table(curves.tables, "Training size: mean")
+    found = {
+        "imperfect data": [_lead(_CASES.get(k, k), cell) for k, cell in cases.items()],
+        "what its tools add to it": [_gain(imperfect, *tool) for tool in _TOOLS],
+        "few examples": [
+            (f"{n} per class", _points(size[OURS][n], size[STURDY][n]), None)
+            for n in ("1", "2", "5", "20")
+        ],
+    }
+    for name, title in (("untouched", "data never looked at"), ("classifiers", "complete data")):
+        if name in records:
+            # After ± stands half of an interval there.
+            errors = 1.0 if name == "untouched" else 2.0
+            cells = {
+                "in the mean" if k == "mean" else k: v for k, v in to_peer(records[name]).items()
+            }
+            found[title] = [_lead(column, cell[-1], errors) for column, cell in cells.items()]
+    best = table(classifiers.tables, f"{classifiers.reference} against the best peer")
+    behind = [(column, list(row.values())[-1]) for column, row in best.items()]
+    found["behind the best peer of a column"] = [_lead(*one) for one in behind if sign(one[1]) < 0]
+    return {kind: own for kind, own in found.items() if own}
+
+
+def _points(first: str, second: str) -> float:
+    return round(number(first) - number(second), 1)
+
+
+def _lead(name: str, cell: str, errors: float = 2.0) -> Lead:
+    _, known, error = cell.partition(" ± ")
+    return name, number(cell), round(errors * float(error), 1) if known else None
+
+
+def _gain(imperfect: Record, name: str, title: str, tool: str, other: str, level: str) -> Lead:
+    """Return what a tool adds to our classifier, at a level or in the mean over faults."""
+    rows = table(imperfect.tables, f"{title}: mean", 2)
+    own, beside = rows[OURS, tool], rows[OURS, other]
+    levels = [level] if level else [fault for fault in own if fault != "none"]
+    return name, round(float(np.mean([_points(own[v], beside[v]) for v in levels])), 1), None
+
+
+def speeds() -> dict[str, list[float]]:
+    """Return how many times as fast as the fastest peer we are: the least, the geometric mean and the greatest."""
+
+    def read(name: str) -> Any:
+        path = _DOCS.parent / "benchmarks" / "results" / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    ratios = read("peers")["ratios"]
+    rates = [cell["rates"] for cell in read("coding")["solver"]]
+    pairs = [
+        float(found[1])
+        for row in read("pairwise")["rows"]
+        if (found := re.search(r"([\d,]+)× pyRiemann", row["note"]))
+        and row["what"].startswith("Stein")
+    ]
+    found = {
+        "all pairs, Stein": pairs,
+        "sparse codes": [
+            own["spdatoms"] / max(rate for name, rate in own.items() if name != "spdatoms")
+            for own in rates
+        ],
+        **{
+            what: [r for name in names for r in ratios[name].values()]
+            for what, names in _SPEED.items()
+        },
+    }
+    return {
+        what: [float(f"{v:.2g}") for v in (min(own), np.exp(np.mean(np.log(own))), max(own))]
+        for what, own in found.items()
+    }
+
+
+def where(record: Tables, narrow: bool = False) -> Any:
+    """Draw where the library is the better choice and where it is not: accuracy against a peer, and speed."""
+    return draw_where(leads(recorded_by_name()), speeds(), narrow)
+
+
+def draw_where(
+    kinds: Mapping[str, Sequence[Lead]], times: Mapping[str, Sequence[float]], narrow: bool
+) -> Any:
+    """Draw points ahead by kind of data, and times as fast."""
+    rows = sum(len(own) + 1 for own in kinds.values())
+    high = 0.21 * rows + 0.9
+    if narrow:
+        low = 0.3 * len(times) + 0.9
+        figure, (left, right) = plt.subplots(
+            2, 1, figsize=(4.4, high + low), height_ratios=(high, low), layout="constrained"
+        )
+    else:
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, high), layout="constrained")
+    labels: list[str] = []
+    heads = []
+    for kind, own in kinds.items():
+        heads.append(len(labels))
+        labels.append(kind)
+        for name, lead, error in own:
+            # Without an error nothing can be told, and the mark is hollow.
+            look = {
+                "color": _ink(lead, error or 0.0),
+                "markerfacecolor": "w" if error is None else None,
+            }
+            left.errorbar(lead, len(labels), xerr=error, fmt="o", capsize=3, markersize=5, **look)
+            labels.append(name)
+    left.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    left.set_yticks(range(len(labels)), labels, fontsize=9)
+    for head in heads:
+        left.get_yticklabels()[head].set_weight("bold")
+    left.set(ylim=(len(labels) - 0.4, -0.6))
+    left.set_title("points ahead of tangent space + LDA", loc="right", fontsize=10)
+    for i, (least, mean, most) in enumerate(times.values()):
+        ink = _INK if mean > 1.0 else _ORANGE
+        right.plot((least, most), (i, i), color=ink, linewidth=2, alpha=0.5)
+        right.plot(mean, i, "o", color=ink, markersize=6)
+        shown = f"{mean:.0f} ×" if mean >= 10 else f"{mean:.2g} ×"
+        right.text(mean, i - 0.15, shown, fontsize=9, ha="center", va="bottom")
+    right.axvline(1.0, color="0.6", linewidth=0.8)
+    right.set_yticks(range(len(times)), list(times), fontsize=9)
+    right.set(
+        xscale="log", title="times as fast as the fastest peer", ylim=(len(times) - 0.5, -0.8)
+    )
+    right.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    for ax in (left, right):
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def _ink(lead: float, error: float) -> str:
+    """Return the colour of a lead: ours, the peer's, or that of what cannot be told."""
+    if abs(lead) <= error or lead == 0.0:
+        return "#7f8c98"
+    return _INK if lead > 0 else _ORANGE
+
+
+def write_where() -> None:
+    """Write the pictures of the first page of results and of the README, with what they show in their descriptions."""
+    shown = leads(recorded_by_name()), speeds()
+    for narrow in (False, True):
+        figure = draw_where(*shown, narrow)
+        path = _DOCS / "paper" / "results" / f"where{'_narrow' if narrow else ''}.png"
+        figure.savefig(path, dpi=150, metadata={"Description": json.dumps(shown)})
+        plt.close(figure)
+
+
 FIGURES = (
     which_method, against_peers, few_matrices, wrong_labels, broken_channel, noise, missing_channels,
-    labels_not_perfect, broken_channels, dictionaries,
+    labels_not_perfect, broken_channels, dictionaries, where,
 )  # fmt: skip
 
 
@@ -235,6 +426,9 @@ def draw(app: Sphinx | None = None) -> None:
             ax.title.set_fontsize(10)
         save(figure, folder / f"{make.__name__}.svg")
         plt.close(figure)
+    narrow = where(record, narrow=True)
+    save(narrow, folder / "where_narrow.svg")
+    plt.close(narrow)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -245,3 +439,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 if __name__ == "__main__":
     draw()
+    write_where()

@@ -12,9 +12,6 @@ from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.record import Record, read_record, record_of
 from spdatoms.paper.reporting.sentences import (
-    OURS,
-    PEER,
-    STURDY,
     TEXTS,
     differences_to_peer,
     pairs,
@@ -22,6 +19,7 @@ from spdatoms.paper.reporting.sentences import (
     to_peer,
 )
 from spdatoms.paper.reporting.table import MISSING, Table, grid, to_markdown, value
+from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
 
 Entry = tuple[Experiment, Results]
 

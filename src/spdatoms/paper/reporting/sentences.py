@@ -14,12 +14,9 @@ import numpy as np
 
 from spdatoms.paper.reporting.record import Record
 from spdatoms.paper.reporting.table import MEASURED, MISSING, PUBLISHED, Table, number, sign
+from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
 
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-#: The library's default, and the peer with the best mean over the columns of 'classifiers', which was named before
-#: other data were looked at. Where classes are small or channels lack, its sturdier form is the peer.
-OURS, PEER = "SPDEnsembleClassifier", "tangent space + LDA LW"
-STURDY = "tangent space + LDA pooled"
 _MARK = " (published)"
 _POINT = 1.0
 
@@ -173,7 +170,8 @@ def to_peer(record: Record) -> dict[str, tuple[str, str, str]]:
 
 def _comparison(record: Record) -> list[str]:
     found = to_peer(record)
-    named, best = record.table(f"Difference to {PEER}"), record.table(f"{record.reference} against")
+    named = record.table(f"Difference to {PEER} in points, ± half")
+    best = record.table(f"{record.reference} against")
     came = ""
     if "mean" in found:
         ours, peer, difference = found.pop("mean")

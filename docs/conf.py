@@ -44,7 +44,7 @@ extensions = [
     "thumbnails",
     "plain_formulas",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "paper/joss"]  # a manuscript for a journal
 templates_path = ["_templates"]
 default_role = "py:obj"
 

@@ -16,10 +16,13 @@ import pytest
 import spdatoms
 from _matrices import random_spd
 from spdatoms.divergences import registry
+from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
+from spdatoms.paper.reporting import Table, first_page, read_record
+from spdatoms.paper.reporting import page as page_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-FOLDERS = ("guide", "theory", "paper", "develop")
+FOLDERS = ("guide", "theory", "paper", "paper/results", "develop")
 PAGES = [
     path.relative_to(DOCS).as_posix()
     for path in sorted([*DOCS.glob("*.md"), *(p for f in FOLDERS for p in (DOCS / f).glob("*.md"))])
@@ -138,7 +141,6 @@ def test_links_between_pages_and_to_examples(page):
 
 
 def test_the_rules_of_the_guide_are_those_of_the_results():
-    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
     guide = (DOCS / "guide" / "choosing.md").read_text(encoding="utf-8")
     columns = {
         "faces": ("Face recognition, ready covariances", "average"),
@@ -149,14 +151,15 @@ def test_the_rules_of_the_guide_are_those_of_the_results():
     for row, cells in list(quoted.items())[2:]:
         data, divergence = row.split(", ")
         title, column = columns[data]
-        rows = table_rows(results.partition(f"### {title}")[2])
-        found = [
-            rows[f"RSR-{divergence[0]}{rule}"][rows["method"].index(column)]
-            for rule in ("", " sum", " max")
-        ]
-        assert [float(cell) for cell in cells] == [
-            float(re.split(r"\W±", cell)[0]) for cell in found
-        ]
+        table = recorded(title)
+        found = [table.row(f"RSR-{divergence[0]}{rule}")[column] for rule in ("", " sum", " max")]
+        assert [float(cell) for cell in cells] == [float(cell.split(" ±")[0]) for cell in found]
+
+
+def recorded(title: str, file: str = "*") -> Table:
+    """Return the first table of the results whose title begins so."""
+    records = map(read_record, sorted((DOCS / "paper" / "results").glob(f"{file}.json")))
+    return next(table for record in records if (table := record.table(title)))
 
 
 def table_rows(text: str) -> dict[str, list[str]]:
@@ -170,13 +173,11 @@ def table_rows(text: str) -> dict[str, list[str]]:
 
 
 def test_accuracies_of_the_guide_are_those_of_the_results():
-    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
     guide = (DOCS / "guide" / "choosing.md").read_text(encoding="utf-8")
 
     def column(title: str, name: str) -> dict[str, str]:
-        rows = table_rows(results.partition(f"### {title}")[2])
-        place = rows["method"].index(name)
-        return {method: cells[place] for method, cells in rows.items()}
+        table = recorded(title)
+        return {line.cells[0]: table.row(line.cells[0])[name] for line in table.lines}
 
     expected = {
         "Against the standards": [column("Classifiers side by side: accuracy", "mean")],
@@ -197,22 +198,28 @@ def test_accuracies_of_the_guide_are_those_of_the_results():
                 assert float(cell) == pytest.approx(float(found[method]), abs=0.5)
 
 
-@pytest.mark.parametrize(
-    ("command", "title"),
-    [
-        ("reproduce actions", "Action recognition from skeletons"),
-        ("reproduce texture-dictionaries", "Texture dictionaries"),
-        ("reproduce time", "Time against AIRM"),
-    ],
-)
-def test_figures_of_the_side_claims_are_in_the_results(command, title):
-    results = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("experiment", ["actions", "texture-dictionaries", "time"])
+def test_figures_of_the_side_claims_are_in_the_results(experiment):
+    section = (DOCS / "paper" / "results" / f"{experiment}.md").read_text(encoding="utf-8")
     claims = (DOCS / "paper" / "side_claims.md").read_text(encoding="utf-8")
-    section = results.partition(f"## {title}\n")[2].partition("\n## ")[0]
-    measured = [row[1] for row in table_rows(claims).values() if row[2] == f"`{command}`"]
+    command = f"`reproduce {experiment}`"
+    measured = [row[1] for row in table_rows(claims).values() if row[2] == command]
     quoted = re.findall(r"\d+\.\d+", " ".join(measured))
     assert quoted
     assert not set(quoted) - set(re.findall(r"\d+\.\d+", section))
+
+
+def test_pages_of_results_are_those_that_the_command_writes():
+    folder = DOCS / "paper" / "results"
+    known = [get_experiment(name) for name in EXPERIMENTS]
+    files = [folder / f"{name}.json" for name in EXPERIMENTS]
+    records = [read_record(file) for file in files if file.exists()]
+    assert {record.name for record in records} == {file.stem for file in folder.glob("*.md")}
+    for record in records:
+        assert (folder / f"{record.name}.md").read_text(encoding="utf-8") == page_of(record)
+        assert all((folder / figure).exists() for figure in record.figures)
+    text = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+    assert text == first_page(records, known, "results")
 
 
 def test_every_public_name_is_in_the_reference():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -22,15 +24,18 @@ def _extensions(monkeypatch):
 
 @pytest.fixture
 def record():
-    return (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
+    import result_figures
+
+    return result_figures.recorded()
 
 
 def test_tables_are_read(record):
     import result_figures
 
     found = result_figures.table(record, "Classifiers side by side")
-    (line,) = (one for one in record.splitlines() if one.startswith("| MDM | 84.7"))
-    cells = [cell.strip(" *") for cell in line.strip("|").split("|")]
+    page = (DOCS / "paper" / "results" / "classifiers.md").read_text(encoding="utf-8")
+    line = next(one for one in page.splitlines() if one.startswith("| MDM | "))
+    cells = [cell.strip(" *").replace("\u00a0", " ") for cell in line.strip("|").split("|")]
     assert list(found["MDM"].values()) == cells[1:]
     broken = result_figures.table(record, "Broken channels: mean", 2)
     assert ("RSR-S", "told") in broken
@@ -49,6 +54,31 @@ def test_figures_show_the_figures(record):
     dots = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() == "o"]
     assert dots == means
     mpl.pyplot.close(figure)
+
+
+def test_the_figure_of_the_first_page_shows_what_is_recorded():
+    """Its description holds the figures that it was drawn from: after a new run it must be drawn again."""
+    image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
+    import result_figures
+
+    shown = result_figures.leads(result_figures.recorded_by_name()), result_figures.speeds()
+    for name in ("where.png", "where_narrow.png"):
+        with image.open(DOCS / "paper" / "results" / name) as picture:
+            assert json.loads(picture.text["Description"]) == json.loads(json.dumps(shown))
+
+
+def test_the_manuscript_says_what_is_recorded():
+    import result_figures
+
+    text = result_figures.MANUSCRIPT.read_text(encoding="utf-8")
+    said = result_figures.comparison(result_figures.recorded_by_name(), result_figures.speeds())
+    assert f"\n{said}\n" in text
+    assert result_figures.renewed(text, said) == text
+    body = text.split("---\n", 2)[2]
+    assert 750 <= len(re.sub(r"<!--.*?-->", "", body).split()) <= 1000
+    cited = set(re.findall(r"@(\w+)", body))
+    entries = result_figures.MANUSCRIPT.with_suffix(".bib").read_text(encoding="utf-8")
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", entries, flags=re.M))
 
 
 def test_dark_figures_keep_their_contrast():

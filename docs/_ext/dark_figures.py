@@ -1,7 +1,8 @@
-"""Figures in light and dark: each is drawn twice, and pages show the one that goes with the reader's system.
+"""Figures in light and dark, wide and narrow: each is drawn several times, and pages show the one that fits the reader.
 
-Beside a picture ``name.svg`` or ``name.png`` lies its twin ``name_dark.svg`` or ``name_dark.png``. Pictures of
-`docs/paper/results` have none, but the class ``plot``, and the style sheet inverts them.
+Beside a picture ``name.svg`` or ``name.png`` lies its twin ``name_dark.svg`` or ``name_dark.png``, and perhaps
+``name_narrow`` for telephones. Pictures of `docs/paper/results` have no dark twins, but the class ``plot``, and the
+style sheet inverts them.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ def darken(figure: Any) -> None:
             artist.set_edgecolor([dark_colour(edge) for edge in edges])
 
 
-def twin_of(path: Path) -> Path:
-    """Return the file of the dark twin of a picture."""
-    return path.with_name(f"{path.stem}_dark{path.suffix}")
+def twin_of(path: Path, ending: str = "_dark") -> Path:
+    """Return the file of the dark twin of a picture, or of another one."""
+    return path.with_name(f"{path.stem}{ending}{path.suffix}")
 
 
 def save(figure: Any, path: Path) -> None:
@@ -84,8 +85,8 @@ def scraper(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> 
     return text
 
 
-class DarkTwins(SphinxTransform):
-    """Puts its dark twin beside each picture that has one."""
+class Twins(SphinxTransform):
+    """Puts its twins for narrow screens and for dark pages beside each picture that has some."""
 
     default_priority = 100
 
@@ -94,24 +95,38 @@ class DarkTwins(SphinxTransform):
         source = Path(self.app.srcdir)
         page = source / Path(self.env.docname).parent
         for node in list(self.document.findall(_is_picture)):
-            uri = node["uri"]
-            if "://" in uri:
+            if "://" in node["uri"]:
                 continue
-            path = source / uri[1:] if uri.startswith("/") else page / uri
-            if twin_of(path).exists():
-                # A link holds one picture, so it has a twin, too.
-                whole = node.parent if isinstance(node.parent, nodes.reference) else node
-                other = whole.deepcopy()
-                twin = next(iter(other.findall(_is_picture)))
-                twin["uri"] = twin_of(Path(uri)).as_posix()
-                for one, scheme in ((node, "only-light"), (twin, "only-dark")):
-                    one["classes"] = [*one.get("classes", []), scheme]
-                    if "srcset" in one:  # of sphinx-gallery, which writes the first class only
-                        one["class"] = [" ".join([*(one["class"] or []), scheme])]
-                        one["srcset"] = one["uri"]
-                whole.parent.insert(whole.parent.index(whole) + 1, other)
-            elif path.parent.name == "results":
-                node["classes"].append("plot")
+            shown = [node]
+            if _path(node, source, page, "_narrow").exists():
+                shown.append(_beside(node, "_narrow", "only-wide", "only-narrow"))
+            for one in shown:
+                if _path(one, source, page, "_dark").exists():
+                    _beside(one, "_dark", "only-light", "only-dark")
+                elif _path(one, source, page).parent.name == "results":
+                    one["classes"].append("plot")
+
+
+def _path(node: Any, source: Path, page: Path, ending: str = "") -> Path:
+    """Return the file of a picture, or of its twin."""
+    uri = twin_of(Path(node["uri"]), ending).as_posix()
+    return source / uri[1:] if uri.startswith("/") else page / uri
+
+
+def _beside(node: Any, ending: str, own: str, other: str) -> Any:
+    """Put a twin beside a picture, give both their classes, and return the twin."""
+    # A link holds one picture, so it has a twin, too.
+    whole = node.parent if isinstance(node.parent, nodes.reference) else node
+    copy = whole.deepcopy()
+    twin = next(iter(copy.findall(_is_picture)))
+    twin["uri"] = twin_of(Path(node["uri"]), ending).as_posix()
+    for one, scheme in ((node, own), (twin, other)):
+        one["classes"] = [*one.get("classes", []), scheme]
+        if "srcset" in one:  # of sphinx-gallery, which writes the first class only
+            one["class"] = [" ".join([*(one["class"] or []), scheme])]
+            one["srcset"] = one["uri"]
+    whole.parent.insert(whole.parent.index(whole) + 1, copy)
+    return twin
 
 
 def _is_picture(node: nodes.Node) -> bool:
@@ -120,5 +135,5 @@ def _is_picture(node: nodes.Node) -> bool:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform."""
-    app.add_transform(DarkTwins)
+    app.add_transform(Twins)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

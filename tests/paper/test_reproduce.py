@@ -31,7 +31,13 @@ def test_command_prints_the_table_and_writes_everything(tmp_path):
     assert "RSR-S" in printed
     assert "photographs" in printed
     assert {"report.html", "results.json", "results.csv", "accuracy.png"} <= set(os.listdir(out))
-    assert "| RSR-S |" in text.read_text()
+    page = tmp_path / "results" / "textures.md"
+    assert "| RSR-S |" in page.read_text()
+    # Pages are written again from what they show.
+    shown = page.read_text()
+    page.unlink()
+    command("all", "--report-only", "--markdown", text, "--force")
+    assert page.read_text() == shown
     saved = json.loads((out / "results.json").read_text())
     assert f"{saved['summaries'][0]['scores']['accuracy']:.1f} ±" in printed
     # A second run has nothing left to do, nor has a report; another seed is refused in one line.
@@ -102,8 +108,9 @@ def test_command_all_leaves_out_what_has_no_data(tmp_path, monkeypatch):
     # Drawn pedestrians stand in for those of ETHZ, and the record does not count them as reproduced.
     assert sorted(os.listdir(tmp_path / "out")) == ["actions", "reidentification"]
     written = text.read_text()
-    assert "## Action recognition from skeletons" in written
-    assert "These are not the pedestrians of the paper" in written
+    assert "[Action recognition from skeletons](results/actions.md)" in written
+    drawn = (tmp_path / "results" / "reidentification.md").read_text()
+    assert "These are not the pedestrians of the paper" in drawn
     assert "| Person re-identification, sequence 3 | RSR-S | rank 1 98.7 | The data:" in written
     empty = command("all", "--data", tmp_path / "out", "--methods", "Cov3DJ", code=1)
     assert "no experiment could run on these data" in empty

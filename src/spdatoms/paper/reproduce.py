@@ -84,12 +84,16 @@ def reproduce(
         bool, typer.Option("--fresh", help="Begin the results in --out anew.")
     ] = False,
     report_only: Annotated[
-        bool, typer.Option("--report-only", help="Compute nothing: report what is in --out.")
+        bool,
+        typer.Option(
+            "--report-only",
+            help="Compute nothing: report what is in --out. Without it, write --markdown again.",
+        ),
     ] = False,
     markdown: Annotated[
         Path | None,
         output(
-            "A Markdown file whose sections of these experiments are renewed.",
+            "A Markdown file, and a folder of the same name with a page per experiment, to renew.",
             names=("--markdown",),
         ),
     ] = None,
@@ -118,6 +122,9 @@ def reproduce(
         "fresh": fresh,
     }
     several = experiment == ALL
+    if several and report_only and out is None and markdown is not None:
+        _write_pages(markdown, [])
+        return
     asked = _Request(several, data, out, markdown, force, report_only, options)
     shown = [_reproduce_one(name, asked) for name in (EXPERIMENTS if several else [experiment])]
     if not any(shown):
@@ -209,14 +216,20 @@ def _data_of(experiment: Experiment, data: Path) -> Path | None:
 def _write(
     experiment: Experiment, results: Results, folder: Path | None, markdown: Path | None
 ) -> None:
-    from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
-    from spdatoms.paper.reporting import write_folder, write_record
+    from spdatoms.paper.reporting import write_folder
 
     if folder is not None:
         write_folder(experiment, results, folder)
         show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
     if markdown is not None:
-        write_record(markdown, [(experiment, results)], list(map(get_experiment, EXPERIMENTS)))
+        _write_pages(markdown, [(experiment, results)])
+
+
+def _write_pages(markdown: Path, entries: list[tuple[Experiment, Results]]) -> None:
+    from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
+    from spdatoms.paper.reporting import write_record
+
+    write_record(markdown, entries, list(map(get_experiment, EXPERIMENTS)))
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -13,7 +13,7 @@ from spdatoms import SPDSparseClassifier
 from spdatoms.paper.experiments import NoDataError, Results, Row, get_experiment, run
 from spdatoms.paper.experiments.runner import seed_of
 from spdatoms.paper.protocols.classifiers import calibration_bins
-from spdatoms.paper.reporting import section, tables
+from spdatoms.paper.reporting import page, record_of, tables
 from spdatoms.paper.reporting.comparison import (
     accuracies_of_units,
     calibration_error,
@@ -140,7 +140,7 @@ def test_run_continues_and_reports(folder, tmp_path):
     assert [line.cells[0] for line in differences.lines] == [*results.parts(), "mean"]
     assert {line.cells[3] for line in differences.lines[:-1]} <= {"MDM", "1-NN Stein"}
     assert len(seconds.lines) == 4
-    assert "## Classifiers side by side" in section(experiment, results)
+    assert "# Classifiers side by side\n" in page(record_of(experiment, results))
     with pytest.raises(ValueError, match="at most 25, got 26"):
         run(experiment, folder, methods=["MDM"], repeats=26)
 

@@ -16,11 +16,13 @@ from _toy_experiment import Toy, two_kinds
 from spdatoms.paper.experiments import Method, Published, Results, Row, read_results, run
 from spdatoms.paper.reporting import (
     Table,
+    first_page,
     narrow,
-    record,
+    page,
+    read_record,
+    record_of,
     remarks,
     report_page,
-    section,
     tables,
     to_markdown,
     write_folder,
@@ -98,20 +100,22 @@ def test_notes_are_footnotes_and_asterisks():
     assert [line.cells[1] for line in shown.lines] == ["1.0*", "2.0*"]
 
 
+def page_of(experiment, results):
+    return page(record_of(experiment, results))
+
+
 @pytest.mark.slow
-def test_a_method_is_explained_once_and_its_fewer_repeats_in_a_footnote(tmp_path):
+def test_methods_are_explained_and_fewer_repeats_stand_in_a_footnote(tmp_path):
     run(Toy(), repeats=2, methods=["RSR-S"], out=tmp_path)
     results = run(Toy(), repeats=1, methods=["RSR-J"], out=tmp_path)
     known = [Noted(), Renamed()]
     write_record(tmp_path / "results.md", [(experiment, results) for experiment in known], known)
-    text = (tmp_path / "results.md").read_text()
-    assert text.count("with Stein's kernel") == 1
-    assert "- **RSR-S**: with Stein's kernel" in text.partition("## Methods")[2]
+    first, second = ((tmp_path / "results" / f"{e.name}.md").read_text() for e in known)
+    assert "- **RSR-J**: with Jeffrey's kernel" in first
     # The second experiment means something else by the name.
-    assert "- RSR-J: with another kernel" in text.partition("## Of the same names")[2]
-    assert "- **RSR-J**: with Jeffrey's kernel" in text
-    assert "[^toy-1-1]: RSR-J: 1 of 2 repeats." in text
-    assert "- RSR-J: 1 of 2 repeats" not in text
+    assert "- **RSR-J**: with another kernel" in second
+    assert "[^toy-1-1]: RSR-J: 1 of 2 repeats." in first
+    assert "- RSR-J: 1 of 2 repeats" not in first
 
 
 @pytest.mark.slow
@@ -148,11 +152,11 @@ def test_settings_are_those_of_all_rows(tmp_path):
     title = tables(Toy(), results)[0].title
     assert title == "A toy: accuracy (%), 1–2 of 3 repeats"
     assert title in report_page(Toy(), results)
-    assert title in section(Toy(), results)
+    assert title in page_of(Toy(), results)
     assert tables(Toy(), run(Toy(), repeats=4))[0].title.endswith(", 4 repeats")
 
 
-def test_page_is_self_contained():
+def test_report_is_self_contained():
     page = report_page(Toy(), run(Toy(), Path("folder"), repeats=2))
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
@@ -166,7 +170,7 @@ def test_rows_of_earlier_runs_are_not_said_to_be_of_the_last():
     results = run(Toy(), Path("folder"), repeats=2)
     for asked in ({"parts": ["another part"], "repeats": 1}, {"methods": ["RSR-S"]}):
         later = dataclasses.replace(results, settings=results.settings | {"asked": asked})
-        text = section(Toy(), later)
+        text = page_of(Toy(), later)
         assert "Made by `spdatoms reproduce toy --data FOLDER` in several runs, 2 repeats" in text
         assert "another part" not in text
 
@@ -184,9 +188,9 @@ def test_the_same_text_whatever_ran_first(tmp_path):
         for methods in (["RSR-J"], None):
             resumed = run(Sizes(), repeats=2, parts=parts, methods=methods, out=tmp_path)
     assert resumed.parts() == ["9", "10", "20"]
-    text = section(Sizes(), resumed)
-    assert section(Sizes(), read_results(tmp_path / "results.jsonl")) == text
-    assert without_times(section(Sizes(), run(Sizes(), repeats=2))) == without_times(text)
+    text = page_of(Sizes(), resumed)
+    assert page_of(Sizes(), read_results(tmp_path / "results.jsonl")) == text
+    assert without_times(page_of(Sizes(), run(Sizes(), repeats=2))) == without_times(text)
 
 
 def without_times(text: str) -> str:
@@ -196,10 +200,10 @@ def without_times(text: str) -> str:
     return rest
 
 
-def test_section_has_tables_and_origin():
+def test_page_has_tables_sentences_and_origin():
     results = run(Toy(), Path("folder"), repeats=2)
-    text = section(Toy(), results)
-    assert "## A toy" in text
+    text = page_of(Toy(), results)
+    assert text.startswith("# A toy\n\nHalf of them are known. Of 1 published figures ours ")
     assert "| *RSR-S (published)* | *91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5* |" in text
     seconds = f"{results.settings['seconds']:.0f}"
     assert "Made by `spdatoms reproduce toy --data FOLDER --repeats 2`" in text
@@ -267,37 +271,49 @@ class Absent(Toy):
 
 
 @pytest.mark.slow
-def test_record_is_renewed_section_by_section(tmp_path):
+def test_pages_are_renewed_one_by_one(tmp_path):
     path, known = tmp_path / "results.md", [Toy(), Second(), Absent()]
+    folder = tmp_path / "results"
     first, second = run(Toy(), Path("folder")), run(Second(), Path("folder"))
     write_record(path, [(known[1], second)], known)
-    alone = path.read_text()
-    assert "## Another toy" in alone
-    assert "## A toy\n" not in alone
+    alone = (folder / "second.md").read_text()
+    assert "[Another toy](results/second.md)" in path.read_text()
+    assert "results/toy.md" not in path.read_text()
     write_record(path, [(known[0], first)], known)
     both = path.read_text()
-    # The section that was there stays to the byte, the new one comes before it.
-    assert alone.partition("## Another toy")[2].partition("## Methods")[0] in both
-    assert both.index("## A toy\n") < both.index("## Another toy")
-    write_record(path, [(known[0], first)], known)
-    assert path.read_text() == both
-    # From an empty folder the same file comes out.
-    write_record(tmp_path / "whole" / "results.md", [(known[0], first), (known[1], second)], known)
-    assert (tmp_path / "whole" / "results.md").read_text() == both
-    assert "![" in both
-    assert (tmp_path / "results" / "toy-accuracy.png").stat().st_size > 1000
+    # The page that was there stays to the byte, and comes after the new one.
+    assert (folder / "second.md").read_text() == alone
+    assert both.index("results/toy.md") < both.index("results/second.md")
+    # Written again without results, and from an empty folder, the same comes out.
+    (folder / "toy.md").unlink()
+    write_record(path, [], known)
+    whole = tmp_path / "whole" / "results.md"
+    write_record(whole, [(known[0], first), (known[1], second)], known)
+    assert path.read_text() == whole.read_text() == both
+    for name in ("toy", "second"):
+        written = [root / "results" / f"{name}.md" for root in (tmp_path, tmp_path / "whole")]
+        assert written[0].read_text() == written[1].read_text()
+    assert "![" in alone
+    for file in ("toy-accuracy.png", "toy-accuracy_narrow.png"):
+        assert (folder / file).stat().st_size > 1000
 
 
-def test_record_says_what_is_not_reproduced():
+def test_first_page_says_what_is_reproduced_and_what_is_not():
     known = [Toy(), Second(), Absent()]
-    text = record({"A toy": "## A toy\n\n7200 s of fits and predictions."}, known)
-    assert (
-        "All of it takes 2.0 hours of one processor, without A toy, and about half as long with two "
-        "processes." in text
-    )
-    assert "this counts the time that passed on a machine with other work" in text
-    assert "Made by earlier code, and not renewed yet: A toy." in text
-    table = text.partition("## What is not reproduced")[2]
+    results = run(Toy(), Path("folder"), repeats=2)
+    toy = dataclasses.replace(record_of(known[0], results), seconds=7200.0, elapsed=3600.0)
+    second = dataclasses.replace(toy, name="second", title="Another toy")
+    text = first_page([toy, second], known, "results")
+    assert "takes 4.0 hours of one processor, and took 2.0 hours." in text
+    killed = dataclasses.replace(second, elapsed=None)
+    assert "takes 4.0 hours of one processor.<" in first_page([toy, killed], known, "results")
+    mean = np.mean([row.scores["accuracy"] for row in results.of("", "RSR-S")])
+    (row,) = re.findall(r"^\| \[A toy\]\(results/toy.md\) \| RSR-S .*$", text, flags=re.M)
+    assert f"| {mean:.1f}" in row
+    verdict = f"{abs(mean - 91.2):.1f} points {'higher' if mean > 91.2 else 'lower'}"
+    assert row.endswith(f"| {verdict} |")
+    assert "| A toy of others |  |  | yes | – | not run: the data are not at hand |" in text
+    table = text.partition("What is not reproduced")[2].partition("</details>")[0]
     assert "| Another toy | Oracle | 99.5 | An oracle |" in table
     assert "| Another toy | a third kind | – | Data of it |" in table
     published = "91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5"
@@ -305,14 +321,19 @@ def test_record_says_what_is_not_reproduced():
     assert "| A toy |" not in table
 
 
-def test_record_says_how_long_it_took_where_all_runs_came_to_their_end():
-    known = [Toy(), Second()]
-    ended = "## A toy\n\n\nMade by `x`, 7200 s of processor time, 3600 s from beginning to end with 2 processes."
-    killed = "## Another toy\n\n\nMade by `x`, 7200 s of processor time."
-    whole = record({"A toy": ended}, known)
-    assert "takes 2.0 hours of one processor, and took 1.0 hours with the processes" in whole
-    partly = record({"A toy": ended, "Another toy": killed}, known)
-    assert "takes 4.0 hours of one processor, and about half as long with two processes." in partly
+def test_what_a_page_shows_is_read_as_it_was_written(tmp_path):
+    results = run(Toy(), Path("folder"), repeats=2)
+    table = Table(
+        "t",
+        ("method", "%"),
+        (Line(("a", "1.0 ± 2.0"), PUBLISHED),),
+        ("", LOW),
+        {(0, 1): ("x", "y")},
+    )
+    record = record_of(Toy(), results, pictures(Toy(), results))
+    record = dataclasses.replace(record, tables=(*record.tables, table))
+    record.write(tmp_path / "toy.json")
+    assert read_record(tmp_path / "toy.json") == record
 
 
 # --- differences and sparsity ------------------------------------------------------------------------

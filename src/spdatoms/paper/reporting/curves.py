@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results
 from spdatoms.paper.reporting.comparison import difference
-from spdatoms.paper.reporting.picture import Picture, draw_curves, legend_below, panels, title_panel
+from spdatoms.paper.reporting.picture import (
+    Picture,
+    draw_curves,
+    legend_below,
+    title_panel,
+    wide_and_narrow,
+)
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
 
 _BETWEEN = ": "
@@ -109,12 +116,15 @@ def _mean(accuracies: Mapping[str, float]) -> str:
 
 def curve_pictures(experiment: Experiment, results: Results) -> list[Picture]:
     """Return a figure for every kind of level, with a panel for every data set."""
-    found = []
-    for kind in kinds_of(results):
-        parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
-        levels = levels_of(results, parts)
-        figure, axes = panels(len(parts), (3.1, 2.9), columns=5)
-        methods = methods_in_figure(experiment, results, parts)
+    return [_picture(experiment, results, kind) for kind in kinds_of(results)]
+
+
+def _picture(experiment: Experiment, results: Results, kind: str) -> Picture:
+    parts = [part for part in results.parts() if data_and_kind(part)[1] == kind]
+    levels = levels_of(results, parts)
+    methods = methods_in_figure(experiment, results, parts)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
         for ax, part in zip(axes, parts, strict=True):
             curves = {m: curve(results, part, m) for m in methods}
             points = {
@@ -123,13 +133,14 @@ def curve_pictures(experiment: Experiment, results: Results) -> list[Picture]:
                 if own
             }
             draw_curves(ax, points)
-            ax.set_xticks(range(len(levels)), levels)
+            ax.set_xticks(range(len(levels)), levels, fontsize=8)
             ax.set_xlabel(kind)
             title_panel(ax, data_and_kind(part)[0])
         legend_below(figure, axes[0], columns=3)
-        caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
-        found.append(Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, figure))
-    return found
+
+    caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
+    drawn = wide_and_narrow(draw, len(parts), (3.1, 2.9), columns=5)
+    return Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, *drawn)
 
 
 def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[str]) -> list[str]:

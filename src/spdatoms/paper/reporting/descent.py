@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from spdatoms._utils.typing import Floats
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.origin import repeats_made
-from spdatoms.paper.reporting.picture import Picture, panels
+from spdatoms.paper.reporting.picture import Picture, legend_below, title_panel, wide_and_narrow
 from spdatoms.paper.reporting.table import LOW, Table, grid
 from spdatoms.plotting import LearningCurveDisplay
 
@@ -58,20 +60,21 @@ def _best_of_each(results: Results, part: str) -> dict[int, float]:
 
 
 def descent_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return the curves of the objective, a panel for every part."""
-    """Draw the mean objective over the iterations, a panel for every part."""
+    """Return the curves of the mean objective over the iterations, a panel for every part."""
     parts = results.parts()
-    figure, axes = panels(len(parts), (3.8, 3.4), columns=3)
     styles = (("black", "-"), ("black", ":"), ("0.55", "-"), ("0.55", "--"))
-    for ax, part in zip(axes, parts, strict=True):
-        for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
-            rows = results.of(part, name)
-            if rows:
-                LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
-                    ax, color=colour, linestyle=line, marker="", label=name
-                )
-        ax.set_title(part, fontsize=9)
-        ax.set_ylabel("objective (%)" if ax is axes[0] else "")
-    axes[-1].legend(frameon=False, fontsize=8)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, part in zip(axes, parts, strict=True):
+            for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
+                rows = results.of(part, name)
+                if rows:
+                    LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
+                        ax, color=colour, linestyle=line, marker="", label=name
+                    )
+            title_panel(ax, part)
+        legend_below(figure, axes[0], columns=4)
+
     caption = "Mean objective after every half-step of learning, coding and update in turn."
-    return [Picture("descent", caption, figure)]
+    drawn = wide_and_narrow(draw, len(parts), (3.8, 3.4), columns=3)
+    return [Picture("descent", caption, *drawn)]

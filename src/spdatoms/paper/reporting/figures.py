@@ -14,7 +14,14 @@ from spdatoms.paper.plotting import CMCDisplay, ComparisonDisplay
 from spdatoms.paper.reporting.curves import curve_pictures
 from spdatoms.paper.reporting.descent import descent_pictures
 from spdatoms.paper.reporting.imperfect import imperfect_pictures
-from spdatoms.paper.reporting.picture import Picture, new_figure, panels
+from spdatoms.paper.reporting.picture import (
+    Picture,
+    legend_below,
+    new_figure,
+    panels,
+    title_panel,
+    wide_and_narrow,
+)
 from spdatoms.paper.reporting.seconds import second_pictures
 from spdatoms.paper.reporting.sparsity import sparsity_pictures
 
@@ -83,24 +90,28 @@ def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
             emphasis=["RSR-S", "RSR-J"],
         ).plot(ax)
         ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
-        ax.tick_params(labelsize=7.5)
+        ax.tick_params(labelsize=8)
     return figure
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw a panel of curves for every part."""
     parts = results.parts()
-    figure, axes = panels(len(parts), (3.8, 3.6), columns=3)
-    for ax, part in zip(axes, parts, strict=True):
-        curves = {}
-        for name in experiment.methods():
-            rows = results.of(part, name)
-            if rows:
-                curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
-        CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
-        ax.set_title(part, fontsize=9)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, part in zip(axes, parts, strict=True):
+            curves = {}
+            for name in experiment.methods():
+                rows = results.of(part, name)
+                if rows:
+                    curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
+            CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
+            title_panel(ax, part)
+            ax.get_legend().remove()
+        legend_below(figure, axes[0], columns=4)
+
     caption = "Cumulative matching characteristic: how often the right person is among the best."
-    return [Picture("cmc", caption, figure)]
+    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (3.8, 3.6), columns=3))]
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
@@ -129,10 +140,10 @@ def _confusion(experiment: Experiment, results: Results) -> list[Picture]:
 def _matrix(matrix: Any, labels: Sequence[str]) -> Any:
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    figure = new_figure((2.2 + 0.5 * len(labels), 1.8 + 0.45 * len(labels)))
+    figure = new_figure((1.4 + 0.32 * len(labels), 1.4 + 0.32 * len(labels)))
     ax = figure.subplots()
     ConfusionMatrixDisplay(matrix, display_labels=labels).plot(
         ax=ax, cmap="Greys", values_format=".0f", xticks_rotation=45, colorbar=False
     )
-    ax.tick_params(labelsize=7.5)
+    ax.tick_params(labelsize=8)
     return figure

@@ -17,8 +17,8 @@ from spdatoms.paper.reporting.picture import (
     draw_curves,
     legend_below,
     new_figure,
-    panels,
     title_panel,
+    wide_and_narrow,
 )
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
@@ -214,10 +214,14 @@ def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Pict
     treatment, label = _CURVED[kind]
     level = cases_of(results, kind)[treatment][0]
     data = list(accuracies(results, kind, methods[0], treatment, level))
-    figure, axes = panels(len(data), (3.1, 2.9), columns=5)
-    for ax, name in zip(axes, data, strict=True):
-        _curves(ax, results, methods, kind, name)
-        title_panel(ax, name)
-    legend_below(figure, axes[0], columns=3)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, name in zip(axes, data, strict=True):
+            _curves(ax, results, methods, kind, name)
+            ax.set_xlabel("" if figure.get_figwidth() < 6.0 else ax.get_xlabel())
+            title_panel(ax, name)
+        legend_below(figure, axes[0], columns=3)
+
     caption = f"Accuracy against the share of {label}, {treatment}."
-    return Picture(kind.replace(" ", "-"), caption, figure)
+    drawn = wide_and_narrow(draw, len(data), (3.1, 2.9), columns=5)
+    return Picture(kind.replace(" ", "-"), caption, *drawn)

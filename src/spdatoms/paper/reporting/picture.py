@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from spdatoms._utils.extras import import_extra
 from spdatoms.paper.plotting import AccuracyBySizeDisplay
+
+#: As many panels stand one below the other on a narrow screen; more stand in pairs.
+_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,21 @@ def new_figure(size: tuple[float, float]) -> Any:
     return figure(figsize=size, layout="constrained")
 
 
+def wide_and_narrow(
+    draw: Callable[[Any, list[Any]], None], count: int, size: tuple[float, float], columns: int
+) -> tuple[Any, Any]:
+    """Return two figures of as many panels, in some columns and, for telephones, one below the other or in pairs.
+
+    Panels of few data sets keep their size there; many get half of the width.
+    """
+    few = count <= _FEW
+    narrow = panels(count, (3.2, size[1]) if few else (1.7, 2.0), columns=1 if few else 2)
+    found = panels(count, size, columns), narrow
+    for figure, axes in found:
+        draw(figure, axes)
+    return found[0][0], narrow[0]
+
+
 def panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
     """Return a figure and axes of this size in inches, which share their scales row by row."""
     columns = min(columns, count)
@@ -86,8 +104,9 @@ def draw_curves(ax: Any, curves: Mapping[str, Iterable[tuple[float, ...]]]) -> A
 
 
 def legend_below(figure: Any, ax: Any, columns: int, fontsize: float | None = 9) -> None:
-    """Draw the legend of some axes below all of them."""
+    """Draw the legend of some axes below all of them, in fewer columns where there is no room."""
     handles = ax.get_legend_handles_labels()
+    columns = columns if figure.get_figwidth() > 6.0 else min(columns, 2)
     figure.legend(
         *handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize
     )

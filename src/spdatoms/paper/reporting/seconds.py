@@ -51,11 +51,10 @@ def second_tables(experiment: Experiment, results: Results) -> list[Table]:
 
 
 def second_pictures(experiment: Experiment, results: Results) -> list[Picture]:
-    """Return bars of the seconds, beside the published bounds."""
-    """Draw the least seconds of every method as bars, and the published ones as diamonds."""
+    """Return the least seconds of every method as bars, and the published ones as diamonds."""
     totals = {name: sum(seconds) for name, seconds in fastest(experiment, results).items()}
     published = bounds(experiment)
-    figure = new_figure((6.4, 1.0 + 0.35 * len(totals)))
+    figure = new_figure((4.8, 1.0 + 0.35 * len(totals)))
     ax = figure.subplots()
     ax.barh(list(totals), list(totals.values()), color="0.55", height=0.7)
     for i, (name, seconds) in enumerate(totals.items()):

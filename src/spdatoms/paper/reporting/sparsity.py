@@ -11,7 +11,14 @@ from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.comparison import Units, difference, paired
-from spdatoms.paper.reporting.picture import Picture, draw_curves, legend_below, new_figure, panels
+from spdatoms.paper.reporting.picture import (
+    Picture,
+    draw_curves,
+    legend_below,
+    new_figure,
+    title_panel,
+    wide_and_narrow,
+)
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
 #: The level of methods whose penalty does not rule the number of non-zeros.
@@ -129,24 +136,28 @@ def sparsity_pictures(experiment: Experiment, results: Results) -> list[Picture]
     parts = curved_parts(results)
     if not parts:
         return _by_size(experiment, results)
-    figure, axes = panels(len(parts), (3.9, 4.2), columns=3)
-    for ax, part in zip(axes, parts, strict=True):
-        found = {name: curve(results.of(part, name)) for name in experiment.methods()}
-        points = {
-            name: [(count, *_mean_and_deviation(values)) for values, count in own.values()]
-            for name, own in found.items()
-            if own
-        }
-        draw_curves(ax, points)
-        ax.set(xscale="log", xlabel="non-zeros of a code", title=part)
-        ax.set_xticks([int(level) for level in _TICKS], labels=_TICKS, minor=False)
-        ax.set_xticks([], minor=True)
-    legend_below(figure, axes[-1], columns=4 if len(parts) > 1 else 2, fontsize=8)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, part in zip(axes, parts, strict=True):
+            found = {name: curve(results.of(part, name)) for name in experiment.methods()}
+            points = {
+                name: [(count, *_mean_and_deviation(values)) for values, count in own.values()]
+                for name, own in found.items()
+                if own
+            }
+            draw_curves(ax, points)
+            ax.set(xscale="log", xlabel="non-zeros of a code")
+            ax.set_xticks([int(level) for level in _TICKS], labels=_TICKS, minor=False)
+            ax.set_xticks([], minor=True)
+            title_panel(ax, part)
+        legend_below(figure, axes[-1], columns=4 if len(parts) > 1 else 2, fontsize=8)
+
     caption = (
         "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
         "a method with one point has codes whose number of non-zeros the penalty does not rule."
     )
-    return [*_by_size(experiment, results), Picture("accuracy-by-nonzeros", caption, figure)]
+    drawn = wide_and_narrow(draw, len(parts), (3.9, 4.2), columns=3)
+    return [*_by_size(experiment, results), Picture("accuracy-by-nonzeros", caption, *drawn)]
 
 
 def _by_size(experiment: Experiment, results: Results) -> list[Picture]:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible
 
@@ -16,6 +18,10 @@ HIGH, LOW = "high", "low"
 MISSING = "–"
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+#: A mean, and perhaps what comes after ± or a probability.
+_MEASURED = re.compile(
+    r"(?:[<>] )?([+-]?\d+(?:\.\d+)?)(?: ± (\d+(?:\.\d+)?))?(?: \(p [=<] ([\d.e-]+)\))?"
+)
 #: Numbers that belong together stand on one line.
 _NUMBERS = re.compile(r"[\d.+±<> -]+")
 #: Code, which stays as it is, or a character that Markdown would take for a mark.
@@ -63,6 +69,22 @@ class Table:
     best: tuple[str, ...] = ()
     notes: Mapping[tuple[int, int], tuple[str, ...]] = field(default_factory=dict)
 
+    def row(self, name: str) -> dict[str, str]:
+        """Return the cells of the first row of this name, by column.
+
+        Parameters
+        ----------
+        name : str
+            The first cell.
+
+        Returns
+        -------
+        dict of str to str
+            Empty if there is no such row.
+        """
+        cells = next((line.cells for line in self.lines if line.cells[0] == name), ())
+        return dict(zip(self.header[1:], cells[1:], strict=False))
+
     def best_cells(self) -> set[tuple[int, int]]:
         """Return the rows and columns of the best values, none where all are equal.
 
@@ -101,6 +123,25 @@ class Table:
             for i, line in enumerate(self.lines)
         )
         return replace(self, lines=lines, notes={})
+
+
+def number(cell: str) -> float | None:
+    """Return the number that a cell begins with, if it is one."""
+    found = _MEASURED.match(cell)
+    return float(found[1]) if found else None
+
+
+def sign(cell: str, errors: float = 2.0) -> int:
+    """Return 1 or -1 for a difference beyond some standard errors, or with p < 0.05, and 0 for others."""
+    found = _MEASURED.match(cell)
+    if not found:
+        return 0
+    difference = float(found[1])
+    if found[3] is not None:
+        sure = float(found[3]) < 0.05
+    else:
+        sure = found[2] is not None and abs(difference) > errors * float(found[2])
+    return int(np.sign(difference)) if sure else 0
 
 
 def value(mean: float, error: float | None = None, sign: str = "") -> str:

@@ -1,6 +1,8 @@
-"""Divergences of pairs by one kernel that sees to the check of the matrices, too (pairs.cpp)."""
+"""Divergences of pairs, and sums, by kernels that see to the check of the matrices, too (pairs.cpp)."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from spdatoms.geometry.hermitian import as_double, interleaved_real_form, is_com
 from spdatoms.native import kernel, lane_count
 
 _factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
+_checked_sum = kernel("checked_sum", "qqqddDDD")
 #: What the kernel knows, by its numbers.
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, _COMPLEX_EUCLIDEAN = range(7)
 #: Bits of its findings: a matrix may be unfit; the value may be wrong.
@@ -43,10 +46,7 @@ def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats,
         return np.ascontiguousarray(interleaved_real_form(Z) if size > n else Z)
 
     values, findings = np.empty(count), np.empty(count, np.int64)
-    lanes = lane_count(np.float64)
-    plain = X.dtype == Y.dtype == np.float64 and X.flags.c_contiguous and Y.flags.c_contiguous
-    most = _BLOCK_WORK // size**3 if plain else _BLOCK_BYTES // (8 * size**2)
-    for part in block_slices(count, max(1, most // lanes) * lanes):
+    for part in _blocks(count, size, X, Y):
         A, B = operand(X, part), operand(Y, part)
         _factored_pairs(
             *(size, part.stop - part.start, kind, *limits, A, B),
@@ -55,3 +55,30 @@ def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats,
     if size > n:
         values /= factor
     return values, findings
+
+
+def checked_sum(kind: int, X: Array, weights: Floats) -> Array | None:
+    """Return Σ w_i X_i, or that of Cholesky factors, of matrices (m, n, n) that nobody has checked; None if in doubt.
+
+    Of factors with logarithms the diagonal is that of the logarithms. Complex matrices have no sums of factors.
+    """
+    eps, n = float(np.finfo(X.dtype).eps), X.shape[-1]
+    if is_complex(X):
+        kind = _COMPLEX_EUCLIDEAN
+    out = np.zeros(X.shape[1:], np.result_type(X, np.float64))
+    for part in _blocks(len(X), n, X):
+        block = np.ascontiguousarray(as_double(X[part]))
+        if _checked_sum(
+            *(n, len(block), kind, eps**0.5, n * eps, block.view(np.float64), weights[part]),
+            out.view(np.float64),
+        ):
+            return None
+    return out
+
+
+def _blocks(count: int, size: int, *operands: Array) -> Iterator[slice]:
+    """Cut a stack into parts that fill lanes: what has to be converted stays in the cache."""
+    lanes = lane_count(np.float64)
+    plain = all(Z.dtype == np.float64 and Z.flags.c_contiguous for Z in operands)
+    most = _BLOCK_WORK // size**3 if plain else _BLOCK_BYTES // (8 * size**2)
+    return block_slices(count, max(1, most // lanes) * lanes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg.lapack import dpotrf
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
@@ -15,6 +16,13 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
+from spdatoms.divergences.checked_pairs import (
+    CHOLESKY,
+    EUCLIDEAN,
+    LARGEST,
+    LOG_CHOLESKY,
+    checked_sum,
+)
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.incomplete import incomplete_mean
 from spdatoms.divergences.jeffrey import Jeffrey
@@ -58,6 +66,8 @@ def mean(
         SPD matrices, or complex Hermitian positive definite ones. With an ``axis`` it may have more leading
         dimensions. A matrix may lack channels, whose rows and columns are NaN: it is then compared with these rows
         and columns of C left out. Of two channels that no matrix has both, their covariance is not determined.
+        For ``"euclid"`` matrices may be semidefinite, and it is checked that all are symmetric and have no negative
+        variance, and that their mean is definite; if it is not, that each of them is semidefinite.
     metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
@@ -94,6 +104,8 @@ def _mean(
 ) -> FloatArray:
     """Return the mean of matrices, which may lack channels."""
     Z = as_float(X, "X")
+    if (found := _of_checked_sum(Z, divergence, weights)) is not None:
+        return found
     if Z.ndim == 3 and Z.shape[1] == Z.shape[2] and not (known := known_channels(Z)).all():
         if not divergence.symmetric:
             raise ValueError(
@@ -113,6 +125,32 @@ def _mean(
         return centre_of(Z[rows], divergence, shares, tol, max_iter, "mean", find)
     Z = check_semidefinite(Z) if divergence.semidefinite else check_spd(Z)
     return mean_of_checked(Z, divergence, weights, tol, max_iter)
+
+
+def _of_checked_sum(
+    Z: FloatArray, divergence: Divergence, weights: ArrayLike | None
+) -> FloatArray | None:
+    """Return the mean by one pass that sees to the check, too, if there is one and nothing is in doubt."""
+    kind = divergence.pair_kernel
+    if kind not in (EUCLIDEAN, CHOLESKY, LOG_CHOLESKY) or Z.ndim != 3 or 0 in Z.shape:
+        return None
+    m, n = Z.shape[:2]
+    if n != Z.shape[2] or m == 1 or (kind != EUCLIDEAN and (n > LARGEST or is_complex(Z))):
+        return None
+    C = checked_sum(kind, Z, check_weights(weights, m))
+    if C is None:
+        return None
+    if kind == EUCLIDEAN:
+        C = symmetric_part(C)
+        _, info = dpotrf(real_form(C), lower=1)
+        if info:  # it is not definite, so one of the matrices is not: the check looks at each
+            return None
+    else:
+        if kind == LOG_CHOLESKY:
+            np.einsum("ii->i", C)[...] = np.exp(C.diagonal())
+        C = symmetric_part(C @ C.T)
+    C = C.astype(Z.dtype, copy=False)
+    return C if np.isfinite(C).all() else None
 
 
 def mean_of_checked(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,6 +11,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights
+from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import AXIS, along_axis, centre_of, first_centre
@@ -22,6 +25,8 @@ from spdatoms.geometry.validation import check_spd
 _SMOOTHING = 1e-7
 #: What is nearer than this is the same, and shorter steps do not find less.
 _ROUNDING = 1e-12
+#: Squared distances above this have all their digits.
+_TINY = float(np.finfo(np.float64).tiny)
 #: Sums that differ by no more than this factor are level: they have errors of rounding.
 _LEVEL = 1.0 + 8.0 * np.finfo(np.float64).eps
 #: A point whose least distance is below this share of their mean is near a matrix: there all steps are short.
@@ -107,9 +112,16 @@ def _median(
 ) -> FloatArray:
     """Return the median of checked matrices."""
     weights = check_weights(sample_weight, len(X))
-    C = centre_of(X, divergence, weights, tol, max_iter, "median", _weiszfeld)
-    Z = as_double(X)
-    sums = DistanceSums(over(divergence, Z), Z, weights)
+    Z, prepared = as_double(X), []
+
+    def find(d: Divergence, own: Floats, shares: Floats, *rest: Any) -> tuple[Floats, float]:
+        prepared.append(DistanceSums(d, own, shares))
+        return _weiszfeld(prepared[0], *rest)
+
+    C = centre_of(X, divergence, weights, tol, max_iter, "median", find)
+    (sums,) = prepared
+    if sums.matrices is not Z:  # but some of them, or in other units, or real forms
+        sums = DistanceSums(over(divergence, Z), Z, weights)
     distances = sums.distances(C)
     total = float(weights @ distances)
     distances[weights == 0] = np.inf
@@ -127,12 +139,28 @@ class DistanceSums:
         self.prepared = divergence.prepare_for_centre(Z)
         #: What shorter distances count as; at first any small number, which overflows nowhere.
         self.least = _ROUNDING
+        #: A point, and the vector that stands for it under a `SquaredDistance`.
+        self.point, self.vector = Z[0], None
 
     def distances(self, C: Array) -> Floats:
         """Return √d(Z_i, C)."""
-        return self.divergence.distances_and_centre(
-            self.prepared, self.weights, as_double(C), self.least
-        )[0]
+        return self._distances_and_centre(as_double(C))[0]
+
+    def _distances_and_centre(self, C: Array) -> tuple[Floats, Array]:
+        """Return √d(Z_i, C), and `centre` of the weights w_i/√d(Z_i, C)."""
+        d, prepared = self.divergence, self.prepared
+        if isinstance(d, SquaredDistance) and isinstance(prepared, VectorSet):
+            known = C is self.point and self.vector is not None
+            with np.errstate(all="ignore"):
+                differences = prepared.vectors - (self.vector if known else d.prepare(C[None]).vectors)
+                squares = np.einsum("ij,ij->i", differences, differences)
+            if squares.min() > _TINY and squares.max() < np.inf:
+                distances = np.sqrt(squares)
+                shares = self.weights / np.maximum(distances, self.least)
+                self.vector = (shares @ prepared.vectors) / shares.sum()
+                self.point = d.from_vector(self.vector, C)
+                return distances, self.point
+        return d.distances_and_centre(prepared, self.weights, C, self.least)
 
     def at(self, C: Array) -> float:
         """Return the sum at C."""
@@ -144,16 +172,14 @@ class DistanceSums:
 
     def look(self, C: Array) -> tuple[Floats, Array]:
         """Return √d(Z_i, C), and the centre of the weights w_i/√d(Z_i, C), or a step towards it."""
-        distances, proposal = self.divergence.distances_and_centre(
-            self.prepared, self.weights, C, self.least
-        )
+        distances, proposal = self._distances_and_centre(C)
         least = _SMOOTHING * float(self.weights @ distances)
         if distances.min() >= max(least, self.least):
             return distances, proposal
         if least == 0.0:
             return distances, C
         self.least = least
-        return self.divergence.distances_and_centre(self.prepared, self.weights, C, least)
+        return self._distances_and_centre(C)
 
     def away(self, distances: Floats) -> Array | None:
         """Return a better point than one with these distances, if it is near a matrix that is not the median.
@@ -183,13 +209,11 @@ class DistanceSums:
         return self.divergence.centre(self.prepared, weights / weights.sum(), C)
 
 
-def _weiszfeld(
-    divergence: Divergence, Z: Floats, weights: Floats, tol: float, max_iter: int
-) -> tuple[Floats, float]:
+def _weiszfeld(sums: DistanceSums, tol: float, max_iter: int) -> tuple[Floats, float]:
     """Return the median and the size of the last step to it; steps that would go uphill are shortened."""
-    sums = DistanceSums(divergence, Z, weights)
+    divergence, weights = sums.divergence, sums.weights
     length, change = divergence.relaxation, np.inf
-    C = sums.mean() if divergence.closed_form else first_centre(Z, weights)
+    C = sums.mean() if divergence.closed_form else first_centre(sums.matrices, weights)
     distances, proposal = sums.look(C)
     shortest, idle = np.inf, 0
     for _ in range(max_iter):

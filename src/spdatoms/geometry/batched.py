@@ -13,8 +13,12 @@ from spdatoms._utils.threads import (
     run_blocks,
 )
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors, tile_entries
-from spdatoms.geometry.triangles import entry_weights
+from spdatoms.geometry.half_vectors import (
+    from_half_vectors,
+    half_vectors,
+    tile_entries,
+    tile_weights,
+)
 from spdatoms.native import VECTOR_BYTES, kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
 from spdatoms.native.interleave import (
@@ -300,9 +304,9 @@ def inverse_half_vectors(
     n = X.shape[-1]
     packed = pack_lanes(np.asarray(X, np.float64), 1.0)
     _invert(n, len(packed), packed)
-    slots, rows, columns = tile_entries(n)
+    slots, _, _ = tile_entries(n)
     half = out if out.flags.c_contiguous and out.dtype == np.float64 else np.empty(out.shape)
-    weights = -entry_weights(rows, columns, weighted)
+    weights = -tile_weights(n) if weighted else np.full(len(slots), -1.0)
     read_lanes(packed, slots, weights, half)
     # A pivot that is not positive makes the whole inverse NaN.
     bad = np.flatnonzero(np.isnan(half[:, 0]))
@@ -334,8 +338,7 @@ def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
 def _stack_batches(X: Floats, out: Floats) -> None:
     """Write half-vectors of X_i and X_i⁻¹ to rows of ``out``, a batch at a time."""
     n, lanes = X.shape[-1], lane_count(np.float64)
-    slots, rows, columns = tile_entries(n)
-    weights = entry_weights(rows, columns)
+    slots, weights = tile_entries(n)[0], tile_weights(n)
     chosen = lanes_of(len(X), lanes)
     _stack_with_inverses(
         n,

@@ -112,15 +112,26 @@ def tile_entries(n: int) -> tuple[Indices, Indices, Indices]:
     return slots, rows[slots], columns[slots]
 
 
+@cache
+def tile_weights(n: int) -> Floats:
+    """Return the weights of a half-vector in tile order."""
+    return entry_weights(*tile_entries(n)[1:])
+
+
+@cache
+def _places(n: int) -> Indices:
+    """Return where each entry of a matrix (n, n) is in its half-vector in tile order."""
+    _, rows, columns = tile_entries(n)
+    return symmetric(np.arange(len(rows)), rows, columns, weighted=False)
+
+
 def half_vectors(X: FloatArray, out: Floats) -> None:
     """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
     _, rows, columns = tile_entries(X.shape[-1])
     flat = rows * X.shape[-1] + columns
-    weights = entry_weights(rows, columns)
-    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), weights, out=out)
+    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), tile_weights(X.shape[-1]), out=out)
 
 
 def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
     """Return the symmetric matrices (m, n, n) of half-vectors."""
-    _, rows, columns = tile_entries(n)
-    return symmetric(half, rows, columns, weighted)
+    return np.take(half / tile_weights(n) if weighted else half, _places(n), axis=-1)

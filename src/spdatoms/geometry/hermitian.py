@@ -53,11 +53,10 @@ def interleaved_real_form(X: Array) -> FloatArray:
     Its Cholesky factor is the real form of that of X.
     """
     n = X.shape[-1]
-    out = np.empty((*X.shape[:-2], n, 2, n, 2), X.real.dtype)
-    out[..., 0, :, 0] = out[..., 1, :, 1] = X.real
-    out[..., 1, :, 0] = X.imag
-    out[..., 0, :, 1] = -X.imag
-    return out.reshape(*X.shape[:-2], 2 * n, 2 * n)
+    out = np.empty((*X.shape[:-2], n, 2, n), np.result_type(X, np.complex64))
+    np.conjugate(X, out=out[..., 0, :])  # real and imaginary parts are neighbours: (a, −b), and then (b, a)
+    np.multiply(out[..., 0, :], 1j, out=out[..., 1, :])
+    return out.view(out.real.dtype).reshape(*X.shape[:-2], 2 * n, 2 * n)
 
 
 def complex_form(R: FloatArray) -> Array:

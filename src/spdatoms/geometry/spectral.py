@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dsyevd, dsytrd, dtrtrs
+from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd, dtrtrs
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -132,6 +132,10 @@ def _one_by_one(F: Floats, least: int = 128) -> bool:
 
 def cholesky(A: Floats) -> Floats:
     """Return the lower triangular L of ``A = L Lᴴ``."""
+    if A.ndim == 2 and A.dtype == np.float64:  # NumPy's way there takes longer than a small matrix
+        L, info = dpotrf(A, lower=1)
+        if info == 0:
+            return np.ascontiguousarray(L)
     try:
         return as_double(np.linalg.cholesky(A))
     except (

@@ -2,7 +2,11 @@
 //
 // A = L D Lᵀ (batch.hpp), and det C = Π d_j/a_jj for the unit-diagonal C = a_ij / √(a_ii a_jj). The greatest n − 1
 // eigenvalues of C add up to less than n, so λ_min(C) ≥ det C·((n−1)/n)^(n−1) ≥ det C/e: a determinant that is not tiny shows
-// that a matrix is beyond doubt, and it needs no check of its own. What it leaves in doubt, validation.cpp tells.
+// that a matrix is beyond doubt, and it needs no check of its own. Large matrices have tiny ones: of these the norms of
+// M⁻¹ tell, where M has the diagonal of the factor of C and minus the absolute values of what is below, as
+// 1/λ_min(C) ≤ ‖M⁻¹‖_1 ‖M⁻¹‖_∞. What both leave in doubt, validation.cpp tells.
+//
+// Sums of factors, or of the matrices themselves, have the same verdict: they are means.
 #include <cmath>
 
 #include "batch.hpp"
@@ -16,7 +20,7 @@ constexpr Int L = LANES<double>;
 // Variances within these limits, and their inverses, have squares that are numbers.
 constexpr double LEAST = 1e-60, GREATEST = 1e60, EPS = std::numeric_limits<double>::epsilon();
 
-// divergences/_factor_pairs.py has the same.
+// divergences/checked_pairs.py has the same.
 enum Kind { STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, COMPLEX_EUCLIDEAN };
 constexpr Int DOUBTFUL = 1, OPEN = 2;
 
@@ -77,12 +81,38 @@ template <class B> INLINE V between_factors(const B &X, const B &Y, bool logarit
     return total;
 }
 
+// What 1/det C may be, or the product of norms: 1/e of 1/λ_min.
+INLINE double certain_below(Int n, double least_eigenvalue) {
+    const double rounding = 2.0 * n * n * EPS, least = 2.0 * least_eigenvalue;
+    return 0.367 / (least > rounding ? least : rounding);
+}
+
+// Which of the factorised matrices are beyond doubt; `t` is a column of memory.
+template <class B> INLINE typename B::Mask are_certain(const B &A, double limit, double *t) {
+    V ratio = fill(1.0), down = {}, across = {};
+    for (Int k = 0; k < A.size(); ++k) ratio *= A.diagonal(k) * A.inverse(k);
+    const auto fit = A.symmetric & A.positive, certain = fit & (ratio < limit);
+    if (!anywhere(!certain)) return certain;
+    for (Int r = 0; r < A.size(); ++r) {
+        V sum = sqrt(A.diagonal(r));
+        for (Int c = 0; c < r; ++c) sum += absolute(A.u(r, c)) * load(t + c * L);
+        store(t + r * L, sum * A.inverse(r));
+        down = greatest(down, sum * sqrt(A.inverse(r)));
+    }
+    for (Int c = A.size() - 1; c >= 0; --c) {
+        V sum = sqrt(reciprocal(A.inverse(c)));
+        for (Int r = c + 1; r < A.size(); ++r) sum += absolute(A.u(r, c)) * load(t + r * L);
+        store(t + c * L, sum * A.inverse(c));
+        across = greatest(across, sum * A.inverse(c) * sqrt(A.diagonal(c)));
+    }
+    return certain | (fit & (down * across < limit));
+}
+
 template <int N> Int divergences(const FactoredPairs &g) {
     Batch<N> X(g.n), Y(g.n), mean(g.n);
     Buffer<double> column(g.n * L);
     if (!X || !Y || !mean || !column) return NO_MEMORY;
-    const double rounding = 2.0 * g.n * g.n * EPS, least = 2.0 * g.least_eigenvalue;
-    const double limit = 0.367 / (least > rounding ? least : rounding);  // 1/e
+    const double limit = certain_below(g.n, g.least_eigenvalue);
     Int all = 0;
     for (Int first = 0; first < g.count; first += L) {
         Int chosen_a[L], chosen_b[L];
@@ -96,11 +126,10 @@ template <int N> Int divergences(const FactoredPairs &g) {
         X.factorise(1.0, g.symmetry_tolerance);
         Y.factorise(1.0, g.symmetry_tolerance);
         if (g.kind == STEIN) mean.factorise(1.0, g.symmetry_tolerance);
-        V value, x = fill(1.0), y = x, greatest_diagonal = {};
+        const auto certain = are_certain(X, limit, column.data()) & are_certain(Y, limit, column.data());
+        V value, greatest_diagonal = {};
         LogProduct ratio;  // of determinants
         for (Int k = 0; k < X.size(); ++k) {
-            x *= X.diagonal(k) * X.inverse(k);
-            y *= Y.diagonal(k) * Y.inverse(k);
             greatest_diagonal = greatest(X.diagonal(k), greatest(Y.diagonal(k), greatest_diagonal));
             if (g.kind == STEIN) ratio.include(X.inverse(k) * Y.inverse(k) / square(mean.inverse(k)));
             if (g.kind == BURG) ratio.include(X.inverse(k) / Y.inverse(k));
@@ -113,7 +142,6 @@ template <int N> Int divergences(const FactoredPairs &g) {
             break;
         default: value = between_factors(X, Y, g.kind == LOG_CHOLESKY);
         }
-        const auto certain = X.symmetric & Y.symmetric & X.positive & Y.positive & (x < limit) & (y < limit);
         const auto answered = (X.least_diagonal > LEAST) & (Y.least_diagonal > LEAST) & (greatest_diagonal < GREATEST) & (value < INFINITE<double>);
         value = greatest(value, V{} + value * 0.0);
         for (Int l = 0; l < L && first + l < g.count; ++l) {
@@ -219,6 +247,64 @@ template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
 template <int N> Int real_euclidean(const FactoredPairs &g) { return euclidean_pairs<1, N>(g); }
 template <int N> Int complex_euclidean(const FactoredPairs &g) { return euclidean_pairs<2, N>(g); }
 
+struct CheckedSum {
+    Int n, count, kind;
+    double symmetry_tolerance, least_eigenvalue;
+    const double *X, *weights;  // (count, n, n), (count,)
+    double *out;                // Σ w_i X_i, or of factors with logarithms of their diagonal or without, is added to it
+};
+
+template <int PARTS, int N> Int euclidean_sum(const CheckedSum &g) {
+    const Int n = N ? N : g.n, size = n * n * PARTS;
+    for (Int i = 0; i < g.count; ++i) {
+        const double *A = g.X + i * size, weight = g.weights[i];
+        Int k = 0;  // before the check, which takes blocks from here and there: this brings them to the cache in order
+        for (; k + L <= size; k += L) store(g.out + k, load(g.out + k) + weight * load(A + k));
+        for (; k < size; ++k) g.out[k] += weight * A[k];
+        if (!is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0)) return DOUBTFUL;
+    }
+    return DONE;
+}
+template <int N> Int real_sum(const CheckedSum &g) { return euclidean_sum<1, N>(g); }
+template <int N> Int complex_sum(const CheckedSum &g) { return euclidean_sum<2, N>(g); }
+
+template <int N> Int factor_sum(const CheckedSum &g) {
+    Batch<N> X(g.n);
+    const Int n = X.size();
+    Buffer<double> memory((n + n * (n + 1) / 2) * L);
+    if (!X || !memory) return NO_MEMORY;
+    double *const column = memory.data(), *const sums = column + n * L;
+    std::memset(sums, 0, n * (n + 1) / 2 * sizeof(V));
+    const double limit = certain_below(n, g.least_eigenvalue);
+    for (Int first = 0; first < g.count; first += L) {
+        Int chosen[L];
+        V weight = {}, greatest_diagonal = {};
+        for (Int l = 0; l < L; ++l) {
+            chosen[l] = first + l < g.count ? first + l : g.count - 1;
+            weight[l] = first + l < g.count ? g.weights[first + l] : 0.0;
+        }
+        X.take(g.X, chosen);
+        X.factorise(1.0, g.symmetry_tolerance);
+        const auto certain = are_certain(X, limit, column);
+        for (Int k = 0; k < n; ++k) {
+            greatest_diagonal = greatest(X.diagonal(k), greatest_diagonal);
+            X.set_inverse(k, sqrt(X.inverse(k)));
+        }
+        if (anywhere(!(certain & (X.least_diagonal > LEAST) & (greatest_diagonal < GREATEST)))) return DOUBTFUL;
+        double *sum = sums;
+        for (Int r = 0; r < n; ++r) {
+            for (Int c = 0; c < r; ++c, sum += L) store(sum, load(sum) + weight * (X.u(r, c) * X.inverse(c)));
+            LogProduct entry;
+            if (g.kind == LOG_CHOLESKY) entry.include(reciprocal(X.inverse(r)));
+            store(sum, load(sum) + weight * (g.kind == LOG_CHOLESKY ? entry.value() : reciprocal(X.inverse(r))));
+            sum += L;
+        }
+    }
+    for (Int r = 0, k = 0; r < n; ++r)
+        for (Int c = 0; c <= r; ++c, ++k) g.out[r * n + c] += sum_of(load(sums + k * L));
+    return DONE;
+}
+
 struct Hermitian {
     const double *X;  // (count, n, n)
     Int count, n, parts;
@@ -237,6 +323,17 @@ EXPORT Int hermitian(const Hermitian *g) {
         doubtful += g->findings[i] = !test(A, g->n, g->tolerance, g->least_variance);
     }
     return !doubtful;
+}
+
+// Add the sum, unless a matrix may be unfit.
+EXPORT Int checked_sum(const CheckedSum *given) {
+    using Program = Int (*)(const CheckedSum &);
+    constexpr Program FACTORS[] = PROGRAMS_BY_SIZE(factor_sum), EUCLID[] = PROGRAMS_BY_SIZE(real_sum),
+                      COMPLEX_EUCLID[] = PROGRAMS_BY_SIZE(complex_sum);
+    const Int number = given->n <= SMALL_BATCH ? given->n : 0;
+    return (given->kind == EUCLIDEAN           ? EUCLID
+            : given->kind == COMPLEX_EUCLIDEAN ? COMPLEX_EUCLID
+                                               : FACTORS)[number](*given);
 }
 
 // Write the divergence of every pair, and what was found about it; return the findings of all together.

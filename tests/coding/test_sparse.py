@@ -77,6 +77,16 @@ def test_atoms_that_are_the_training_matrices_are_coded_over_the_others() -> Non
     assert _mean_nonzeros(coder, K, coder.alpha_ / 1.2, others) > 12
 
 
+def test_an_automatic_alpha_is_at_most_half_of_the_spread() -> None:
+    """Codes over few atoms that are all alike to a matrix never become sparse: α must not grow for ever."""
+    signals = np.random.default_rng(0).standard_normal((60, 12, 60))
+    X = signals @ signals.swapaxes(1, 2) / 60
+    coder = SPDSparseCoder(X[:16]).fit(X[16:])
+    K = coder.kernel_.gram_
+    assert coder.alpha_ == pytest.approx(0.5 * (1 - (K.sum() - 16) / (16 * 15)))
+    assert _mean_nonzeros(coder, coder.kernel_.cross(X[16:]), coder.alpha_) > 5
+
+
 @pytest.mark.parametrize("n", [2, 5, 12])
 def test_defaults_do_not_warn_about_the_kernel(n) -> None:
     """The automatic β is one at which Stein's kernel is sound, or nearly: warnings are errors here."""

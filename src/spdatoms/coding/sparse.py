@@ -127,7 +127,8 @@ class SPDSparseCoder(KernelCoder):
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
         atoms: a twentieth of the variance of the atoms in the feature space. If the codes of the matrices given to
-        `fit` then use more than a fifth of the atoms (and more than five), it is as much greater as need be.
+        `fit` then use more than a fifth of the atoms (and more than five), it is as much greater as need be, up to
+        0.5·(1 − k̄).
     ridge : float, default=0.0
         The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
         With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which

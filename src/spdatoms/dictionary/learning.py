@@ -81,7 +81,7 @@ class SPDDictionaryLearning(Coder):
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.05·(1 − k̄), with the mean k̄ of the kernel between two
         training matrices: a twentieth of their variance in the feature space. If codes over the first atoms, each
         without the nearest, then use more than a fifth of them (and more than five), it is as much greater as
-        need be.
+        need be, up to 0.5·(1 − k̄).
     landmarks : "auto", int, array-like of shape (L, n, n) or None, default="auto"
         Learn in the span of landmarks: with the kernel φ(X)ᵀφ(Y) of `SPDNystroem`, which is positive
         definite whatever the divergence is. A number takes that many training matrices, evenly; None

@@ -12,8 +12,9 @@ from spdatoms.lasso.solve import solve_queries
 _ALPHA, _ALPHA_CORRECTED = 0.01, 0.05
 #: The α of coders and dictionaries, as a share of the spread of φ(X). Less than the other share of a norm is rounding.
 _SPREAD_SHARE, _LEAST_SPREAD = 0.05, 1e-12
-#: It grows by this factor until codes use no more than this share of the atoms, or this many.
-_ALPHA_STEP, _MOST_ATOMS, _LEAST_ATOMS = 1.2, 0.2, 5
+#: It grows by this factor until codes use no more than this share of the atoms, or this many, but not beyond this share
+#: of the spread.
+_ALPHA_STEP, _MOST_ATOMS, _LEAST_ATOMS, _LARGEST_SHARE = 1.2, 0.2, 5, 0.5
 #: The α of regressors, as a share of the least α at which the code of a typical matrix is zero.
 _SPARSE_SHARE = 0.05
 #: The automatic α of a regression is found from this many matrices at most.
@@ -45,11 +46,13 @@ def coding_alpha(
     positive: bool = False,
     exclude: Indices | None = None,
 ) -> float:
-    """Return the α of coders and dictionaries: the least of 0.05·s·1.2^k with codes that are sparse enough.
+    """Return the α of coders and dictionaries: the least 0.05·s·1.2^k whose codes are sparse enough, at most s/2.
 
     s is the spread of matrices in the feature space, the trace of the *centred* kernel. What all matrices share makes
     kernel values and λ_max large, but tells nothing apart, so it must not set the scale. Codes are sparse enough if
-    they use at most a fifth of the atoms, or five of them if that is more, in the mean over some matrices.
+    they use at most a fifth of the atoms, or five of them if that is more, in the mean over some matrices. Entries of a
+    code that are not negative and sum to one have the same ‖y‖₁ however many they are, so few atoms may never be sparse
+    enough: then a larger α makes codes smaller, and those of different matrices alike.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ def coding_alpha(
     -------
     float
     """
-    alpha, most = _SPREAD_SHARE * spread, max(_LEAST_ATOMS, _MOST_ATOMS * len(gram)) * len(cross)
+    alpha, largest = _SPREAD_SHARE * spread, _LARGEST_SHARE * spread
+    most = max(_LEAST_ATOMS, _MOST_ATOMS * len(gram)) * len(cross)
 
     def nonzeros() -> int:
         codes, _ = solve_queries(
@@ -78,9 +82,9 @@ def coding_alpha(
         )
         return int(np.count_nonzero(codes))
 
-    while nonzeros() > most:
+    while alpha < largest and nonzeros() > most:
         alpha *= _ALPHA_STEP
-    return alpha
+    return min(alpha, largest)
 
 
 def kernel_spread(gram: FloatArray) -> float:

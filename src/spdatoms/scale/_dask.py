@@ -23,7 +23,7 @@ from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
 from spdatoms.scale.parts import Span, added
 from spdatoms.scale.passes import StreamPasses, Term
 from spdatoms.scale.stream import Stream
-from spdatoms.scale.waiting import (
+from spdatoms.scale.cluster import (
     asked,
     check_workers,
     client_of_user,

@@ -20,9 +20,6 @@ from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
-from spdatoms.scale.parts import Span, added
-from spdatoms.scale.passes import StreamPasses, Term
-from spdatoms.scale.stream import Stream
 from spdatoms.scale.cluster import (
     asked,
     check_workers,
@@ -32,6 +29,9 @@ from spdatoms.scale.cluster import (
     results_of,
     wait_for,
 )
+from spdatoms.scale.parts import Span, added
+from spdatoms.scale.passes import StreamPasses, Term
+from spdatoms.scale.stream import Stream
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8

@@ -170,7 +170,7 @@ ROOMS = (
 OTHERS = {
     *("Certificate", "CorrectedGram", "Dataset", "PreparedSet", "Samples", "SuspectLabels"),
     *("LabelledViews", "Method", "Outcome", "Published", "Results", "Row", "Setting", "Summary"),
-    "Task",
+    *("Stream", "Task"),
 }
 
 

@@ -78,17 +78,6 @@ def test_other_values(value) -> None:
     assert_equal(value, round_trip(SPDSparseClassifierCV(cv=value)).cv)
 
 
-@pytest.mark.parametrize("kind", ["csr_array", "csc_array", "csr_matrix", "csc_matrix"])
-def test_sparse_codes(kind) -> None:
-    dense = np.random.default_rng(0).random((5, 7)) * (np.arange(7) % 3 == 0)
-    matrix = getattr(scipy.sparse, kind)(dense.astype(np.float32))
-    again = round_trip(SPDKMeans(init=matrix)).init
-    assert type(again) is type(matrix)
-    assert_equal(matrix.toarray(), again.toarray())
-    empty = round_trip(SPDKMeans(init=scipy.sparse.csr_array((3, 0)))).init
-    assert empty.shape == (3, 0)
-
-
 def test_arrays_of_other_layouts_come_back_with_the_same_values(tmp_path) -> None:
     mapped = np.memmap(tmp_path / "X", dtype=float, mode="w+", shape=(2, 2))
     mapped[:] = [[1.0, 2.0], [3.0, 4.0]]

@@ -46,9 +46,7 @@ def locked(path: Path, doing: str) -> Iterator[None]:
     A forked child does not hold the locks of its parent, nor does it keep them from others when the parent has ended.
     """
     lock = path.with_name(f"{path.name}.lock")
-    file = _open(lock)
-    while not _is_taken_here(lock, file, path, doing):
-        file = _open(lock)
+    file = _taken(lock, path, doing)
     _held.add(file)
     try:
         file.seek(0)
@@ -60,35 +58,30 @@ def locked(path: Path, doing: str) -> Iterator[None]:
             _release(lock, file)
 
 
-def _open(lock: Path) -> IO[bytes]:
-    """Return the file of a lock; one with other content is of somebody else."""
-    file = open_carefully(lock, os.O_RDWR | os.O_CREAT)
-    if not _CONTENT.fullmatch(file.read(64)):
+def _taken(lock: Path, path: Path, doing: str) -> IO[bytes]:
+    """Return the file of a lock, which this process holds now; one with other content is of somebody else."""
+    while True:
+        file = open_carefully(lock, os.O_RDWR | os.O_CREAT)
+        if not _CONTENT.fullmatch(file.read(64)):
+            file.close()
+            raise FileExistsError(
+                f"{quoted(lock)} is not a lock of spdatoms: move it away, or give another name."
+            )
+        try:
+            _take(file)
+            if _is_at(lock, file):  # who held it before may have removed it
+                return file
+        except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return file
+            with file:
+                if error.errno not in _TAKEN:
+                    raise
+                raise BlockingIOError(
+                    f"{quoted(path)} is in use: {_process(file)} {doing}. Wait until it has ended, or give another "
+                    "name."
+                ) from None
         file.close()
-        raise FileExistsError(
-            f"{quoted(lock)} is not a lock of spdatoms: move it away, or give another name."
-        )
-    return file
-
-
-def _is_taken_here(lock: Path, file: IO[bytes], path: Path, doing: str) -> bool:
-    """Take the lock, and return whether its file is still there: who held it before may have removed it."""
-    try:
-        _take(file)
-        taken = _is_at(lock, file)
-    except OSError as error:
-        if error.errno in _NO_LOCKS:
-            return True
-        process = _process(file)
-        file.close()
-        if error.errno not in _TAKEN:
-            raise
-        raise BlockingIOError(
-            f"{quoted(path)} is in use: {process} {doing}. Wait until it has ended, or give another name."
-        ) from None
-    if not taken:
-        file.close()
-    return taken
 
 
 def _process(file: IO[bytes]) -> str:

@@ -12,8 +12,6 @@ import json
 import math
 import os
 import re
-import struct
-import tokenize
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,20 +35,6 @@ _MOST_BYTES, _MOST_VALUES, _MOST_DEPTH = 1 << 22, 1 << 16, 100
 _SEAL = b"spdatoms sha256:"
 _DIGEST_LENGTH = 2 * hashlib.sha256().digest_size
 _CHUNK = 1 << 20
-#: What zipfile, NumPy and json raise when a file was made to mislead them.
-_MALFORMED = (
-    zipfile.BadZipFile,
-    struct.error,
-    tokenize.TokenError,
-    ArithmeticError,
-    EOFError,
-    LookupError,
-    OSError,
-    RuntimeError,  # with NotImplementedError and RecursionError
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
 
 
 class StorageError(ValueError):
@@ -97,9 +81,12 @@ def read_container(
 
 @contextmanager
 def _refusing_malformed(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn whatever zipfile, NumPy and json raise for a file that was made to mislead them into one error."""
     try:
         yield
-    except _MALFORMED as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         raise StorageError(f"{quoted(path)} is malformed: {error}.") from error
 
 

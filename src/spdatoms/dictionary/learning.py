@@ -21,7 +21,7 @@ from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.weights import check_weights, given_weights, relative_weights
 from spdatoms.base import check_streamable, checked_fit, estimator_call, per_matrix
-from spdatoms.coding.blocks import CodedBlock, for_coded_blocks
+from spdatoms.coding.blocks import for_coded_blocks
 from spdatoms.coding.coder import Coder
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
 from spdatoms.dictionary._loop import State, iterate
@@ -350,13 +350,11 @@ class SPDDictionaryLearning(Coder):
     def _losses(self, X: ArrayLike, kernel: Kernel, alpha: float) -> Floats:
         """Return the loss of every matrix over the atoms of a kernel."""
         X = self.check_queries(X)
-        losses = np.empty(len(X))
-
-        def keep(block: CodedBlock) -> None:
-            losses[block.rows] = block.losses
-
-        for_coded_blocks(keep, X, kernel, alpha, positive=self.positive, n_jobs=self.n_jobs)
-        return losses
+        return np.concatenate(
+            for_coded_blocks(
+                lambda block: np.asarray(block.losses), X, kernel, alpha, **self._coding()
+            )
+        )
 
     def _cut(self, known: Mask) -> SPDDictionaryLearning:
         model = copy(self)

@@ -12,8 +12,8 @@ If there is a ``dask.distributed.Client``, its workers compute; otherwise Dask's
 from __future__ import annotations
 
 from spdatoms.scale.budget import block_budget, is_streamed
+from spdatoms.scale.cluster import worker_timeout
 from spdatoms.scale.source import open_stream
 from spdatoms.scale.stream import Stream
-from spdatoms.scale.waiting import worker_timeout
 
 __all__ = ["Stream", "block_budget", "is_streamed", "open_stream", "worker_timeout"]

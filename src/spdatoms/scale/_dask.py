@@ -20,10 +20,7 @@ from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
-from spdatoms.scale.parts import Span, added
-from spdatoms.scale.passes import StreamPasses, Term
-from spdatoms.scale.stream import Stream
-from spdatoms.scale.waiting import (
+from spdatoms.scale.cluster import (
     asked,
     check_workers,
     client_of_user,
@@ -32,6 +29,9 @@ from spdatoms.scale.waiting import (
     results_of,
     wait_for,
 )
+from spdatoms.scale.parts import Span, added
+from spdatoms.scale.passes import StreamPasses, Term
+from spdatoms.scale.stream import Stream
 
 #: Terms that are added in one task: a power of two, so that the tree of `added` is kept.
 _FAN_IN = 8
@@ -65,7 +65,10 @@ class DaskStream(Stream):
     @cached_property
     def _workers(self) -> list[tuple[int, int]]:
         """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
-        return _workers_now() or []
+        client = client_of_user()
+        if client is None:
+            return [(0, available_processors())]
+        return list(asked(client.run_on_scheduler, _limits))
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
@@ -85,7 +88,9 @@ class DaskStream(Stream):
 
     def passes(self, parts: Sequence[slice], most: int | None = None) -> DaskPasses:
         """Return passes over these parts of the data, see `Stream.passes`."""
-        return DaskPasses(self.X, self.spans(parts, most, _threads(), max(self.X.chunks[0])))
+        # There may be no worker while a cluster restarts its only ones.
+        threads = max(1, sum(threads for _, threads in self._workers))
+        return DaskPasses(self.X, self.spans(parts, most, threads, max(self.X.chunks[0])))
 
 
 class Recipe:
@@ -169,18 +174,3 @@ def _added_here(*terms: Any) -> Any:
 def _limits(dask_scheduler: Any) -> list[tuple[int, int]]:
     workers = dask_scheduler.workers.values()
     return [(int(worker.memory_limit or 0), worker.nthreads) for worker in workers]
-
-
-def _workers_now() -> list[tuple[int, int]] | None:
-    """Return the memory of every worker, 0 if it is not known, and its threads; None without a cluster."""
-    client = client_of_user()
-    return None if client is None else list(asked(client.run_on_scheduler, _limits))
-
-
-def _threads() -> int:
-    """Return how many tasks can run at once."""
-    workers = _workers_now()
-    if workers is None:
-        return available_processors()
-    # There may be none while a cluster restarts its only workers.
-    return max(1, sum(threads for _, threads in workers))

@@ -55,19 +55,13 @@ class StreamPasses:
         return self._sum(self._results(term, states, shared, read, keep=True))
 
     def run(
-        self,
-        work: Work,
-        states: list[Any] | None,
-        *shared: Any,
-        keep: bool = True,
-        read: bool = True,
+        self, work: Work, states: list[Any] | None, *shared: Any, keep: bool = True
     ) -> tuple[list[Any], Any]:
         """Return the new states of the spans, and the sum of the terms.
 
-        Unless ``keep``, each of the old states is dropped as soon as it has been used. Without
-        ``read`` no matrices are read.
+        Unless ``keep``, each of the old states is dropped as soon as it has been used.
         """
-        results = self._results(work, states, shared, read, keep)
+        results = self._results(work, states, shared, True, keep)
         new_states, terms = [result[0] for result in results], [result[1] for result in results]
         return self._held(new_states, terms, None if keep else states)
 

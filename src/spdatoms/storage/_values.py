@@ -13,7 +13,6 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from spdatoms._utils.parameters import shown
 from spdatoms._utils.sealed_archive import DTYPES, METADATA, StorageError
@@ -27,10 +26,6 @@ from spdatoms.storage._classes import (
 )
 from spdatoms.storage._earlier import of_today
 
-_SPARSE = {
-    name: getattr(scipy.sparse, name)
-    for name in ("csr_array", "csc_array", "csr_matrix", "csc_matrix")
-}
 _BIT_GENERATORS: dict[str, Any] = {
     name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
@@ -77,8 +72,6 @@ class Encoder:
             return {"dtype": _portable(value, path).str}
         if isinstance(value, PurePath):
             return {"path": str(value)}
-        if kind.__name__ in _SPARSE and _SPARSE[kind.__name__] is kind:
-            return self._sparse(value, path)
         if kind in (np.random.Generator, np.random.RandomState):
             return self._random(value, path)
         if is_stored_function(value):
@@ -100,13 +93,6 @@ class Encoder:
             self._names[id(array)] = array, name
             self.arrays[name] = stored
         return {"array": self._names[id(array)][1]}
-
-    def _sparse(self, matrix: Any, path: str) -> Any:
-        parts = {
-            name: self._array(np.asarray(getattr(matrix, name)), f"{path}.{name}")
-            for name in ("data", "indices", "indptr")
-        }
-        return {"sparse": {"class": type(matrix).__name__, "shape": list(matrix.shape), **parts}}
 
     def _random(self, source: Any, path: str) -> Any:
         generator = isinstance(source, np.random.Generator)
@@ -172,7 +158,6 @@ class Decoder:
             "dtype": _dtype,
             "path": lambda text: Path(_text(text)),
             "objects": self._objects,
-            "sparse": self._sparse,
             "generator": lambda state: np.random.Generator(self._bit_generator(state)),
             "random_state": self._random_state,
             "function": lambda name: function_named(_text(name)),
@@ -218,22 +203,6 @@ class Decoder:
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array.reshape(shape)
-
-    def _sparse(self, content: Any) -> Any:
-        name, shape, *parts = _record(content, "class", "shape", "data", "indices", "indptr")
-        arrays = tuple(map(self.decode, parts))
-        if _text(name) not in _SPARSE or not all(isinstance(a, np.ndarray) for a in arrays):
-            raise ValueError(f"{shown(name)} is not a class of sparse matrices that are stored")
-        try:
-            matrix = _SPARSE[name](arrays, shape=_shape(shape))
-            matrix.check_format(full_check=True)
-            if (
-                np.diff(matrix.indptr) < 0
-            ).any():  # SciPy does not look if the last one is negative
-                raise ValueError("its rows do not follow each other")
-        except (IndexError, TypeError, ValueError) as error:
-            raise ValueError("the parts of a sparse matrix do not fit together") from error
-        return matrix
 
     def _bit_generator(self, content: Any) -> Any:
         state = self.decode(content)

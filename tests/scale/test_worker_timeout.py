@@ -16,7 +16,8 @@ from _matrices import random_spd
 from spdatoms import SPDDictionaryLearning
 from spdatoms.dictionary._checkpoint import Checkpoint
 from spdatoms.exceptions import ClusterError
-from spdatoms.scale import waiting, worker_timeout
+from spdatoms.scale import cluster as scale_cluster
+from spdatoms.scale import worker_timeout
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -105,7 +106,7 @@ def scheduler(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_a_scheduler_that_is_frozen_does_not_answer(scheduler, monkeypatch):
     process, file = scheduler
-    monkeypatch.setattr(waiting, "_ANSWER", 0.5)
+    monkeypatch.setattr(scale_cluster, "_ANSWER", 0.5)
     with distributed.Client(scheduler_file=str(file), timeout=600):
         process.send_signal(signal.SIGSTOP)
         stream = da.from_array(random_spd(2000, 3), chunks=(500, 3, 3))

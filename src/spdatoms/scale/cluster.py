@@ -146,15 +146,24 @@ def check_workers() -> None:
 
 def wait_for(futures: Sequence[Any], *, all_of_them: bool = True) -> None:
     """Wait until futures, or one of them, have been computed; `ClusterError` if nothing happens any more."""
-    wait = _distributed().wait
-    watch, which = _Watch(futures[0].client), "ALL" if all_of_them else "FIRST"
+    wait, which = _distributed().wait, "ALL" if all_of_them else "FIRST"
+    patience, last, since = _PATIENCE.get(), -1, monotonic()
     with cluster_errors():
         while True:
             try:
-                wait(futures, timeout=watch.look_again_after, return_when=f"{which}_COMPLETED")
+                wait(futures, timeout=min(_LOOK, patience / 2), return_when=f"{which}_COMPLETED")
                 return
             except TimeoutError:
-                watch.look(futures)
+                changes, workers, busy = _state_now(futures[0].client)
+            if changes not in (None, last):
+                last, since = changes, monotonic()
+            elif monotonic() - since > patience:
+                missing = sum(future.status == "pending" for future in futures)
+                raise ClusterError(
+                    f"Nothing has happened on the cluster for {patience:.0f} seconds, and "
+                    f"{missing} of {len(futures)} results are missing: {_reason(workers, busy)}. "
+                    f"{_RESUME} {_LONGER}"
+                )
 
 
 @contextmanager
@@ -192,31 +201,15 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
-class _Watch:
-    """Notes when the state of the tasks of a cluster has changed last."""
-
-    def __init__(self, client: Any) -> None:
-        self.client, self.patience = client, _PATIENCE.get()
-        self.look_again_after = min(_LOOK, self.patience / 2)
-        self._last, self._since = -1, monotonic()
-
-    def look(self, futures: Sequence[Any]) -> None:
-        """Raise an error if nothing has changed for too long."""
-        try:
-            changes, workers, running = self.client.run_on_scheduler(
-                _state, callback_timeout=_ANSWER
-            )
-        except TimeoutError:
-            changes, workers, running = self._last, None, []
-        if changes != self._last:
-            self._last, self._since = changes, monotonic()
-        elif monotonic() - self._since > self.patience:
-            missing = sum(future.status == "pending" for future in futures)
-            raise ClusterError(
-                f"Nothing has happened on the cluster for {self.patience:.0f} seconds, and "
-                f"{missing} of {len(futures)} results are missing: {_reason(workers, running)}. "
-                f"{_RESUME} {_LONGER}"
-            )
+def _state_now(client: Any) -> tuple[int | None, int | None, list[str]]:
+    """Return the state of a cluster; None and None if its scheduler does not answer."""
+    try:
+        state: tuple[int, int, list[str]] = client.run_on_scheduler(
+            _state, callback_timeout=_ANSWER
+        )
+    except TimeoutError:
+        return None, None, []
+    return state
 
 
 def _state(dask_scheduler: Any) -> tuple[int, int, list[str]]:

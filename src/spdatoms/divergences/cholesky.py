@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
-from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.checked_pairs import CHOLESKY
+from spdatoms.divergences.squared_distance import SquaredDistance, VectorSet
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import adjoint, congruence, inverse_lower
 

@@ -167,9 +167,7 @@ class AffineInvariant(Divergence):
             out[:] = _by_eigenvalues(as_double(X), as_double(Y))
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
-        for some in block_slices(len(unanswered), max(1, _BLOCK_BYTES // (8 * one.n**2))):
-            chosen = unanswered[some]
-            out[chosen] = _by_singular_values(one, other, chosen, chosen)
+        out[unanswered] = _by_singular_values(one, other, unanswered, unanswered)
         out[(X == Y).all(axis=(-2, -1))] = 0.0
         return out
 
@@ -365,11 +363,14 @@ def _answer_open_pairs(
     if first >= 0:
         unanswered &= np.arange(out.shape[1]) > np.arange(rows.start, rows.stop)[:, None]
     a, j = np.nonzero(unanswered)
-    for some in block_slices(len(a), max(1, _BLOCK_BYTES // (8 * X.n**2))):
-        out[a[some], j[some]] = _by_singular_values(X, Y, rows.start + a[some], j[some])
+    out[a, j] = _by_singular_values(X, Y, rows.start + a, j)
 
 
 def _by_singular_values(X: FactoredSet, Y: FactoredSet, i: Indices, j: Indices) -> Floats:
     """Return ``Σ log² σ²`` with the singular values σ of ``L⁻¹ M``, for pairs (i, j)."""
-    logs: Floats = 2.0 * np.log(CommonFrame.of(X.matrices[i], Y.matrices[j]).ratios)
-    return np.asarray((logs * logs).sum(axis=1))
+    values = np.empty(len(i))
+    for some in block_slices(len(i), max(1, _BLOCK_BYTES // (8 * X.n**2))):
+        frames = CommonFrame.of(X.matrices[i[some]], Y.matrices[j[some]])
+        logs = 2.0 * np.log(frames.ratios)
+        values[some] = (logs * logs).sum(axis=1)
+    return values

@@ -58,7 +58,7 @@ class Burg(Divergence):
     ) -> FloatArray:
         """Return B(X_i, Y_j) for all pairs."""
         other = X if Y is None else Y
-        out = _products(X.half, other.inverse_half, -X.logdets - X.n, other.logdets, n_jobs)
+        out = _shifted_traces(X.half, other.inverse_half, -X.logdets - X.n, other.logdets, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
@@ -103,7 +103,7 @@ class Burg(Divergence):
         C = self.prepare(centres)
         if self.side == "right":
             return self.pairwise(X, C, n_jobs=n_jobs)
-        return _products(X.inverse_half, C.half, X.logdets, -C.logdets - X.n, n_jobs)
+        return _shifted_traces(X.inverse_half, C.half, X.logdets, -C.logdets - X.n, n_jobs)
 
     def coordinates(self, C: Floats, current: Floats) -> Floats:
         """Return C itself, or C⁻¹ for the left side."""
@@ -118,7 +118,7 @@ def _inverses(X: BurgSet) -> Floats:
     return from_half_vectors(X.inverse_half.astype(np.float64), X.n, weighted=True)
 
 
-def _products(
+def _shifted_traces(
     A: FloatArray, B: FloatArray, shifts_a: Floats, shifts_b: Floats, n_jobs: int | None
 ) -> FloatArray:
     """Return max(0, A_i·B_j + shifts_a[i] + shifts_b[j]) in the precision of A."""

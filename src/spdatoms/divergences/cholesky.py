@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
-from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.checked_pairs import CHOLESKY
+from spdatoms.divergences.squared_distance import SquaredDistance, VectorSet
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import adjoint, congruence, inverse_lower
 
@@ -38,13 +38,16 @@ class Cholesky(SquaredDistance):
 
         S are the slopes in L.
         """
-        L = np.linalg.cholesky(as_double(X))
-        half = np.tril(np.ones(X.shape[-2:])) - 0.5 * np.eye(X.shape[-1])
-        return congruence(inverse_lower(L), half * (adjoint(L) @ self._slopes(L, slopes)))
+        L, n = np.linalg.cholesky(as_double(X)), X.shape[-1]
+        half = np.tril(np.ones((n, n))) - 0.5 * np.eye(n)
+        on_diagonal = slopes[:, :n] * self._diagonal_slope(np.einsum("mii->mi", L).real)
+        S = _lower(on_diagonal, slopes[:, n:], is_complex(L))
+        return congruence(inverse_lower(L), half * (adjoint(L) @ S))
 
     def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
         """Return the matrix whose factor has these entries."""
-        L = self._factor(vector, len(current), is_complex(current))
+        diagonal, below = np.split(vector, [len(current)])
+        (L,) = _lower(self._positive(diagonal)[None], below[None], is_complex(current))
         C = L @ L.conj().T
         return np.asarray(0.5 * (C + C.conj().T))
 
@@ -54,29 +57,6 @@ class Cholesky(SquaredDistance):
         below = np.take(L.reshape(len(L), -1), rows * L.shape[-1] + columns, axis=1)
         parts = [below.real, below.imag] if is_complex(L) else [below]
         return np.concatenate([self._diagonal(np.einsum("mii->mi", L).real), *parts], axis=1)
-
-    def _factor(self, vector: Floats, n: int, complex_: bool) -> Array:
-        """Return the factor that a vector stands for."""
-        below = vector[n:]
-        L: Array = np.diag(self._positive(vector[:n])).astype(
-            np.complex128 if complex_ else np.float64
-        )
-        L[np.tril_indices(n, -1)] = (
-            below[: len(below) // 2] + 1j * below[len(below) // 2 :] if complex_ else below
-        )
-        return L
-
-    def _slopes(self, L: Array, slopes: Floats) -> Array:
-        """Return slopes in the entries of vectors as slopes in L."""
-        n = L.shape[-1]
-        diagonal, rows, columns = np.arange(n), *np.tril_indices(n, -1)
-        below, imaginary = np.split(slopes[:, n:], [len(rows)], axis=1)
-        S = np.zeros_like(L)
-        S[:, rows, columns] = below + 1j * imaginary if is_complex(L) else below
-        S[:, diagonal, diagonal] = slopes[:, :n] * self._diagonal_slope(
-            L[:, diagonal, diagonal].real
-        )
-        return S
 
     @staticmethod
     def _diagonal_slope(values: Floats) -> Floats:
@@ -90,3 +70,14 @@ class Cholesky(SquaredDistance):
     def _positive(values: Floats) -> Floats:
         # Weights of both signs may leave the cone.
         return np.asarray(np.maximum(values, 1e-6 * np.abs(values).max()))
+
+
+def _lower(diagonals: Floats, below: Floats, complex_: bool) -> Array:
+    """Return lower triangular matrices of their diagonals (m, n) and what is below them, real and imaginary."""
+    count, n = diagonals.shape
+    rows, columns = np.tril_indices(n, -1)
+    real, imaginary = np.split(below, [len(rows)], axis=1)
+    L: Array = np.zeros((count, n, n), np.complex128 if complex_ else np.float64)
+    L[:, rows, columns] = real + 1j * imaginary if complex_ else real
+    np.einsum("mii->mi", L)[...] = diagonals
+    return L

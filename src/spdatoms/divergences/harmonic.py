@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import matrix_of
 from spdatoms.divergences.power_euclidean import PowerEuclidean
+from spdatoms.divergences.squared_distance import matrix_of
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.spectral import symmetric_part

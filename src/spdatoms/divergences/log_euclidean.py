@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import SpectralDistance, matrix_of
 from spdatoms.divergences.atom_sums import AtomSums
+from spdatoms.divergences.squared_distance import SpectralDistance, matrix_of
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors

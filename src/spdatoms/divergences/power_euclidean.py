@@ -8,7 +8,8 @@ import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences._products import SpectralDistance, matrix_of, too_small
+from spdatoms.divergences._products import too_small
+from spdatoms.divergences.squared_distance import SpectralDistance, matrix_of
 from spdatoms.geometry.functions import powm
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd

@@ -1,4 +1,4 @@
-"""Log-determinants and sums of inverses over the pairs that a sparse matrix uses: (i, r) with w_ir ≠ 0.
+"""Sums of inverses over the pairs that a sparse matrix uses: (i, r) with w_ir ≠ 0.
 
 A code uses a few atoms of many, so most pairs of a sample and an atom do not matter for the update of
 the atom, and are never touched. The matrices of the others are gathered into the lanes of one batch
@@ -16,7 +16,7 @@ from spdatoms.geometry import batched
 from spdatoms.geometry.half_vectors import tile_entries
 from spdatoms.geometry.triangles import entry_weights
 from spdatoms.native import lane_count
-from spdatoms.native.interleave import flat, flat_order, pack_scalars
+from spdatoms.native.interleave import flat, flat_order
 
 
 def columns_of_entries(matrix: scipy.sparse.csc_array) -> Indices:
@@ -40,7 +40,7 @@ def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
     return np.asarray(sums, np.float64)
 
 
-def _in_batches(
+def in_batches(
     matrix: scipy.sparse.csc_array,
 ) -> tuple[Indices, NDArray[np.bool_], Indices, Indices]:
     """Arrange the entries of a sparse matrix, column by column, a whole number of batches of lanes for each.
@@ -77,7 +77,7 @@ def scaled_inverse_sums(
     """
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
     totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
-    entries, used, begins, ends = _in_batches(weights)
+    entries, used, begins, ends = in_batches(weights)
     batched.add_weighted_inverses(
         D,
         factors,
@@ -91,38 +91,3 @@ def scaled_inverse_sums(
     if np.isnan(totals).any():
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
     return totals[:, tile_entries(X.shape[-1])[0]], factors
-
-
-def stein_divergences(
-    X: Floats,
-    logdets_x: Floats,
-    pattern: scipy.sparse.csc_array,
-    D: Floats,
-    logdets_d: Floats,
-    exponent: int,
-) -> Floats:
-    """Return S(X_i, D_r) for the entries of the pattern, in its order, given log det of both.
-
-    The power of two 2^-exponent brings both sets to where products of pivots do not overflow.
-    """
-    n = X.shape[-1]
-    half = float(np.ldexp(1.0, -exponent - 1))
-    entries, used, begins, ends = _in_batches(pattern)
-    chosen = pattern.indices[entries].astype(np.int64)
-    values = np.empty((1, len(chosen)))
-    if not batched.write_logdets(
-        pack_scalars(D, half),
-        flat(X),
-        chosen,
-        0.5 * logdets_d,
-        (0.5 * logdets_x - n * exponent * np.log(2.0))[chosen],
-        begins,
-        ends,
-        values,
-        n=n,
-        floor=0.0,
-        chunk=max(1, len(chosen) // lane_count(X.dtype)),
-        factor=half,
-    ):
-        raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-    return np.asarray(values[0, used])

@@ -17,8 +17,8 @@ from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.checked_pairs import STEIN
 from spdatoms.divergences.sparse_pairs import (
     columns_of_entries,
+    in_batches,
     scaled_inverse_sums,
-    stein_divergences,
     weighted_inverse_sums,
 )
 from spdatoms.geometry import batched
@@ -27,6 +27,8 @@ from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditi
 from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import as_stack, cholesky, congruence, symmetric_part
+from spdatoms.native import lane_count
+from spdatoms.native.interleave import flat, pack_scalars
 
 #: If fewer pairs than this share have a weight, they are gathered; else all pairs are computed.
 _SPARSE = 0.3
@@ -352,4 +354,23 @@ class SteinSums(AtomSums):
         exponent = Z.common_exponent(D)
         if exponent is None:
             return super().pairs(Z, pattern, D)
-        return stein_divergences(Z.matrices, Z.logdets, pattern, D.matrices, D.logdets, exponent)
+        half = float(np.ldexp(1.0, -exponent - 1))
+        entries, used, begins, ends = in_batches(pattern)
+        chosen = pattern.indices[entries].astype(np.int64)
+        values = np.empty((1, len(chosen)))
+        if not batched.write_logdets(
+            pack_scalars(D.matrices, half),
+            flat(Z.matrices),
+            chosen,
+            0.5 * D.logdets,
+            (0.5 * Z.logdets - Z.n * exponent * np.log(2.0))[chosen],
+            begins,
+            ends,
+            values,
+            n=Z.n,
+            floor=0.0,
+            chunk=max(1, len(chosen) // lane_count(Z.matrices.dtype)),
+            factor=half,
+        ):
+            raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
+        return np.asarray(values[0, used])

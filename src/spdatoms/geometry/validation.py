@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -227,19 +227,13 @@ class Unfit:
     def __add__(self, later: Unfit) -> Unfit:
         return replace(self, count=self.count + later.count) if self.count else later
 
-    def raise_if_any(self, name: str, batch: tuple[int, ...]) -> None:
-        """Raise the error that `check_spd` describes."""
-        if self.count:
-            self._raise(name, batch, f"of the {int(np.prod(batch))} matrices")
-
-    def raise_in_block(self, name: str, start: int, stop: int) -> None:
-        """Raise that error for matrices that are a block of more."""
-        if self.count:
-            self._raise(name, (stop,), f"of {name}[{start}:{stop}]")
-
-    def _raise(self, name: str, batch: tuple[int, ...], all_of_them: str) -> NoReturn:
+    def raise_if_any(self, name: str, batch: tuple[int, ...], stack: str = "") -> None:
+        """Raise the error that `check_spd` describes; ``stack`` says which matrices they are, if not all."""
+        if not self.count:
+            return
         first = matrix_name(name, self.first, batch)
-        others = f" ({self.count - 1} more {all_of_them} are unfit)" if self.count > 1 else ""
+        stack = stack or f"the {int(np.prod(batch))} matrices"
+        others = f" ({self.count - 1} more of {stack} are unfit)" if self.count > 1 else ""
         likeness = f" {self.likeness}." if self.likeness else ""
         error = ValueError(f"{first} {self.complaint}{others}.{likeness}")
         vars(error)["unfit"] = self  # so that an error about a block can become one about the whole

@@ -136,8 +136,7 @@ class LandmarkSpace:
         indefinite on the landmarks, all are kept: there fewer do not span the others.
         """
         count = _LANDMARKS_PER_DIRECTION * self.size
-        negligible = eigenvalue_tolerance(self.roots) * self.eigenvalues[0]
-        if count >= len(self.landmarks) or self.discarded[-1] < -negligible:
+        if count >= len(self.landmarks) or self.indefinite:
             return self
         values = self.kernel(self.landmarks)
         _, order = scipy.linalg.qr(values, mode="r", pivoting=True)

@@ -176,20 +176,6 @@ class Whitening:
         object.__setattr__(self, "_columns", np.ascontiguousarray(-2.0 * W.T))
         object.__setattr__(self, "_norms", np.einsum("ij,ij->i", W, W))
 
-    @classmethod
-    def of_references(
-        cls,
-        divergences: Floats,
-        labels: Indices,
-        weights: Floats | None,
-        dimension: int,
-        shrinkage: float,
-    ) -> Whitening:
-        """Return the whitening by references that are the training matrices, with labels, themselves."""
-        scaling = ClassicalScaling(divergences)
-        scatter = Scatter.within(scaling.coordinates, labels, weights)
-        return cls(scaling, scatter, dimension, shrinkage)
-
     def whitened(self, Z: Floats) -> Floats:
         """Return the whitened coordinates of matrices with coordinates Z."""
         return Z if self._map is None else np.asarray(row_products(Z, self._map))
@@ -283,17 +269,18 @@ class WhitenedKernel(ExponentialKernel):
         """
         d = np.asarray(self._divergences_within(D), np.float64)
         size = dimension(D)
+
+        def whitening(rows: Indices) -> Whitening:
+            scaling = ClassicalScaling(d[np.ix_(rows, rows)])
+            own = labels[rows], part_of(weights, rows)
+            scatter = Scatter.within(scaling.coordinates, *own)
+            return Whitening(scaling, scatter, size, self.shrinkage)
+
         if X is D:
-            self._whitening = Whitening.of_references(d, labels, weights, size, self.shrinkage)
+            self._whitening = whitening(np.arange(len(D)))
             folds = class_folds(labels) if isinstance(self.beta, str) else []
             left_out = [
-                Whitening.of_references(
-                    d[np.ix_(fold.train, fold.train)],
-                    labels[fold.train],
-                    part_of(weights, fold.train),
-                    size,
-                    self.shrinkage,
-                ).to_references(d[np.ix_(fold.test, fold.train)])
+                whitening(fold.train).to_references(d[np.ix_(fold.test, fold.train)])
                 for fold in folds
             ]
         else:

@@ -21,20 +21,16 @@ _SPARSE_SHARE = 0.05
 _SUBSAMPLE = 500
 
 
-def automatic_alpha(corrected: bool) -> float:
-    """Return the α of classifiers: 0.01, or 0.05 over a corrected Gram matrix.
+def choose_alpha(alpha: float | str, corrected: bool) -> float:
+    """Return the α that was given, or the automatic one of classifiers: 0.01, or 0.05 over a corrected Gram matrix.
 
     Kernel values lie between 0 and 1, so α has a scale of its own: an atom enters a code when its
     kernel value with what is left of the query exceeds α/2. Where the kernel was indefinite, the
     correction moves the values by more than 0.01, and codes should not follow such small details. A
     class is judged by the residual of its atoms, which is the truer the less the penalty weighs.
     """
-    return _ALPHA_CORRECTED if corrected else _ALPHA
-
-
-def choose_alpha(alpha: float | str, corrected: bool) -> float:
-    """Return the α that was given, or the automatic one of classifiers."""
-    return automatic_alpha(corrected) if isinstance(alpha, str) else float(alpha)
+    automatic = _ALPHA_CORRECTED if corrected else _ALPHA
+    return automatic if isinstance(alpha, str) else float(alpha)
 
 
 def coding_alpha(
@@ -99,26 +95,13 @@ def kernel_spread(gram: FloatArray) -> float:
     return spread if spread > _LEAST_SPREAD * diagonal else diagonal
 
 
-def regression_alpha(nearest: FloatArray) -> float:
-    """Return the α of regressors: 0.05·λ_max, where codes over the other training matrices are sparse.
+def regression_alpha(gram: FloatArray) -> float:
+    """Return the α of regressors: 0.05·λ_max, where codes of atoms over the other atoms are sparse.
 
-    Here λ_max is the median of 2·max_j k(X_i, D_j), from which on a code is zero.
-
-    Parameters
-    ----------
-    nearest : ndarray of shape (m,)
-        The greatest kernel value max_j k(X_i, D_j) of some matrices.
-
-    Returns
-    -------
-    float
+    Here λ_max is the median of 2·max_j k(D_i, D_j), j ≠ i, from which on a code is zero.
     """
-    return _SPARSE_SHARE * 2.0 * float(np.median(nearest))
-
-
-def regression_alpha_of_atoms(gram: FloatArray) -> float:
-    """Return the automatic α of atoms that are coded over the other atoms."""
     some = evenly_spaced(len(gram), _SUBSAMPLE)
     others = gram[some].copy()
     np.fill_diagonal(others[:, some], 0.0)
-    return regression_alpha(others.max(axis=1) if len(gram) > 1 else np.ones(1))
+    nearest = others.max(axis=1) if len(gram) > 1 else np.ones(1)
+    return _SPARSE_SHARE * 2.0 * float(np.median(nearest))

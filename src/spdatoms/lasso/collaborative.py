@@ -59,10 +59,8 @@ class CollaborativeCoder:
             )
         error = np.abs(h).max(axis=1)
         report[:, feature_sign.VIOLATION], report[:, feature_sign.PEAK] = error, error  # α is zero
-        report[:, feature_sign.EXCESS], report[:, feature_sign.ROUNDS] = (
-            (np.abs(h) * inverse_scale).max(axis=1),
-            rounds,
-        )
+        report[:, feature_sign.EXCESS] = (np.abs(h) * inverse_scale).max(axis=1)
+        report[:, feature_sign.ROUNDS] = rounds
         report[:, feature_sign.LINEAR] = (codes * cross).sum(axis=1)
         report[:, feature_sign.QUADRATIC] = (codes * (cross - h)).sum(axis=1)
         report[:, feature_sign.NORM] = np.abs(codes).sum(axis=1)

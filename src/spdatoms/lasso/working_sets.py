@@ -152,10 +152,8 @@ class _Search:
         report[feature_sign.VIOLATION] = max(0.0, peak - tau, inside.max(initial=0.0))
         report[feature_sign.LINEAR] = explained @ self.queries[query]
         report[feature_sign.QUADRATIC] = explained @ explained + self.ridge * (y @ y)
-        report[feature_sign.NORM], report[feature_sign.NONZEROS] = (
-            np.abs(y).sum(),
-            np.count_nonzero(y),
-        )
+        report[feature_sign.NORM] = np.abs(y).sum()
+        report[feature_sign.NONZEROS] = np.count_nonzero(y)
         report[feature_sign.PEAK] = max(peak, correlation.max(initial=0.0))
         report[feature_sign.EXCESS] = max(0.0, excess.max(), scaled)
         report[feature_sign.ROUNDS] = number

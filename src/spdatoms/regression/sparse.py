@@ -23,7 +23,7 @@ from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
-from spdatoms.lasso.alpha import regression_alpha_of_atoms
+from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
 from spdatoms.regression.explanation import TargetExplanations, explained_codes
 from spdatoms.regression.regressor import SPDRegressor
@@ -124,9 +124,7 @@ class SPDSparseRegressor(SPDRegressor):
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
         self.kernel_ = kernel.fit_checked(self.atoms_)
         automatic = isinstance(self.alpha, str)
-        self.alpha_ = (
-            regression_alpha_of_atoms(self.kernel_.gram_) if automatic else float(self.alpha)
-        )
+        self.alpha_ = regression_alpha(self.kernel_.gram_) if automatic else float(self.alpha)
         return self
 
     def _predicted(self, X: FloatArray) -> Floats:

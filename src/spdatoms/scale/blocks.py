@@ -69,7 +69,8 @@ def errors_in_block(rows: slice, count: int | None = None, name: str = "X") -> I
     except ValueError as error:
         unfit = getattr(error, "unfit", None)
         if isinstance(unfit, Unfit) and rows != slice(0, count):
-            unfit.moved(rows.start).raise_in_block(name, rows.start, rows.stop)
+            block = f"{name}[{rows.start}:{rows.stop}]"
+            unfit.moved(rows.start).raise_if_any(name, (rows.stop,), block)
         raise
 
 

@@ -15,7 +15,7 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import check_labels, checked_fit
 from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
-from spdatoms.lasso.alpha import automatic_alpha
+from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import COUNT, Each, Numbers, Part, holds
 from spdatoms.paper.baselines.items import ScoredItemClassifier, grey_images
@@ -56,7 +56,7 @@ class ImageSparseClassifier(ScoredItemClassifier):
         images = _images(X)
         self.classes_, self._atom_classes = check_labels(y, len(images))
         self.image_shape_ = images.shape[1:]
-        self.alpha_ = automatic_alpha(False) if isinstance(self.alpha, str) else float(self.alpha)
+        self.alpha_ = choose_alpha(self.alpha, False)
         vectors = self._vectors(images)
         if (vectors == vectors[0]).all():
             raise ValueError("The training images cannot be distinguished: they are all alike.")

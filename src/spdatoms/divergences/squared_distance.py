@@ -1,0 +1,266 @@
+"""Squared Euclidean distances of vectors that stand for matrices: all pairs, means and gradients."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from spdatoms._utils.products import row_products
+from spdatoms._utils.threads import block_slices, run_blocks
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms.divergences._products import (
+    overflow_is_checked,
+    rounded,
+    rows_at_once,
+    shared_rows,
+    too_small,
+)
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.geometry.graded import is_graded
+from spdatoms.geometry.half_vectors import from_half_vectors
+from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, adjoint, as_stack, eigh
+from spdatoms.native.elementwise import mirror, settle_squares
+
+#: Bytes of a block of the result that is computed apart from it.
+_BLOCK_BYTES = 8 << 20
+#: Eigenvalues, relative to the greatest, and squared distances, relative to the squares that they are differences of,
+#: that have enough digits.
+_ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
+#: Bytes of matrices, some copies of which a cache of the second level holds.
+_CACHED_BYTES = 256 << 10
+#: Matrices whose half-vectors are found at a time, in bytes of input.
+_PREPARE_BYTES = 4 << 20
+
+
+@dataclass
+class VectorSet(PreparedSet):
+    """Vectors of real numbers that stand for the matrices."""
+
+    vectors: Floats
+
+    @cached_property
+    def centred(self) -> tuple[Floats, Floats, Floats]:
+        """Their mean, and the vectors minus it as columns (k, N) with their squared norms (N,)."""
+        with overflow_is_checked():
+            origin = self.vectors.mean(axis=0)
+            others = self.vectors - origin
+            squares = np.einsum("ij,ij->i", others, others)
+        return origin, np.ascontiguousarray(others.T), squares
+
+
+class SquaredDistance(Divergence):
+    """A squared Euclidean distance of the vectors that `prepare` makes of matrices."""
+
+    closed_form: ClassVar[bool] = True
+
+    @abstractmethod
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the vectors of matrices."""
+
+    def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
+        """Return the sets as one, with the vectors that they have."""
+        matrices = np.concatenate([X.matrices[rows], Y.matrices])
+        return VectorSet(matrices, np.concatenate([X.vectors[rows], Y.vectors]))
+
+    def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
+        """Return True: it is a Gaussian kernel."""
+        return beta > 0
+
+    def pairwise(
+        self, X: VectorSet, Y: VectorSet | None = None, *, n_jobs: int | None = None
+    ) -> FloatArray:
+        """Return the squared distances of all pairs."""
+        return squared_distances(X, Y, real_type(X.matrices.dtype), n_jobs)
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs."""
+        differences = self.prepare(X).vectors - self.prepare(Y).vectors
+        with overflow_is_checked():
+            squares = np.einsum("ij,ij->i", differences, differences)
+        return rounded(squares, real_type(X.dtype))
+
+    @abstractmethod
+    def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
+        """Return the matrix of a vector.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (k,)
+            A mean of vectors that `prepare` makes.
+        current : ndarray of shape (n, n)
+            Any matrix, complex if the result is to be.
+        definite : bool, default=True
+            Whether it is known to lie in the cone; otherwise it is projected onto it.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+        """
+
+    def centre(self, Z: VectorSet, weights: Floats, current: Array) -> Array:
+        """Return the matrix of the mean Σ w_i v_i / Σ w_i of vectors, the stationary point."""
+        mean = self.centre_term(Z, weights, current) / weights.sum()
+        return self.from_vector(mean, current, definite=not (weights < 0).any())
+
+    def distances_and_centre(
+        self, Z: VectorSet, weights: Floats, current: Array, least: float
+    ) -> tuple[Floats, Array]:
+        """Return ‖v_i − u‖, where u is the vector of C, and the matrix of the mean with the weights w/distance."""
+        differences = Z.vectors - self.prepare(current[None]).vectors
+        with overflow_is_checked():
+            squares = np.einsum("ij,ij->i", differences, differences)
+        if differences[squares == 0.0].any():
+            raise too_small(squares.dtype)
+        distances = np.sqrt(rounded(squares, squares.dtype))
+        return distances, self.centre(Z, weights / np.maximum(distances, least), current)
+
+    def centre_term(self, Z: VectorSet, weights: Floats, current: Array) -> Floats:
+        """Return Σ w_i v_i over a part of the data."""
+        return np.asarray(weights @ Z.vectors)
+
+    def centre_from_terms(self, terms: Floats, total: float, current: Array) -> Array:
+        """Return the matrix of Σ w_i v_i / Σ w_i."""
+        return self.from_vector(terms / total, current)
+
+    @abstractmethod
+    def pulled_back(self, X: FloatArray, slopes: Floats) -> Floats:
+        """Return the gradients in X_i (m, n, n) of slopes_i · v_i, v_i being the vector of X_i."""
+
+    def gradient(self, X: FloatArray, Y: FloatArray) -> Floats:
+        """Return ∂d(X_i, Y_i)/∂X_i, what 2 (v_i − u_i) is pulled back to, for the vectors v and u of X and Y."""
+        X = as_stack(X)
+        slopes = 2.0 * (self.prepare(X).vectors - self.prepare(Y).vectors)
+        return self.pulled_back(np.broadcast_to(X, Y.shape), slopes)
+
+    def _first_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(X, Y, weights, Y.vectors.mean(axis=0))
+
+    def _second_sums(
+        self, X: VectorSet, Y: VectorSet, weights: Floats, n_jobs: int | None
+    ) -> Floats:
+        return self._summed_slopes(Y, X, weights.T, Y.vectors.mean(axis=0))
+
+    def _summed_slopes(self, X: VectorSet, Y: VectorSet, weights: Floats, origin: Floats) -> Floats:
+        """Return 2 Σ_j w_ij (v_i − u_j) pulled back, for the vectors v and u of X and Y, less an origin near them."""
+        v, u = X.vectors - origin, Y.vectors - origin
+        slopes = 2.0 * (weights.sum(axis=1)[:, None] * v - weights @ u)
+        matrices = X.matrices
+        out = np.empty(matrices.shape, np.result_type(matrices, np.float64))
+        # As many matrices at a time as the cache holds with what is computed of them.
+        for part in block_slices(len(X), max(1, _CACHED_BYTES // max(1, matrices[:1].nbytes))):
+            out[part] = self.pulled_back(matrices[part], slopes[part])
+        return out
+
+
+class HalfVectorDistance(SquaredDistance):
+    """A squared distance ‖f(X) − f(Y)‖²_F of functions of matrices."""
+
+    def prepare(self, X: FloatArray) -> VectorSet:
+        """Return the half-vectors of f(X_i), in double precision."""
+        n = X.shape[-1]
+        half = np.empty((len(X), n * (n + 1) // 2))
+        for part in block_slices(len(X), max(1, _PREPARE_BYTES // (8 * n * n))):
+            self.write_half_vectors(X[part], half[part], part.start)
+        return VectorSet(X, half)
+
+    @abstractmethod
+    def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
+        """Write the half-vectors of f(X_i) to ``out``; errors count the matrices from ``first``."""
+
+
+class SpectralDistance(HalfVectorDistance):
+    """A squared distance ‖f(X) − f(Y)‖²_F of functions of the eigenvalues."""
+
+    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
+
+    @abstractmethod
+    def of_eigenvalues(self, values: Floats) -> Floats:
+        """Return f(λ).
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, n)
+            The eigenvalues λ of matrices.
+
+        Returns
+        -------
+        ndarray of shape (m, n)
+        """
+
+    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return the squared distances of pairs, of large and of complex matrices by their eigenvectors."""
+        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
+            return self._paired_by_eigenvalues(X, Y)
+        return super().paired(X, Y)
+
+    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
+        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
+
+        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
+        """
+        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
+        fit = np.ones(len(X), bool)
+        for Z, (values, _) in zip((X, Y), spectra, strict=True):
+            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
+            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
+        with np.errstate(all="ignore"):
+            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
+            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
+            a, b = a - middle, b - middle
+            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
+            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
+            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
+            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
+        if rest.any():
+            A, B = (real_form(Z[rest]) for Z in (X, Y))
+            squares[rest] = super().paired(A, B) / (A.shape[-1] // X.shape[-1])
+        return rounded(squares, real_type(X.dtype))
+
+
+def matrix_of(half: Floats, n: int) -> Floats:
+    """Return the matrix of a half-vector."""
+    return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
+
+
+def squared_distances(
+    X: VectorSet, Y: VectorSet | None, dtype: np.dtype[np.floating], n_jobs: int | None
+) -> FloatArray:
+    """Return ‖x_i − y_j‖² for all pairs of vectors (all pairs of those of X without Y) in this precision.
+
+    They are centred first: where all lie far from the origin, as logarithms of tiny matrices
+    do, ‖x‖² + ‖y‖² − 2x·y would cancel what it is asked for. Where it still does, vectors are subtracted.
+    """
+    other = X if Y is None else Y
+    A, B = X.vectors, other.vectors
+    origin, columns, squares_y = other.centred
+    with overflow_is_checked():
+        centred = A - origin
+        squares = np.einsum("ij,ij->i", centred, centred)
+    out = np.empty((len(A), len(B)))
+
+    def compute(rows: slice) -> None:
+        with overflow_is_checked():
+            row_products(centred[rows], columns, out[rows])
+        settle_squares(out[rows], squares[rows], squares_y, A[rows], B)
+
+    def compute_half(rows: slice) -> None:
+        right = slice(rows.start, None)
+        with overflow_is_checked():
+            block = centred[rows] @ centred[right].T
+        settle_squares(block, squares[rows], squares[right], A[rows], A[right])
+        out[rows, right] = block
+        mirror(out, rows.start, rows.stop)
+
+    if Y is None:
+        at_once = min(rows_at_once(A.size), max(1, _BLOCK_BYTES // (8 * len(A))))
+        run_blocks(compute_half, len(A), at_once, n_jobs)
+    else:
+        run_blocks(compute, len(A), shared_rows(len(A), B.size, n_jobs), n_jobs)
+    return rounded(out, dtype)

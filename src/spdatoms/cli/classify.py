@@ -251,11 +251,12 @@ def _new_classifier(
     jobs: int | None,
 ) -> Any:
     """Return the classifier that the options of these names ask for."""
-    learns, auto, for_atoms = atoms_per_class is not None, metric == "auto", opt.LearningMetric
+    learns, auto = atoms_per_class is not None, metric == "auto"
+    learnable = get_args(opt.LearningMetric)
     opt.refuse_if(learns and choose, "--choose does not go with --atoms-per-class")
     opt.refuse_if(
-        learns and metric not in ("auto", *get_args(for_atoms)),
-        f"--atoms-per-class needs one of the metrics {', '.join(get_args(for_atoms))}",
+        learns and metric not in ("auto", *learnable),
+        f"--atoms-per-class needs one of the metrics {', '.join(learnable)}",
     )
     from spdatoms import classification
 

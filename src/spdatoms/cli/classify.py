@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
@@ -71,9 +70,7 @@ def classify(
     test: Annotated[Path | None, _file("The matrices to classify.")] = None,
     test_labels: Annotated[Path | None, _file("Their labels, to compute the accuracy.")] = None,
     key: opt.KeyOption = None,
-    label_key: Annotated[
-        str | None, _file("Which array, or column of a table, has the labels.")
-    ] = None,
+    label_key: opt.LabelKeyOption = None,
     mask: Annotated[
         Path | None,
         _file("The voxels of a training volume to use (NIfTI); without it, those with a label."),
@@ -172,9 +169,12 @@ def classify(
     if model is not None:
         opt.refuse_beside_model(context, "train_labels", "suspects", *_METHOD)
     method = _asked_for(context, method)
-    settings = _Settings(method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs)
-    _check_settings(settings, results)
+    audited_sparse = method == "sparse" and suspects is not None
+    opt.refuse_if(audited_sparse, "--suspects needs --method ensemble")
     check_outputs([*training, *queries, model], results, force=force)
+    classifier = _new_classifier(
+        method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs
+    )
     from spdatoms.cli import models
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
@@ -182,14 +182,12 @@ def classify(
     if model is not None:
         abilities = ("classes_", "predict_proba")
         classifier, reach = models.load_model(model, abilities, "classify", jobs)
-    else:
-        classifier = _new_classifier(settings)
     asked = read.queries(queries, training, reach)
     held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None
         held_out = cross_validate(classifier, labelled, cv, seed, shown=shown, explained=explained)
-    audited = settings.method == "ensemble" and any((suspects, report))
+    audited = method == "ensemble" and any((suspects, report))
     doubts: list[tuple[Any, ...]] = []
     if labelled is not None and any((asked, save_model, audited)):
         with showing_progress("training", shown):
@@ -231,21 +229,6 @@ def _check_files(
     )
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """The classifier that is asked for, by the options of these names."""
-
-    method: Method
-    metric: opt.ClassifierMetric
-    beta: Any
-    alpha: Any
-    rule: Rule
-    atoms_per_class: int | None
-    choose: bool
-    seed: int
-    jobs: int | None
-
-
 def _asked_for(context: typer.Context, method: Method) -> Method:
     """Return the method on the command line, or else the one that its other options ask for."""
     asked = [name for name in ("metric", *_SPARSE) if opt.is_given(context, name)]
@@ -256,41 +239,47 @@ def _asked_for(context: typer.Context, method: Method) -> Method:
     return method
 
 
-def _check_settings(settings: _Settings, results: _Results) -> None:
-    learns, metrics = settings.atoms_per_class is not None, get_args(opt.LearningMetric)
-    audited_sparse = settings.method == "sparse" and results.suspects is not None
-    opt.refuse_if(audited_sparse, "--suspects needs --method ensemble")
-    opt.refuse_if(learns and settings.choose, "--choose does not go with --atoms-per-class")
+def _new_classifier(
+    method: Method,
+    metric: opt.ClassifierMetric,
+    beta: Any,
+    alpha: Any,
+    rule: Rule,
+    atoms_per_class: int | None,
+    choose: bool,
+    seed: int,
+    jobs: int | None,
+) -> Any:
+    """Return the classifier that the options of these names ask for."""
+    learns, auto = atoms_per_class is not None, metric == "auto"
+    learnable = get_args(opt.LearningMetric)
+    opt.refuse_if(learns and choose, "--choose does not go with --atoms-per-class")
     opt.refuse_if(
-        learns and settings.metric not in ("auto", *metrics),
-        f"--atoms-per-class needs one of the metrics {', '.join(metrics)}",
+        learns and metric not in ("auto", *learnable),
+        f"--atoms-per-class needs one of the metrics {', '.join(learnable)}",
     )
-
-
-def _new_classifier(settings: _Settings) -> Any:
     from spdatoms import classification
 
-    auto = settings.metric == "auto"
-    metrics: dict[str, Any] = {} if auto else {"metrics": settings.metric}
-    if settings.method == "ensemble":
-        weights = "cv" if settings.choose else "uniform"
-        return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=settings.jobs)
-    if settings.choose:
+    metrics: dict[str, Any] = {} if auto else {"metrics": metric}
+    if method == "ensemble":
+        weights = "cv" if choose else "uniform"
+        return classification.SPDEnsembleClassifier(weights, **metrics, n_jobs=jobs)
+    if choose:
         return classification.SPDSparseClassifierCV(
-            betas=None if settings.beta == "auto" else [settings.beta],
-            alphas=None if settings.alpha == "auto" else [settings.alpha],
-            rules=settings.rule,
+            betas=None if beta == "auto" else [beta],
+            alphas=None if alpha == "auto" else [alpha],
+            rules=rule,
             **metrics,
-            n_jobs=settings.jobs,
+            n_jobs=jobs,
         )
     return classification.SPDSparseClassifier(
-        "stein" if auto else settings.metric,
-        settings.beta,
-        settings.alpha,
-        rule=settings.rule,
-        n_atoms_per_class=settings.atoms_per_class,
-        random_state=settings.seed,
-        n_jobs=settings.jobs,
+        "stein" if auto else metric,
+        beta,
+        alpha,
+        rule=rule,
+        n_atoms_per_class=atoms_per_class,
+        random_state=seed,
+        n_jobs=jobs,
     )
 
 

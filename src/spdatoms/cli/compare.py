@@ -28,9 +28,7 @@ def compare(
         ),
     ] = None,
     key: opt.KeyOption = None,
-    label_key: Annotated[
-        str | None, opt.file_option("Which array, or column of a table, has the labels.")
-    ] = None,
+    label_key: opt.LabelKeyOption = None,
     components: opt.ComponentsOption = None,
     covariance: opt.CovarianceOption = None,
     cv: Annotated[int, opt.method_option("The number of folds.", min=2)] = 5,

@@ -85,6 +85,9 @@ MatricesArgument = Annotated[
     ),
 ]
 KeyOption = Annotated[str | None, file_option("Which array of a file that holds several.", "--key")]
+LabelKeyOption = Annotated[
+    str | None, file_option("Which array, or column of a table, has the labels.")
+]
 MaskOption = Annotated[
     Path | None,
     file_option(

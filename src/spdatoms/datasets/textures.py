@@ -41,7 +41,7 @@ def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
     >>> textures.data.shape, textures.target_names[0]
     ((60, 32, 32), 'brick')
     """
-    blocks, labels, groups, names = [], [], [], []
+    found = []
     for name, image in photographs().items():
         cut = cut_blocks(image, block)
         rows, columns = cut.shape[:2]
@@ -51,17 +51,15 @@ def load_textures(*, block: int = 32, per_class: int | None = 60) -> Dataset:
         count = min(rows * columns, per_class or rows * columns)
         for i in np.linspace(0, rows * columns - 1, count).astype(int):
             row, column = divmod(int(i), columns)
-            blocks.append(cut[row, column])
-            labels.append(name)
-            groups.append(row)
-            names.append(f"{name}.png[{row}, {column}]")
+            found.append((cut[row, column], name, row, f"{name}.png[{row}, {column}]"))
+    blocks, labels, groups, names = zip(*found, strict=True)
     target, target_names = encode(labels, order=PHOTOGRAPHS)
     return Dataset(
         data=np.stack(blocks),
         target=target,
         target_names=target_names,
         groups=np.array(groups),
-        names=tuple(names),
+        names=names,
         description="Blocks of six grey photographs that come with scikit-image.",
     )
 

@@ -78,7 +78,10 @@ class Paired:
         return np.asarray(divergence(self.A, self.B, self.metric))
 
     def vjp(self, weights: Floats, _wanted: Wanted = (True, True)) -> tuple[Array, Array]:
-        """Return the gradients in A and in B of Σ w d(A, B), for matrices whose divergences were values before."""
+        """Return the gradients in A and in B of Σ w d(A, B), for matrices whose divergences were values before.
+
+        Both come at once, whatever is wanted.
+        """
         dtype = np.result_type(self.A, self.B, np.float64)
         shape = np.broadcast_shapes(self.A.shape, self.B.shape)
         stacks = (

@@ -135,6 +135,12 @@ class TargetAverage:
     def _gram(self, cell: int) -> Floats:
         return self.cells[cell].values(self.divergences[self.cells[cell].metric])
 
+    def _of_queries(self, c: int, divergences: Sequence[Floats]) -> Floats:
+        """Return the codes of queries in a sparse cell, their kernel values in another one, shape (m, N)."""
+        values = self.cells[c].values(divergences[self.cells[c].metric])
+        coder = self._codes.get(c)
+        return values if coder is None else coder.of(coder.corrected(values))
+
     def _counting(self, *kinds: str) -> Iterator[int]:
         for c, cell in enumerate(self.cells):
             if cell.kind in kinds and self.shares[c].any():
@@ -144,29 +150,24 @@ class TargetAverage:
         """Return the predictions (m, q) for queries with these divergences (m, N) to the training matrices."""
         found = np.tile(self.mean + self.offsets, (len(divergences[0]), 1))
         for c in self._counting(*KINDS):
-            cell = self.cells[c]
-            values = cell.values(divergences[cell.metric])
-            if cell.kind == SPARSE:
-                codes = self._codes[c].of(self._codes[c].corrected(values))
-                found += self.shares[c] * row_products(codes, self.deviations)
+            own = self._of_queries(c, divergences)
+            if self.cells[c].kind == SPARSE:
+                found += self.shares[c] * row_products(own, self.deviations)
             else:
-                found += row_products(values, self.duals[c])
+                found += row_products(own, self.duals[c])
         return found
 
     def contributions(self, divergences: Sequence[Floats]) -> Floats:
         """Return what each training matrix adds to the mean, shape (m, N, q)."""
         codes = np.zeros((*divergences[0].shape, self.targets.shape[1]))
         for c in self._counting(*KINDS):
-            cell = self.cells[c]
-            values = cell.values(divergences[cell.metric])
-            if cell.kind == SPARSE:
-                own = self._codes[c].of(self._codes[c].corrected(values))
+            own = self._of_queries(c, divergences)
+            if self.cells[c].kind == SPARSE:
                 codes += own[:, :, None] * self.shares[c]
                 continue
             for j in np.flatnonzero(self.shares[c]):
-                codes[:, :, j] += self.shares[c, j] * self._kernels[c].codes(
-                    values, float(self.ridges[c, j])
-                )
+                kernel, ridge = self._kernels[c], float(self.ridges[c, j])
+                codes[:, :, j] += self.shares[c, j] * kernel.codes(own, ridge)
         return np.asarray(codes * self.deviations)
 
 

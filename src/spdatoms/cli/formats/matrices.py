@@ -102,22 +102,18 @@ def read_matrices(
         elif ends_in(path, EPOCHS_FILES):
             read = _of_signals(read_epochs(path)[0], covariance or "oas")
         else:
-            read = _of_array(_array(path, key, components, covariance), components, covariance)
+            array = _array(path, key, components, covariance)
+            if covariance is not None:
+                read = _of_signals(array, covariance)
+            elif may_be_signals(array):
+                raise ValueError(
+                    f"the shape {array.shape} is not (m, n, n). If these are signals of {array.shape[0]} trials with "
+                    f"{array.shape[1]} channels, give --covariance oas to use the covariances of the channels"
+                )
+            else:
+                read = Matrices(as_stack(array, components))
     announce(path, read.X, read.estimator)
     return read
-
-
-def _of_array(
-    array: Array, components: Components | None, covariance: Covariance | None
-) -> Matrices:
-    if covariance is not None:
-        return _of_signals(array, covariance)
-    if may_be_signals(array):
-        raise ValueError(
-            f"the shape {array.shape} is not (m, n, n). If these are signals of {array.shape[0]} trials "
-            f"with {array.shape[1]} channels, give --covariance oas to use the covariances of the channels"
-        )
-    return Matrices(as_stack(array, components))
 
 
 def _of_signals(signals: Array, estimator: Covariance) -> Matrices:

@@ -42,30 +42,25 @@ class Pictures:
 
     def __init__(self, places: Floats | None = None) -> None:
         self._places = places
-        self._matrices: list[Array] = []
-        self._photographs: list[Path] = []
-        self._numbers: dict[bytes | Path, int] = {}
+        self._matrices: dict[bytes, tuple[int, Array]] = {}
+        self._photographs: dict[Path, int] = {}
 
     def add(self, matrix: Array, photograph: Path | None = None) -> int:
         """Return the number of the picture of a matrix (n, n); that of a photograph is −2, −3, …"""
         if photograph is not None:
-            number = self._numbers.setdefault(photograph, -2 - len(self._photographs))
-            if number == -2 - len(self._photographs):
-                self._photographs.append(photograph)
-            return number
-        number = self._numbers.setdefault(matrix.tobytes(), len(self._matrices))
-        if number == len(self._matrices):
-            self._matrices.append(matrix)
-        return number
+            return self._photographs.setdefault(photograph, -2 - len(self._photographs))
+        own = len(self._matrices), matrix
+        return self._matrices.setdefault(matrix.tobytes(), own)[0]
 
     def encoded(self) -> dict[str, object]:
         """Return the number of rows of a picture, and upper triangles, scalps and photographs in base64."""
-        return {**self._encoded_matrices(), **photographs_on_a_sheet(self._photographs)}
+        return {**self._encoded_matrices(), **photographs_on_a_sheet(list(self._photographs))}
 
     def _encoded_matrices(self) -> dict[str, object]:
         if not self._matrices:
             return {"side": 0, "values": ""}
-        shown = between_minus_one_and_one(np.real(np.array(self._matrices)))
+        matrices = [matrix for _, matrix in self._matrices.values()]
+        shown = between_minus_one_and_one(np.real(np.array(matrices)))
         scalps: dict[str, object] = {}
         room = _BYTES
         if self._places is not None:

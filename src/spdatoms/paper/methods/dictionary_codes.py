@@ -27,8 +27,8 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.paper.experiments.task import halves
-from spdatoms.paper.methods.chosen_alpha import with_alpha
-from spdatoms.paper.methods.nonzeros import mean_nonzeros
+from spdatoms.paper.methods.chosen_parameters import with_alpha
+from spdatoms.paper.methods.codes import mean_nonzeros
 
 LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
 LEVELS = (2, 5, 10, 20, 50)

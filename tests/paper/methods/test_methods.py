@@ -162,7 +162,7 @@ class Tuned(SparseCodes):
     def _choices(self):
         return [{"which": i} for i in range(3)]
 
-    def _atoms_of(self, X):
+    def _coder_of(self, X):
         def coder(level, max_iter, which):
             self.asked.append((level, max_iter, len(X)))
             noise = self.noise[level][which]
@@ -173,7 +173,7 @@ class Tuned(SparseCodes):
                 transform=lambda Z: np.eye(2)[Z[:, 0, 0]] + noise * rng.standard_normal((len(Z), 2))
             )
 
-        return SimpleNamespace(coder=coder)
+        return coder
 
 
 def test_choices_are_made_on_halves_and_for_every_number_of_nonzeros():

@@ -104,9 +104,9 @@ def ssvep(data: Path) -> Iterator[Division]:
             yield X[train], y[train], X[test], y[test]
 
 
-def connectomes(regions: int = 40, change: float = 0.15) -> Iterator[Division]:
+def connectomes(regions: int = 40, change: float = 0.15, seed: int = 0) -> Iterator[Division]:
     """Draw correlations of regions in modules: three groups, subjects that differ, 120 samples each."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     n, groups, per_group = regions, 3, 60
     modules = rng.standard_normal((n, 8)) * (rng.random((n, 8)) < 0.3)
     y = np.repeat(np.arange(groups), per_group)

@@ -26,7 +26,8 @@ from spdatoms.paper.baselines import (
 )
 from spdatoms.paper.experiments import get_experiment
 from spdatoms.paper.experiments.task import halves
-from spdatoms.paper.methods.chosen_alpha import ChosenAlpha
+from spdatoms.paper.methods.chosen_parameters import ChosenAlpha, vector_classifier
+from spdatoms.paper.methods.codes import LeftOutCodes, mean_nonzeros, nonzeros_of
 from spdatoms.paper.methods.dictionary_codes import (
     FIRST_LOOK,
     LANDMARKS,
@@ -38,10 +39,7 @@ from spdatoms.paper.methods.dictionary_codes import (
     matches,
     of_norm_one,
 )
-from spdatoms.paper.methods.kernel_machines import vector_classifier
-from spdatoms.paper.methods.left_out_codes import LeftOutCodes
 from spdatoms.paper.methods.nearest_class import NearestClass
-from spdatoms.paper.methods.nonzeros import mean_nonzeros, nonzeros_of
 
 
 def test_nearest_class_scores_agree_with_the_nearest_matrix():
@@ -164,7 +162,7 @@ class Tuned(SparseCodes):
     def _choices(self):
         return [{"which": i} for i in range(3)]
 
-    def _atoms_of(self, X):
+    def _coder_of(self, X):
         def coder(level, max_iter, which):
             self.asked.append((level, max_iter, len(X)))
             noise = self.noise[level][which]
@@ -175,7 +173,7 @@ class Tuned(SparseCodes):
                 transform=lambda Z: np.eye(2)[Z[:, 0, 0]] + noise * rng.standard_normal((len(Z), 2))
             )
 
-        return SimpleNamespace(coder=coder)
+        return coder
 
 
 def test_choices_are_made_on_halves_and_for_every_number_of_nonzeros():

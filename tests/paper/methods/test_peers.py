@@ -16,7 +16,7 @@ from _matrices import random_spd, wishart_classes
 from spdatoms import DivergenceKernel, mean, pairwise_divergence
 from spdatoms.geometry import invsqrtm, logm
 from spdatoms.paper.experiments import Setting
-from spdatoms.paper.methods.kernel_machines import FewFolds, KernelSVM, PrecomputedSVM
+from spdatoms.paper.methods.chosen_parameters import FewFolds, KernelSVM, PrecomputedSVM
 from spdatoms.paper.methods.peers import compared_classifiers
 from spdatoms.paper.methods.tangent_vectors import (
     FilteredMeans,

@@ -12,7 +12,7 @@ from _matrices import wishart_classes
 from spdatoms import MinimumDistanceToMean, check_spd
 from spdatoms.paper.experiments import Method, Results, Row, get_experiment, run
 from spdatoms.paper.protocols.untouched import Untouched, safely_definite, shrunk
-from spdatoms.paper.reporting import remarks, section, tables
+from spdatoms.paper.reporting import pictures, remarks, tables
 
 PEER = "tangent space + LDA LW"
 
@@ -96,7 +96,8 @@ def test_every_method_runs_on_every_column(folder):
     assert len(results.rows) == len(experiment.methods()) * (2 + 2 + 1)
     assert set(results.of("UTKinect, shrunk", PEER)[0].extra["units"]) <= set(map(str, range(10)))
     assert len(results.of("KTH-TIPS2", PEER)[0].extra["units"]) == 12
-    assert f"Difference to {PEER}" in section(experiment, results)
+    assert f"Difference to {PEER}" in tables(experiment, results)[1].title
+    assert [picture.name for picture in pictures(experiment, results)] == ["accuracy"]
 
 
 class _Refuses:

@@ -248,7 +248,7 @@ class Experiment(ABC):
         Outcome
             A score for every test set, and their average where there are several.
         """
-        from spdatoms.paper.methods.nonzeros import nonzeros_of
+        from spdatoms.paper.methods.codes import nonzeros_of
 
         model, fit_seconds = fitted(method, task, setting)
         start, scores, asked_of = time.process_time(), {}, []

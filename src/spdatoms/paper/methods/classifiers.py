@@ -23,9 +23,8 @@ from spdatoms.classification import (
 from spdatoms.paper import baselines
 from spdatoms.paper.experiments.method import Kind, Method, Setting, by_name
 from spdatoms.paper.experiments.task import COVARIANCES
-from spdatoms.paper.methods.chosen_alpha import ChosenAlpha
-from spdatoms.paper.methods.kernel_machines import PrecomputedSVM, vector_classifier
-from spdatoms.paper.methods.left_out_codes import LeftOutCodes
+from spdatoms.paper.methods.chosen_parameters import ChosenAlpha, PrecomputedSVM, vector_classifier
+from spdatoms.paper.methods.codes import LeftOutCodes
 from spdatoms.paper.methods.nearest_class import NearestClass, NearestVectorClass
 from spdatoms.paper.methods.tangent_vectors import TangentVectors
 

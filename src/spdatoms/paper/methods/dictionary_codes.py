@@ -27,9 +27,11 @@ from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
 from spdatoms.paper.experiments.task import halves
-from spdatoms.paper.methods.chosen_alpha import with_alpha
-from spdatoms.paper.methods.nonzeros import mean_nonzeros
+from spdatoms.paper.methods.chosen_parameters import with_alpha
+from spdatoms.paper.methods.codes import mean_nonzeros
 
+#: What makes a coder with a number of non-zeros, after some iterations of learning.
+MakeCoder = Callable[..., Any]
 LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
 LEVELS = (2, 5, 10, 20, 50)
 #: In place of a number of non-zeros: as many as a chosen α gives.
@@ -103,24 +105,21 @@ class SparseCodes(BaseEstimator, ABC):
         SparseCodes
             The estimator itself.
         """
-        whole = self._atoms_of(X)
+        whole = self._coder_of(X)
         first, second = halves(y, np.random.default_rng(self.random_state))
-        turns = [(self._atoms_of(X[a]), b) for a, b in ((first, second), (second, first))]
+        turns = [(self._coder_of(X[a]), b) for a, b in ((first, second), (second, first))]
         self.coders_: dict[int, Any] = {}
         self.choices_: dict[int, dict[str, Any]] = {}
         hits: dict[int, float] = {}
         for level in self._levels(X):
             tried = [
-                sum(
-                    _hits(atoms.coder(level, FIRST_LOOK, **choice), X[b], y[b])
-                    for atoms, b in turns
-                )
+                sum(_hits(coder(level, FIRST_LOOK, **choice), X[b], y[b]) for coder, b in turns)
                 for choice in self._choices()
             ]
             choice = self._choices()[int(np.argmax(tried))]
-            coder = whole.coder(level, self.max_iter, **choice)
-            if coder is not None:
-                self.coders_[level], self.choices_[level], hits[level] = coder, choice, max(tried)
+            best = whole(level, self.max_iter, **choice)
+            if best is not None:
+                self.coders_[level], self.choices_[level], hits[level] = best, choice, max(tried)
         if not hits:
             raise ValueError(
                 f"No code has one of {self.nonzeros} non-zeros: give other numbers, or more atoms."
@@ -156,8 +155,8 @@ class SparseCodes(BaseEstimator, ABC):
         return [{}]
 
     @abstractmethod
-    def _atoms_of(self, X: FloatArray) -> Any:
-        """Return what makes a ``coder(nonzeros, max_iter, **choice)`` over a dictionary of X, or None."""
+    def _coder_of(self, X: FloatArray) -> MakeCoder:
+        """Return what makes a coder of ``(nonzeros, max_iter, **choice)`` over a dictionary of X, or None."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +209,8 @@ class KernelDictionaryCodes(SparseCodes):
     def _choices(self) -> list[dict[str, Any]]:
         return [{"beta_factor": factor} for factor in self.beta_factors]
 
-    def _atoms_of(self, X: FloatArray) -> Any:
-        return _KernelAtoms(self, X)
+    def _coder_of(self, X: FloatArray) -> MakeCoder:
+        return _KernelAtoms(self, X).coder
 
 
 @dataclass(frozen=True)
@@ -304,44 +303,38 @@ class PeerCodes(SparseCodes):
     def _levels(self, X: FloatArray) -> Sequence[int]:
         return (OWN,) if self._own else super()._levels(X)
 
-    def _atoms_of(self, X: FloatArray) -> Any:
+    def _coder_of(self, X: FloatArray) -> MakeCoder:
         from spdatoms.paper import baselines
 
         name = f"{self.learner.capitalize()}DictionaryLearning"
         kind = getattr(baselines, "LogEuclideanKSVD" if self.learner == "ksvd" else name)
         learner = kind(self.n_atoms, random_state=self.random_state, n_jobs=self.n_jobs)
-        return _PeerAtoms(learner, X)
+        return partial(_learned, learner, X)
 
 
-@dataclass(frozen=True)
-class _PeerAtoms:
-    """A learner and the matrices that it learns from."""
-
-    learner: Any
-    X: FloatArray
-
-    def coder(
-        self,
-        nonzeros: int,
-        max_iter: int,
-        pursuit: bool | None = None,
-        alpha: float | None = None,
-    ) -> Any:
-        """Return codes with the wanted number of non-zeros over learned atoms, or with this α, or None."""
-        learner = clone(self.learner).set_params(max_iter=max_iter)
-        if nonzeros == OWN:
-            return learner.set_params(alpha=alpha).fit(self.X)
-        if pursuit is None:
-            # Atoms after one iteration, in place of the first ones, which learners do not show.
-            begun = clone(learner).set_params(max_iter=1).fit(self.X)
-            first = with_nonzeros(partial(with_alpha, begun), self.X, nonzeros)
-            if first is None:
-                return None
-            learner.set_params(alpha=first.alpha)
-        else:
-            learner.set_params(n_nonzero=nonzeros)
-        learner.fit(self.X)
-        return learner if pursuit else with_nonzeros(partial(with_alpha, learner), self.X, nonzeros)
+def _learned(
+    untrained: Any,
+    X: FloatArray,
+    nonzeros: int,
+    max_iter: int,
+    pursuit: bool | None = None,
+    alpha: float | None = None,
+) -> Any:
+    """Return codes with the wanted number of non-zeros over learned atoms, or with this α, or None."""
+    learner = clone(untrained).set_params(max_iter=max_iter)
+    if nonzeros == OWN:
+        return learner.set_params(alpha=alpha).fit(X)
+    if pursuit is None:
+        # Atoms after one iteration, in place of the first ones, which learners do not show.
+        begun = clone(learner).set_params(max_iter=1).fit(X)
+        first = with_nonzeros(partial(with_alpha, begun), X, nonzeros)
+        if first is None:
+            return None
+        learner.set_params(alpha=first.alpha)
+    else:
+        learner.set_params(n_nonzero=nonzeros)
+    learner.fit(X)
+    return learner if pursuit else with_nonzeros(partial(with_alpha, learner), X, nonzeros)
 
 
 def _hits(coder: Any, X: FloatArray, y: Array) -> float:

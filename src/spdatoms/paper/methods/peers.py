@@ -9,8 +9,8 @@ from sklearn.pipeline import make_pipeline
 from spdatoms.classification import SPDEnsembleClassifier, SPDSparseClassifierCV
 from spdatoms.kernels import SPDNystroem
 from spdatoms.paper.experiments.method import Method, Setting, by_name
+from spdatoms.paper.methods.chosen_parameters import KernelSVM, PrecomputedSVM, vector_classifier
 from spdatoms.paper.methods.classifiers import classifiers, made, noted, tangent
-from spdatoms.paper.methods.kernel_machines import KernelSVM, PrecomputedSVM, vector_classifier
 from spdatoms.paper.methods.tangent_vectors import FilteredMeans, TangentDiscriminant
 
 #: The classifiers of this library besides RSR.

@@ -3,6 +3,8 @@
 // Σ x_j = n at the optimum. A round takes the atoms in use and some that would lower the objective, minimises the
 // quadratic model over x ≥ 0 exactly, and goes so far along the way there as the objective falls. Atoms that are not in
 // use therefore have the code zero, not a small number.
+#include <algorithm>
+#include <functional>
 #include <initializer_list>
 
 #include "maxdet.hpp"
@@ -19,18 +21,6 @@ constexpr double SUFFICIENT = 0.1;      // the share of the decrease that the sl
 INLINE Int number_count(const Atoms &atoms) {
     const Int n = atoms.n, groups = groups_of(atoms.N);
     return 3 * atoms.N + atoms.p + 5 * n * n + groups * 8 * (n * n + atoms.p) + transform_scratch(n);
-}
-
-// The greatest values but for `count` − 1, written to a list in descending order.
-double last_of_greatest(const double *values, Int n, Int count, double *list) {
-    Int length = 0;
-    for (Int j = 0; j < n; ++j) {
-        if (length == count && !(values[j] > list[count - 1])) continue;
-        Int place = length < count ? length++ : count - 1;
-        for (; place > 0 && values[j] > list[place - 1]; --place) list[place] = list[place - 1];
-        list[place] = values[j];
-    }
-    return list[length - 1];
 }
 
 class FreeSearch {
@@ -63,9 +53,11 @@ class FreeSearch {
             pull(x);
             for (Int j = 0; j < N; ++j) x[j] *= gradient[j];
         }
-        const double least = last_of_greatest(x, N, smaller(N, n / 2 + FIRST_ATOMS), old);
+        const Int kept = smaller(N, n / 2 + FIRST_ATOMS);
+        std::memcpy(old, x, N * sizeof(double));
+        std::nth_element(old, old + kept - 1, old + N, std::greater<double>());
         for (Int j = 0; j < N; ++j)
-            if (x[j] < least) x[j] = 0.0;
+            if (x[j] < old[kept - 1]) x[j] = 0.0;
     }
 
     // Write M, its Cholesky factor U, U⁻ᵀ, and the tr(M⁻¹D_j)/c_j.

@@ -20,8 +20,9 @@ from spdatoms.geometry.channels import Mask
 from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews
 from spdatoms.paper.protocols._corruption import mislabelled, with_faults
 
+Case = tuple[LabelledViews, LabelledViews]
 #: Training and test matrices by treatment and level.
-Cases = Mapping[tuple[str, str], tuple[LabelledViews, LabelledViews]]
+Cases = Mapping[tuple[str, str], Case]
 Imperfection = Callable[[LabelledViews, LabelledViews, np.random.Generator], Cases]
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75)
@@ -44,6 +45,10 @@ _SHRINKAGE = 0.01
 
 def _matrices(samples: LabelledViews) -> FloatArray:
     return np.asarray(samples.views[COVARIANCES])
+
+
+def _with(train: LabelledViews, test: LabelledViews, A: FloatArray, B: FloatArray) -> Case:
+    return train.with_covariances(A), test.with_covariances(B)
 
 
 def _without(X: FloatArray, missing: Mask) -> FloatArray:
@@ -85,10 +90,7 @@ def missing_everywhere(
         for treatment, global_share in (("local imputation", 0.1), ("global imputation", 1.0)):
             imputer = SPDImputer(global_share=global_share)
             filled = (imputer.fit_transform(A), imputer.transform(B)) if share else (A, B)
-            found[treatment, f"{share:.0%}"] = (
-                train.with_covariances(filled[0]),
-                test.with_covariances(filled[1]),
-            )
+            found[treatment, f"{share:.0%}"] = _with(train, test, *filled)
     return found
 
 
@@ -161,14 +163,8 @@ def deficient_ranks(train: LabelledViews, test: LabelledViews, rng: np.random.Ge
     for level, (T, rank) in maps.items():
         A, B = (_symmetric(T @ _matrices(part) @ T.T) for part in (train, test))
         reach = SPDRange(rank=rank).fit(A)
-        found["common range", level] = (
-            train.with_covariances(reach.transform(A)),
-            test.with_covariances(reach.transform(B)),
-        )
-        found["shrunk", level] = (
-            train.with_covariances(shrink(A, _SHRINKAGE)),
-            test.with_covariances(shrink(B, _SHRINKAGE)),
-        )
+        found["common range", level] = _with(train, test, *map(reach.transform, (A, B)))
+        found["shrunk", level] = _with(train, test, *(shrink(X, _SHRINKAGE) for X in (A, B)))
     return found
 
 

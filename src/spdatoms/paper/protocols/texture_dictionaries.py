@@ -16,8 +16,8 @@ from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, percentage, timed
 from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
 from spdatoms.paper.methods.classifiers import classifiers
+from spdatoms.paper.methods.codes import mean_nonzeros
 from spdatoms.paper.methods.dictionary_codes import KernelDictionaryCodes, PeerCodes, SparseCodes
-from spdatoms.paper.methods.nonzeros import mean_nonzeros
 from spdatoms.paper.protocols import _texture_blocks as blocks
 
 SIZES: tuple[int, ...] = (8, 24, 56, 104)

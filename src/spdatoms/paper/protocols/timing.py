@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment, described
-from spdatoms.paper.experiments.method import Method, Outcome, Setting, percentage, timed
+from spdatoms.paper.experiments.method import Method
 from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
 from spdatoms.paper.methods.classifiers import classifiers
 from spdatoms.paper.protocols.actions import ALIGNED, Actions
@@ -38,13 +38,6 @@ class Time(Experiment):
         count = min(_TRAINING, len(data) * _TRAINING // (_TRAINING + _QUERIES))
         queries = data.take(order[count : count + _QUERIES])
         return Task(data.take(order[:count]), {ACCURACY: queries})
-
-    def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
-        """Return the accuracy, and seconds of processor time: other work on the machine changes them less."""
-        test, model = task.tests[ACCURACY], method.make(setting)
-        _, fit_seconds = timed(model.fit, task.train.views[method.view], task.train.y)
-        predicted, predict_seconds = timed(model.predict, test.views[method.view])
-        return Outcome({ACCURACY: percentage(predicted == test.y)}, fit_seconds, predict_seconds)
 
     def methods(self) -> dict[str, Method]:
         """Return the classifiers that the paper timed, and nearest neighbours under Stein."""

@@ -15,8 +15,7 @@ from sklearn.linear_model import Lasso
 from spdatoms.descriptors import gabor_magnitudes
 from spdatoms.exceptions import ZeroCodeWarning
 from spdatoms.paper.baselines.cov3dj import Cov3DJClassifier, cov3dj
-from spdatoms.paper.baselines.gabor import GaborSparseClassifier
-from spdatoms.paper.baselines.pixels import PixelSparseClassifier
+from spdatoms.paper.baselines.images import GaborSparseClassifier, PixelSparseClassifier
 
 
 @pytest.fixture(scope="module")

@@ -475,8 +475,8 @@ def comparison(records: Mapping[str, Record], fast: Mapping[str, Sequence[float]
     cases = differences_to_peer(records["imperfect"])
     sentences = [
         f"On ten data sets on which parts of it were settled, the default classifier has a mean accuracy of {ours} %, "
-        f"the best peer, a linear discriminant in the tangent space, {peer} %; to the best peer of every data set, chosen "
-        f"after looking, the weighted form differs by {after} points."
+        f"the best peer, a linear discriminant in the tangent space, {peer} %; to the best peer of every data set, "
+        f"chosen after looking, the weighted form differs by {after} points."
     ]
     if "untouched" in records:
         found = to_peer(records["untouched"])
@@ -488,10 +488,10 @@ def comparison(records: Mapping[str, Record], fast: Mapping[str, Sequence[float]
     missing, wrong = (cases[c] for c in ("Missing channels, 50%", "Wrong labels, 20%"))
     codes, pairs = fast["sparse codes"], fast["all pairs, Stein"]
     sentences += [
-        f"With half of the channels missing the default differs from a refitted discriminant by {missing} points, with a "
-        f"fifth of the labels wrong by {wrong} (± standard error over data sets).",
-        f"Sparse codes are computed {codes[0]:.2g} to {codes[-1]:.2g} times as fast as by the fastest other solver, and "
-        f"all pairs of Stein divergences {pairs[0]:,.0f} to {pairs[-1]:,.0f} times as fast as by `pyRiemann`.",
+        f"With half of the channels missing the default differs from a refitted discriminant by {missing} points, with "
+        f"a fifth of the labels wrong by {wrong} (± standard error over data sets).",
+        f"Sparse codes are computed {codes[0]:.2g} to {codes[-1]:.2g} times as fast as by the fastest other solver, "
+        f"and all pairs of Stein divergences {pairs[0]:,.0f} to {pairs[-1]:,.0f} times as fast as by `pyRiemann`.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 120, break_on_hyphens=False))
 

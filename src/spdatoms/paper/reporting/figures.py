@@ -24,8 +24,11 @@ from spdatoms.paper.reporting.picture import (
 )
 from spdatoms.paper.reporting.seconds import second_pictures
 from spdatoms.paper.reporting.sparsity import sparsity_pictures
+from spdatoms.paper.reporting.tables import OURS
 
 _MAX_RANK = 20
+#: The methods of the paper, and how many are shown as bars.
+_EMPHASIS, _MOST_BARS = ["RSR-S", "RSR-J"], 12
 
 
 def pictures(experiment: Experiment, results: Results) -> list[Picture]:
@@ -64,15 +67,36 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     caption = "Accuracy" if once else "Mean accuracy, with standard deviations as lines"
     if not results.embedded and experiment.published:
         caption += "; diamonds are published values"
-    wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))
+    methods = _in_bars(experiment, results)
+    if len(methods) < len(results.ran(experiment.methods())):
+        caption += f"; the best of the methods, {len(methods)} with those of the paper"
+    wide, narrow = (_bar_panels(experiment, results, methods, slim) for slim in (False, True))
     return [Picture("accuracy", f"{caption}.", wide, narrow)]
 
 
-def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
+def _in_bars(experiment: Experiment, results: Results) -> list[str]:
+    """Return the methods that are shown as bars: the paper's, those that were published, and the best of the others."""
+    methods, summaries = results.ran(experiment.methods()), results.summaries()
+    kept = {*_EMPHASIS, OURS, *(row.method for row in experiment.published)}.intersection(methods)
+    scores = {
+        m: [v for s in summaries if s.method == m for v in s.scores.values()] for m in methods
+    }
+    # A method without some parts would be compared by others.
+    most = max(map(len, scores.values()))
+    means = {m: np.mean(own) if len(own) == most else -np.inf for m, own in scores.items()}
+    best = sorted((m for m in methods if m not in kept), key=lambda m: -means[m])
+    kept.update(best[: max(0, _MOST_BARS - len(kept))])
+    return [method for method in methods if method in kept]
+
+
+def _bar_panels(
+    experiment: Experiment, results: Results, methods: Sequence[str], slim: bool
+) -> Any:
     summaries = results.summaries()
     keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
-    methods = results.ran(experiment.methods())
-    width = 4.6 if len(keys) == 1 and columns > 1 else 2.5
+    keys = [key for key in keys if key[1] == "average"] or keys
+    width = (1.7 if len(keys) > 3 else 3.0) if slim else 4.6 if len(keys) == 1 else 2.5
+    columns = (2 if len(keys) > 3 else 1) if slim else 3
     figure, axes = panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
     for ax, (part, score) in zip(axes, keys, strict=True):
         here = {s.method: s for s in summaries if s.part == part and score in s.scores}
@@ -87,7 +111,7 @@ def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
             {name: summary.scores[score] for name, summary in named.items()},
             {} if experiment.single_queries else deviations,
             {} if results.embedded else published,
-            emphasis=["RSR-S", "RSR-J"],
+            emphasis=_EMPHASIS,
         ).plot(ax)
         ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
         ax.tick_params(labelsize=8)
@@ -111,7 +135,7 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
         legend_below(figure, axes[0], columns=4)
 
     caption = "Cumulative matching characteristic: how often the right person is among the best."
-    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (3.8, 3.6), columns=3))]
+    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (2.7, 3.0), columns=3))]
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:

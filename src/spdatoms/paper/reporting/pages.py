@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from spdatoms._utils.writing import replace_file
@@ -12,13 +13,14 @@ from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.record import Record, read_record, record_of
 from spdatoms.paper.reporting.sentences import (
+    POINT,
     TEXTS,
     differences_to_peer,
     pairs,
     three_sentences,
     to_peer,
 )
-from spdatoms.paper.reporting.table import MISSING, Table, grid, to_markdown, value
+from spdatoms.paper.reporting.table import MISSING, Line, Table, grid, to_markdown, value
 from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
 
 Entry = tuple[Experiment, Results]
@@ -120,10 +122,12 @@ def first_page(records: Sequence[Record], known: Sequence[Experiment], folder: s
     return _joined(
         TEXTS["head"].format(folder=folder),
         "## Does it reproduce?",
-        to_markdown(_reproduced(records, known, folder)),
+        _verdict(records),
+        to_markdown(_thinned(_reproduced(records, known, folder))),
         _folded(_MISSING, to_markdown(_not_reproduced(known, absent))),
         "## Should I use it?",
-        to_markdown(_of_use(records, folder)),
+        *(" ".join(three_sentences(r)[1:]) for r in reversed(records) if r.kind == "comparison"),
+        to_markdown(_thinned(_of_use(records, folder))),
         TEXTS["peers"].format(ours=OURS, peer=PEER, sturdy=STURDY),
         "## All experiments",
         "\n".join(links),
@@ -164,6 +168,28 @@ def _reproduced(records: Sequence[Record], known: Sequence[Experiment], folder: 
             rows.append((title, "", "", "bars only", "yes", "order of methods on its page"))
     header = ("experiment", "method", "column", "published", "ours", "ours is")
     return grid("Does it reproduce?", header, rows)
+
+
+def _verdict(records: Sequence[Record]) -> str:
+    """Return in a sentence how the figures of the paper's methods compare."""
+    found = [p.difference for r in records for p in pairs(r) if p.method.startswith("RSR")]
+    if not found:
+        return ""
+    higher, lower = (sum(sign * d > POINT for d in found) for sign in (1, -1))
+    return (
+        f"Of {len(found)} published figures of the paper's methods, ours are higher for {higher}, lower for {lower} "
+        f"and within a point for {len(found) - higher - lower}."
+    )
+
+
+def _thinned(table: Table) -> Table:
+    """Return a table whose first cells are empty where they are those of the row above."""
+    above = ["", *(line.cells[0] for line in table.lines)]
+    lines = tuple(
+        Line(("" if line.cells[0] == head else line.cells[0], *line.cells[1:]), line.kind)
+        for head, line in zip(above, table.lines, strict=False)
+    )
+    return replace(table, lines=lines)
 
 
 def _of_use(records: Sequence[Record], folder: str) -> Table:

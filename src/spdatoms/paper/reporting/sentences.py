@@ -18,7 +18,7 @@ from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
 
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 _MARK = " (published)"
-_POINT = 1.0
+POINT = 1.0
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Pair:
     @property
     def verdict(self) -> str:
         """How ours compares."""
-        if abs(self.difference) <= _POINT:
+        if abs(self.difference) <= POINT:
             return "within a point"
         return f"{abs(self.difference):.1f} points {'higher' if self.difference > 0 else 'lower'}"
 
@@ -114,7 +114,7 @@ def _against_paper(record: Record) -> str:
     found = pairs(record)
     if not found:
         return f"The paper prints no figures for this. {_rank(record)} in the mean of the columns."
-    higher, lower = (sum(s * p.difference > _POINT for p in found) for s in (1, -1))
+    higher, lower = (sum(s * p.difference > POINT for p in found) for s in (1, -1))
     quoted = [
         f"{p.method} {p.ours.partition(' ')[0]} for {p.published.partition(' ')[0]} ({p.column})"
         for p in found

@@ -156,7 +156,7 @@ def sparsity_pictures(experiment: Experiment, results: Results) -> list[Picture]
         "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
         "a method with one point has codes whose number of non-zeros the penalty does not rule."
     )
-    drawn = wide_and_narrow(draw, len(parts), (3.9, 4.2), columns=3)
+    drawn = wide_and_narrow(draw, len(parts), (2.7, 3.4), columns=3)
     return [*_by_size(experiment, results), Picture("accuracy-by-nonzeros", caption, *drawn)]
 
 

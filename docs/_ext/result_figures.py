@@ -21,9 +21,8 @@ from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
 from spdatoms.paper.reporting import Record, Table, read_record
-from spdatoms.paper.reporting.sentences import differences_to_peer, to_peer
+from spdatoms.paper.reporting.sentences import OURS, STURDY, differences_to_peer, to_peer
 from spdatoms.paper.reporting.table import sign
-from spdatoms.paper.reporting.tables import OURS, STURDY
 
 _DOCS = Path(__file__).resolve().parents[1]
 MANUSCRIPT = _DOCS / "paper" / "joss" / "paper.md"

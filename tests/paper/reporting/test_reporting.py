@@ -203,7 +203,7 @@ def without_times(text: str) -> str:
 def test_page_has_tables_sentences_and_origin():
     results = run(Toy(), Path("folder"), repeats=2)
     text = page_of(Toy(), results)
-    assert text.startswith("# A toy\n\nHalf of them are known. Of 1 published figures ours ")
+    assert text.startswith("# A toy\n\nHalf of them are known.\n")
     assert "| *RSR-S (published)* | *91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5* |" in text
     seconds = f"{results.settings['seconds']:.0f}"
     assert "Made by `spdatoms reproduce toy --data FOLDER --repeats 2`" in text

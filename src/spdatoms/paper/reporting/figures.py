@@ -24,11 +24,10 @@ from spdatoms.paper.reporting.picture import (
 )
 from spdatoms.paper.reporting.seconds import second_pictures
 from spdatoms.paper.reporting.sparsity import sparsity_pictures
-from spdatoms.paper.reporting.tables import OURS
 
 _MAX_RANK = 20
-#: The methods of the paper, and how many are shown as bars.
-_EMPHASIS, _MOST_BARS = ["RSR-S", "RSR-J"], 12
+#: As many methods are shown as bars.
+_MOST_BARS = 12
 
 
 def pictures(experiment: Experiment, results: Results) -> list[Picture]:
@@ -69,24 +68,15 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
         caption += "; diamonds are published values"
     methods = _in_bars(experiment, results)
     if len(methods) < len(results.ran(experiment.methods())):
-        caption += f"; the best of the methods, {len(methods)} with those of the paper"
+        caption += "; other methods are in the tables"
     wide, narrow = (_bar_panels(experiment, results, methods, slim) for slim in (False, True))
     return [Picture("accuracy", f"{caption}.", wide, narrow)]
 
 
 def _in_bars(experiment: Experiment, results: Results) -> list[str]:
-    """Return the methods that are shown as bars: the paper's, those that were published, and the best of the others."""
-    methods, summaries = results.ran(experiment.methods()), results.summaries()
-    kept = {*_EMPHASIS, OURS, *(row.method for row in experiment.published)}.intersection(methods)
-    scores = {
-        m: [v for s in summaries if s.method == m for v in s.scores.values()] for m in methods
-    }
-    # A method without some parts would be compared by others.
-    most = max(map(len, scores.values()))
-    means = {m: np.mean(own) if len(own) == most else -np.inf for m, own in scores.items()}
-    best = sorted((m for m in methods if m not in kept), key=lambda m: -means[m])
-    kept.update(best[: max(0, _MOST_BARS - len(kept))])
-    return [method for method in methods if method in kept]
+    """Return the methods that are shown as bars: those that were published, and the first of the others."""
+    methods, published = results.ran(experiment.methods()), {p.method for p in experiment.published}
+    return [m for i, m in enumerate(methods) if i < _MOST_BARS or m in published]
 
 
 def _bar_panels(
@@ -111,7 +101,7 @@ def _bar_panels(
             {name: summary.scores[score] for name, summary in named.items()},
             {} if experiment.single_queries else deviations,
             {} if results.embedded else published,
-            emphasis=_EMPHASIS,
+            emphasis=["RSR-S", "RSR-J"],
         ).plot(ax)
         ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
         ax.tick_params(labelsize=8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from spdatoms._utils.writing import replace_file
@@ -13,15 +12,16 @@ from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.record import Record, read_record, record_of
 from spdatoms.paper.reporting.sentences import (
-    POINT,
+    OURS,
+    PEER,
+    STURDY,
     TEXTS,
     differences_to_peer,
     pairs,
     three_sentences,
     to_peer,
 )
-from spdatoms.paper.reporting.table import MISSING, Line, Table, grid, to_markdown, value
-from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
+from spdatoms.paper.reporting.table import MISSING, Table, grid, to_markdown, value
 
 Entry = tuple[Experiment, Results]
 
@@ -122,12 +122,11 @@ def first_page(records: Sequence[Record], known: Sequence[Experiment], folder: s
     return _joined(
         TEXTS["head"].format(folder=folder),
         "## Does it reproduce?",
-        _verdict(records),
-        to_markdown(_thinned(_reproduced(records, known, folder))),
+        to_markdown(_reproduced(records, known, folder)),
         _folded(_MISSING, to_markdown(_not_reproduced(known, absent))),
         "## Should I use it?",
         *(" ".join(three_sentences(r)[1:]) for r in reversed(records) if r.kind == "comparison"),
-        to_markdown(_thinned(_of_use(records, folder))),
+        to_markdown(_of_use(records, folder)),
         TEXTS["peers"].format(ours=OURS, peer=PEER, sturdy=STURDY),
         "## All experiments",
         "\n".join(links),
@@ -153,7 +152,7 @@ def _reproduced(records: Sequence[Record], known: Sequence[Experiment], folder: 
     for experiment in known:
         record = by_name.get(experiment.name)
         title = f"[{record.title}]({folder}/{record.name}.md)" if record else experiment.title
-        found = [pair for pair in pairs(record) if pair.method.startswith("RSR")] if record else []
+        found = pairs(record) if record else []
         rows += [(title, p.method, p.column, p.published, p.ours, p.verdict) for p in found]
         if record and record.kind == "seconds":
             for line in record.tables[0].lines:
@@ -167,29 +166,15 @@ def _reproduced(records: Sequence[Record], known: Sequence[Experiment], folder: 
         elif not found and record and record.kind == "scores":
             rows.append((title, "", "", "bars only", "yes", "order of methods on its page"))
     header = ("experiment", "method", "column", "published", "ours", "ours is")
-    return grid("Does it reproduce?", header, rows)
+    return grid("Does it reproduce?", header, _once(rows))
 
 
-def _verdict(records: Sequence[Record]) -> str:
-    """Return in a sentence how the figures of the paper's methods compare."""
-    found = [p.difference for r in records for p in pairs(r) if p.method.startswith("RSR")]
-    if not found:
-        return ""
-    higher, lower = (sum(sign * d > POINT for d in found) for sign in (1, -1))
-    return (
-        f"Of {len(found)} published figures of the paper's methods, ours are higher for {higher}, lower for {lower} "
-        f"and within a point for {len(found) - higher - lower}."
-    )
-
-
-def _thinned(table: Table) -> Table:
-    """Return a table whose first cells are empty where they are those of the row above."""
-    above = ["", *(line.cells[0] for line in table.lines)]
-    lines = tuple(
-        Line(("" if line.cells[0] == head else line.cells[0], *line.cells[1:]), line.kind)
-        for head, line in zip(above, table.lines, strict=False)
-    )
-    return replace(table, lines=lines)
+def _once(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return rows whose first cells are empty where they are those of the row above."""
+    above = ["", *(row[0] for row in rows)]
+    return [
+        ("" if row[0] == head else row[0], *row[1:]) for head, row in zip(above, rows, strict=False)
+    ]
 
 
 def _of_use(records: Sequence[Record], folder: str) -> Table:
@@ -203,7 +188,7 @@ def _of_use(records: Sequence[Record], folder: str) -> Table:
             cases = differences_to_peer(record).items()
             rows += [(link, case, "", "", cell) for case, cell in cases]
     header = ("experiment", "data", OURS, "peer", "difference")
-    return grid("Should I use it?", header, rows)
+    return grid("Should I use it?", header, _once(rows))
 
 
 def _made(records: Sequence[Record]) -> str:

@@ -20,7 +20,8 @@ from dark_figures import save
 from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
-from spdatoms.paper.reporting import Record, Table, read_record
+from spdatoms.paper.reporting import Table
+from spdatoms.paper.reporting.record import Record, read_record
 from spdatoms.paper.reporting.sentences import OURS, STURDY, differences_to_peer, to_peer
 from spdatoms.paper.reporting.table import sign
 
@@ -293,7 +294,7 @@ def leads(records: Mapping[str, Record]) -> dict[str, list[Lead]]:
                 "in the mean" if k == "mean" else k: v for k, v in to_peer(records[name]).items()
             }
             found[title] = [_lead(column, cell[-1], errors) for column, cell in cells.items()]
-    best = table(classifiers.tables, f"{classifiers.reference} against the best peer")
+    best = table(classifiers.tables, "ensemble, cv against the best peer")
     behind = [(column, list(row.values())[-1]) for column, row in best.items()]
     found["behind the best peer of a column"] = [_lead(*one) for one in behind if sign(one[1]) < 0]
     return {kind: own for kind, own in found.items() if own}

@@ -18,7 +18,6 @@ from spdatoms.paper.reporting.picture import (
     Picture,
     legend_below,
     new_figure,
-    panels,
     title_panel,
     wide_and_narrow,
 )
@@ -66,46 +65,40 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     caption = "Accuracy" if once else "Mean accuracy, with standard deviations as lines"
     if not results.embedded and experiment.published:
         caption += "; diamonds are published values"
-    methods = _in_bars(experiment, results)
-    if len(methods) < len(results.ran(experiment.methods())):
+    methods, named = results.ran(experiment.methods()), {p.method for p in experiment.published}
+    shown = [m for i, m in enumerate(methods) if i < _MOST_BARS or m in named]
+    if len(shown) < len(methods):
         caption += "; other methods are in the tables"
-    wide, narrow = (_bar_panels(experiment, results, methods, slim) for slim in (False, True))
-    return [Picture("accuracy", f"{caption}.", wide, narrow)]
-
-
-def _in_bars(experiment: Experiment, results: Results) -> list[str]:
-    """Return the methods that are shown as bars: those that were published, and the first of the others."""
-    methods, published = results.ran(experiment.methods()), {p.method for p in experiment.published}
-    return [m for i, m in enumerate(methods) if i < _MOST_BARS or m in published]
-
-
-def _bar_panels(
-    experiment: Experiment, results: Results, methods: Sequence[str], slim: bool
-) -> Any:
-    summaries = results.summaries()
-    keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
+    keys = list(dict.fromkeys((s.part, score) for s in results.summaries() for score in s.scores))
     keys = [key for key in keys if key[1] == "average"] or keys
-    width = (1.7 if len(keys) > 3 else 3.0) if slim else 4.6 if len(keys) == 1 else 2.5
-    columns = (2 if len(keys) > 3 else 1) if slim else 3
-    figure, axes = panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
-    for ax, (part, score) in zip(axes, keys, strict=True):
-        here = {s.method: s for s in summaries if s.part == part and score in s.scores}
-        named = {name: here[name] for name in methods if name in here}
-        deviations = {name: summary.deviations[score] for name, summary in named.items()}
-        published = {
-            row.method: row.scores[score]
-            for row in experiment.published
-            if row.method in named and row.part in ("", part) and score in row.scores
-        }
-        ComparisonDisplay(
-            {name: summary.scores[score] for name, summary in named.items()},
-            {} if experiment.single_queries else deviations,
-            {} if results.embedded else published,
-            emphasis=["RSR-S", "RSR-J"],
-        ).plot(ax)
-        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
-        ax.tick_params(labelsize=8)
-    return figure
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, key in zip(axes, keys, strict=True):
+            _bar_panel(ax, experiment, results, shown, *key)
+
+    drawn = wide_and_narrow(draw, len(keys), (2.5, 0.9 + 0.21 * len(shown)), columns=3)
+    return [Picture("accuracy", f"{caption}.", *drawn)]
+
+
+def _bar_panel(
+    ax: Any, experiment: Experiment, results: Results, methods: Sequence[str], part: str, score: str
+) -> None:
+    here = {s.method: s for s in results.summaries() if s.part == part and score in s.scores}
+    named = {name: here[name] for name in methods if name in here}
+    deviations = {name: summary.deviations[score] for name, summary in named.items()}
+    published = {
+        row.method: row.scores[score]
+        for row in experiment.published
+        if row.method in named and row.part in ("", part) and score in row.scores
+    }
+    ComparisonDisplay(
+        {name: summary.scores[score] for name, summary in named.items()},
+        {} if experiment.single_queries else deviations,
+        {} if results.embedded else published,
+        emphasis=["RSR-S", "RSR-J"],
+    ).plot(ax)
+    ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+    ax.tick_params(labelsize=8)
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
@@ -114,11 +107,9 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
 
     def draw(figure: Any, axes: list[Any]) -> None:
         for ax, part in zip(axes, parts, strict=True):
-            curves = {}
-            for name in experiment.methods():
-                rows = results.of(part, name)
-                if rows:
-                    curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
+            ran = {name: results.of(part, name) for name in results.ran(experiment.methods())}
+            found = {name: [row.extra["cmc"] for row in rows] for name, rows in ran.items() if rows}
+            curves = {name: np.mean(own, axis=0) for name, own in found.items()}
             CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
             title_panel(ax, part)
             ax.get_legend().remove()

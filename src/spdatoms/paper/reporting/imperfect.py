@@ -16,7 +16,6 @@ from spdatoms.paper.reporting.picture import (
     Picture,
     draw_curves,
     legend_below,
-    new_figure,
     title_panel,
     wide_and_narrow,
 )
@@ -159,20 +158,20 @@ def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture
 
 
 def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) -> Picture:
-    wide, narrow = new_figure((3.2 * len(kinds), 3.6)), new_figure((4.2, 3.6 * len(kinds)))
-    for figure, shape in ((wide, (1, len(kinds))), (narrow, (len(kinds), 1))):
-        axes = figure.subplots(*shape, squeeze=False).ravel()
+    def draw(figure: Any, axes: list[Any]) -> None:
         for ax, kind in zip(axes, kinds, strict=True):
-            draw = _treatments if kind == _BROKEN else _curves
-            draw(ax, results, methods, kind)
-        legend_below(figure, axes[0], columns=3, fontsize=9 if figure is wide else 8)
+            panel = _treatments if kind == _BROKEN else _curves
+            panel(ax, results, methods, kind)
+        legend_below(figure, axes[0], columns=3, fontsize=8)
+
     caption = (
         "Mean accuracy over data sets that are not perfect. Missing channels: every classifier is refitted to "
         "the channels that a query has. Wrong labels: nothing is done about them. Broken channels, mean over six kinds "
         "of faults: untreated, and refitted without the channels of unusual variance, without those that "
         "BrokenChannels finds, or without the right ones (told)."
     )
-    return Picture("overview", caption, wide, narrow)
+    drawn = wide_and_narrow(draw, len(kinds), (2.8, 3.6), columns=3, share=False)
+    return Picture("overview", caption, *drawn)
 
 
 def _curves(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 
 from spdatoms.paper.reporting.record import Record
@@ -21,7 +20,6 @@ STURDY = "tangent space + LDA pooled"
 #: A cell, {table|row|column}; or how many differences of a table, or of some of its rows, are surely positive, surely
 #: negative or there at all, {+table}, {-table|rows}, {#table}; or rows whose last cells are so, {>table}, {<table}.
 _PLACE = re.compile(r"\{([-+#<>]?)([^{}|]+)(?:\|([^{}|]+))?(?:\|([^{}|]+))?\}")
-_MARK, _POINT = " (published)", 1.0
 
 
 def three_sentences(record: Record) -> list[str]:
@@ -53,38 +51,24 @@ def _filled(template: str, record: Record) -> str:
         return ""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A published figure and ours."""
-
-    method: str
-    column: str
-    published: str
-    ours: str
-
-    @property
-    def verdict(self) -> str:
-        """How ours compares."""
-        difference = (number(self.ours) or 0.0) - (number(self.published) or 0.0)
-        if abs(difference) <= _POINT:
-            return "within a point"
-        return f"{abs(difference):.1f} points {'higher' if difference > 0 else 'lower'}"
-
-
-def pairs(record: Record) -> list[Pair]:
-    """Return the published figures of the paper's methods beside ours; the average alone where there is one."""
+def pairs(record: Record) -> list[tuple[str, str, str, str, str]]:
+    """Return method, column, published figure, ours and a verdict for the paper's methods; an average alone."""
     found = []
     for table in record.tables:
         part = table.title.removeprefix(f"{record.title}, ").partition(":")[0]
         for line in table.lines:
-            method = line.cells[0].removesuffix(_MARK)
+            method = line.cells[0].removesuffix(" (published)")
             if line.kind != PUBLISHED or not method.startswith("RSR"):
                 continue
             said, ours = table.row(line.cells[0]), table.row(method)
             for column in ["average"] if "average" in said else said:
-                if None not in (number(said[column]), number(ours.get(column, ""))):
+                first, second = number(said[column]), number(ours.get(column, ""))
+                if first is not None and second is not None:
                     name = f"{part}, {column}" if part != record.title else column
-                    found.append(Pair(method, name, said[column], ours[column]))
+                    points = f"{abs(second - first):.1f} points"
+                    verdict = f"{points} {'higher' if second > first else 'lower'}"
+                    verdict = verdict if abs(second - first) > 1.0 else "within a point"
+                    found.append((method, name, said[column], ours[column], verdict))
     return found
 
 

@@ -17,8 +17,10 @@ import spdatoms
 from _matrices import random_spd
 from spdatoms.divergences import registry
 from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
-from spdatoms.paper.reporting import Table, first_page, read_record
-from spdatoms.paper.reporting import page as page_of
+from spdatoms.paper.reporting import Table
+from spdatoms.paper.reporting.pages import first_page
+from spdatoms.paper.reporting.pages import page as page_of
+from spdatoms.paper.reporting.record import read_record
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -20,10 +20,10 @@ from dark_figures import save
 from matplotlib import pyplot as plt
 from sphinx.application import Sphinx
 
-from spdatoms.paper.reporting import Record, Table, read_record
-from spdatoms.paper.reporting.sentences import differences_to_peer, to_peer
+from spdatoms.paper.reporting import Table
+from spdatoms.paper.reporting.record import Record, read_record
+from spdatoms.paper.reporting.sentences import OURS, STURDY, differences_to_peer, to_peer
 from spdatoms.paper.reporting.table import sign
-from spdatoms.paper.reporting.tables import OURS, STURDY
 
 _DOCS = Path(__file__).resolve().parents[1]
 MANUSCRIPT = _DOCS / "paper" / "joss" / "paper.md"
@@ -294,7 +294,7 @@ def leads(records: Mapping[str, Record]) -> dict[str, list[Lead]]:
                 "in the mean" if k == "mean" else k: v for k, v in to_peer(records[name]).items()
             }
             found[title] = [_lead(column, cell[-1], errors) for column, cell in cells.items()]
-    best = table(classifiers.tables, f"{classifiers.reference} against the best peer")
+    best = table(classifiers.tables, "ensemble, cv against the best peer")
     behind = [(column, list(row.values())[-1]) for column, row in best.items()]
     found["behind the best peer of a column"] = [_lead(*one) for one in behind if sign(one[1]) < 0]
     return {kind: own for kind, own in found.items() if own}
@@ -475,8 +475,8 @@ def comparison(records: Mapping[str, Record], fast: Mapping[str, Sequence[float]
     cases = differences_to_peer(records["imperfect"])
     sentences = [
         f"On ten data sets on which parts of it were settled, the default classifier has a mean accuracy of {ours} %, "
-        f"the best peer, a linear discriminant in the tangent space, {peer} %; to the best peer of every data set, chosen "
-        f"after looking, the weighted form differs by {after} points."
+        f"the best peer, a linear discriminant in the tangent space, {peer} %; to the best peer of every data set, "
+        f"chosen after looking, the weighted form differs by {after} points."
     ]
     if "untouched" in records:
         found = to_peer(records["untouched"])
@@ -488,10 +488,10 @@ def comparison(records: Mapping[str, Record], fast: Mapping[str, Sequence[float]
     missing, wrong = (cases[c] for c in ("Missing channels, 50%", "Wrong labels, 20%"))
     codes, pairs = fast["sparse codes"], fast["all pairs, Stein"]
     sentences += [
-        f"With half of the channels missing the default differs from a refitted discriminant by {missing} points, with a "
-        f"fifth of the labels wrong by {wrong} (± standard error over data sets).",
-        f"Sparse codes are computed {codes[0]:.2g} to {codes[-1]:.2g} times as fast as by the fastest other solver, and "
-        f"all pairs of Stein divergences {pairs[0]:,.0f} to {pairs[-1]:,.0f} times as fast as by `pyRiemann`.",
+        f"With half of the channels missing the default differs from a refitted discriminant by {missing} points, with "
+        f"a fifth of the labels wrong by {wrong} (± standard error over data sets).",
+        f"Sparse codes are computed {codes[0]:.2g} to {codes[-1]:.2g} times as fast as by the fastest other solver, "
+        f"and all pairs of Stein divergences {pairs[0]:,.0f} to {pairs[-1]:,.0f} times as fast as by `pyRiemann`.",
     ]
     return "\n".join(textwrap.wrap(" ".join(sentences), 120, break_on_hyphens=False))
 

@@ -13,13 +13,15 @@ from spdatoms import SPDSparseClassifier
 from spdatoms.paper.experiments import NoDataError, Results, Row, get_experiment, run
 from spdatoms.paper.experiments.runner import seed_of
 from spdatoms.paper.protocols.classifiers import calibration_bins
-from spdatoms.paper.reporting import page, record_of, tables
+from spdatoms.paper.reporting import tables
 from spdatoms.paper.reporting.comparison import (
     accuracies_of_units,
     calibration_error,
     mean_and_error,
     paired,
 )
+from spdatoms.paper.reporting.pages import page
+from spdatoms.paper.reporting.record import record_of
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 

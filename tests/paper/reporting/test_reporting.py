@@ -16,11 +16,7 @@ from _toy_experiment import Toy, two_kinds
 from spdatoms.paper.experiments import Method, Published, Results, Row, read_results, run
 from spdatoms.paper.reporting import (
     Table,
-    first_page,
     narrow,
-    page,
-    read_record,
-    record_of,
     remarks,
     report_page,
     tables,
@@ -32,6 +28,8 @@ from spdatoms.paper.reporting.comparison import difference, mcnemar
 from spdatoms.paper.reporting.descent import descent_tables
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.origin import PASSED, PROCESSOR, origin
+from spdatoms.paper.reporting.pages import first_page, page
+from spdatoms.paper.reporting.record import read_record, record_of
 from spdatoms.paper.reporting.table import HIGH, LOW, PUBLISHED, Line
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra vision")
@@ -114,7 +112,7 @@ def test_methods_are_explained_and_fewer_repeats_stand_in_a_footnote(tmp_path):
     assert "- **RSR-J**: with Jeffrey's kernel" in first
     # The second experiment means something else by the name.
     assert "- **RSR-J**: with another kernel" in second
-    assert "[^toy-1-1]: RSR-J: 1 of 2 repeats." in first
+    assert "[^toy-0-1]: RSR-J: 1 of 2 repeats." in first
     assert "- RSR-J: 1 of 2 repeats" not in first
 
 
@@ -203,7 +201,7 @@ def without_times(text: str) -> str:
 def test_page_has_tables_sentences_and_origin():
     results = run(Toy(), Path("folder"), repeats=2)
     text = page_of(Toy(), results)
-    assert text.startswith("# A toy\n\nHalf of them are known. Of 1 published figures ours ")
+    assert text.startswith("# A toy\n\nHalf of them are known.\n")
     assert "| *RSR-S (published)* | *91.2\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}1.5* |" in text
     seconds = f"{results.settings['seconds']:.0f}"
     assert "Made by `spdatoms reproduce toy --data FOLDER --repeats 2`" in text

@@ -80,7 +80,7 @@ class CMCDisplay(Display):
         for _, values, style in _styled(self.curves):
             shown = values[: self.max_rank]
             self.lines_ += ax.plot(np.arange(1, len(shown) + 1), shown, **style)
-        ax.set(xlabel="rank", ylabel="right class among the best (%)")
+        ax.set(xlabel="rank", ylabel="among the best (%)")
         ax.xaxis.get_major_locator().set_params(integer=True)
         _finish(ax)
 

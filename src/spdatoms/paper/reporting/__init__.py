@@ -2,22 +2,16 @@
 
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.html import report_page, write_folder
-from spdatoms.paper.reporting.pages import first_page, page, write_record
+from spdatoms.paper.reporting.pages import write_record
 from spdatoms.paper.reporting.picture import Picture
-from spdatoms.paper.reporting.record import Record, read_record, record_of
 from spdatoms.paper.reporting.table import Table, narrow, to_markdown, to_rich
 from spdatoms.paper.reporting.tables import remarks, tables
 
 __all__ = [
     "Picture",
-    "Record",
     "Table",
-    "first_page",
     "narrow",
-    "page",
     "pictures",
-    "read_record",
-    "record_of",
     "remarks",
     "report_page",
     "tables",

@@ -139,7 +139,7 @@ def _picture(experiment: Experiment, results: Results, kind: str) -> Picture:
         legend_below(figure, axes[0], columns=3)
 
     caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
-    drawn = wide_and_narrow(draw, len(parts), (3.1, 2.9), columns=5)
+    drawn = wide_and_narrow(draw, len(parts), (2.7, 2.6), columns=3)
     return Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, *drawn)
 
 

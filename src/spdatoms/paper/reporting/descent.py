@@ -76,5 +76,5 @@ def descent_pictures(experiment: Experiment, results: Results) -> list[Picture]:
         legend_below(figure, axes[0], columns=4)
 
     caption = "Mean objective after every half-step of learning, coding and update in turn."
-    drawn = wide_and_narrow(draw, len(parts), (3.8, 3.4), columns=3)
+    drawn = wide_and_narrow(draw, len(parts), (2.7, 2.9), columns=3)
     return [Picture("descent", caption, *drawn)]

@@ -18,7 +18,6 @@ from spdatoms.paper.reporting.picture import (
     Picture,
     legend_below,
     new_figure,
-    panels,
     title_panel,
     wide_and_narrow,
 )
@@ -26,6 +25,8 @@ from spdatoms.paper.reporting.seconds import second_pictures
 from spdatoms.paper.reporting.sparsity import sparsity_pictures
 
 _MAX_RANK = 20
+#: As many methods are shown as bars.
+_MOST_BARS = 12
 
 
 def pictures(experiment: Experiment, results: Results) -> list[Picture]:
@@ -64,34 +65,40 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     caption = "Accuracy" if once else "Mean accuracy, with standard deviations as lines"
     if not results.embedded and experiment.published:
         caption += "; diamonds are published values"
-    wide, narrow = (_bar_panels(experiment, results, columns) for columns in (5, 1))
-    return [Picture("accuracy", f"{caption}.", wide, narrow)]
+    methods, named = results.ran(experiment.methods()), {p.method for p in experiment.published}
+    shown = [m for i, m in enumerate(methods) if i < _MOST_BARS or m in named]
+    if len(shown) < len(methods):
+        caption += "; other methods are in the tables"
+    keys = list(dict.fromkeys((s.part, score) for s in results.summaries() for score in s.scores))
+    keys = [key for key in keys if key[1] == "average"] or keys
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        for ax, key in zip(axes, keys, strict=True):
+            _bar_panel(ax, experiment, results, shown, *key)
+
+    drawn = wide_and_narrow(draw, len(keys), (2.5, 0.9 + 0.21 * len(shown)), columns=3)
+    return [Picture("accuracy", f"{caption}.", *drawn)]
 
 
-def _bar_panels(experiment: Experiment, results: Results, columns: int) -> Any:
-    summaries = results.summaries()
-    keys = list(dict.fromkeys((s.part, score) for s in summaries for score in s.scores))
-    methods = results.ran(experiment.methods())
-    width = 4.6 if len(keys) == 1 and columns > 1 else 2.5
-    figure, axes = panels(len(keys), (width, 0.9 + 0.21 * len(methods)), columns)
-    for ax, (part, score) in zip(axes, keys, strict=True):
-        here = {s.method: s for s in summaries if s.part == part and score in s.scores}
-        named = {name: here[name] for name in methods if name in here}
-        deviations = {name: summary.deviations[score] for name, summary in named.items()}
-        published = {
-            row.method: row.scores[score]
-            for row in experiment.published
-            if row.method in named and row.part in ("", part) and score in row.scores
-        }
-        ComparisonDisplay(
-            {name: summary.scores[score] for name, summary in named.items()},
-            {} if experiment.single_queries else deviations,
-            {} if results.embedded else published,
-            emphasis=["RSR-S", "RSR-J"],
-        ).plot(ax)
-        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
-        ax.tick_params(labelsize=8)
-    return figure
+def _bar_panel(
+    ax: Any, experiment: Experiment, results: Results, methods: Sequence[str], part: str, score: str
+) -> None:
+    here = {s.method: s for s in results.summaries() if s.part == part and score in s.scores}
+    named = {name: here[name] for name in methods if name in here}
+    deviations = {name: summary.deviations[score] for name, summary in named.items()}
+    published = {
+        row.method: row.scores[score]
+        for row in experiment.published
+        if row.method in named and row.part in ("", part) and score in row.scores
+    }
+    ComparisonDisplay(
+        {name: summary.scores[score] for name, summary in named.items()},
+        {} if experiment.single_queries else deviations,
+        {} if results.embedded else published,
+        emphasis=["RSR-S", "RSR-J"],
+    ).plot(ax)
+    ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+    ax.tick_params(labelsize=8)
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
@@ -100,18 +107,16 @@ def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
 
     def draw(figure: Any, axes: list[Any]) -> None:
         for ax, part in zip(axes, parts, strict=True):
-            curves = {}
-            for name in experiment.methods():
-                rows = results.of(part, name)
-                if rows:
-                    curves[name] = np.mean([row.extra["cmc"] for row in rows], axis=0)
+            ran = {name: results.of(part, name) for name in results.ran(experiment.methods())}
+            found = {name: [row.extra["cmc"] for row in rows] for name, rows in ran.items() if rows}
+            curves = {name: np.mean(own, axis=0) for name, own in found.items()}
             CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
             title_panel(ax, part)
             ax.get_legend().remove()
         legend_below(figure, axes[0], columns=4)
 
     caption = "Cumulative matching characteristic: how often the right person is among the best."
-    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (3.8, 3.6), columns=3))]
+    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (2.7, 3.0), columns=3))]
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:

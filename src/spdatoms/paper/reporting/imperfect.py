@@ -16,7 +16,6 @@ from spdatoms.paper.reporting.picture import (
     Picture,
     draw_curves,
     legend_below,
-    new_figure,
     title_panel,
     wide_and_narrow,
 )
@@ -34,8 +33,8 @@ SHOWN = {
 
 #: Imperfections that have a share: the treatment and the axis of their curves.
 _CURVED = {
-    "missing channels": ("refitted", "channels missing in queries"),
-    "wrong labels": ("as they are", "wrong labels in training"),
+    "missing channels": ("refitted", "channels missing"),
+    "wrong labels": ("as they are", "wrong labels"),
 }
 _BROKEN = "broken channels"
 #: How a treatment of broken channels is marked.
@@ -159,20 +158,20 @@ def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture
 
 
 def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) -> Picture:
-    wide, narrow = new_figure((4.0 * len(kinds), 3.9)), new_figure((4.2, 3.6 * len(kinds)))
-    for figure, shape in ((wide, (1, len(kinds))), (narrow, (len(kinds), 1))):
-        axes = figure.subplots(*shape, squeeze=False).ravel()
+    def draw(figure: Any, axes: list[Any]) -> None:
         for ax, kind in zip(axes, kinds, strict=True):
-            draw = _treatments if kind == _BROKEN else _curves
-            draw(ax, results, methods, kind)
-        legend_below(figure, axes[0], columns=3 if figure is wide else 2, fontsize=None)
+            panel = _treatments if kind == _BROKEN else _curves
+            panel(ax, results, methods, kind)
+        legend_below(figure, axes[0], columns=3, fontsize=8)
+
     caption = (
         "Mean accuracy over data sets that are not perfect. Missing channels: every classifier is refitted to "
         "the channels that a query has. Wrong labels: nothing is done about them. Broken channels, mean over six kinds "
         "of faults: untreated, and refitted without the channels of unusual variance, without those that "
         "BrokenChannels finds, or without the right ones (told)."
     )
-    return Picture("overview", caption, wide, narrow)
+    drawn = wide_and_narrow(draw, len(kinds), (2.8, 3.6), columns=3, share=False)
+    return Picture("overview", caption, *drawn)
 
 
 def _curves(
@@ -201,13 +200,13 @@ def _treatments(ax: Any, results: Results, methods: Sequence[str], kind: str) ->
         ]
         style = {"markersize": 7, "linestyle": "", **_MARKS[treatment]}
         ax.plot(values, range(len(methods)), label=treatment, **style)
-    ax.set_yticks(range(len(methods)), methods)
+    names = (m.replace("Ensemble", "Ensemble\n").replace("space +", "space\n+") for m in methods)
+    ax.set_yticks(range(len(methods)), names, fontsize=8)
     ax.invert_yaxis()
-    ax.set_xlabel("accuracy (%), channels broken in queries")
+    ax.set_xlabel("accuracy (%), channels broken")
     ax.grid(axis="y", color="0.9")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(0.0, 1.16), ncols=4, frameon=False,
-              columnspacing=0.8, handletextpad=0.1)  # fmt: skip
+    ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, frameon=False)
 
 
 def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Picture:
@@ -223,5 +222,5 @@ def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Pict
         legend_below(figure, axes[0], columns=3)
 
     caption = f"Accuracy against the share of {label}, {treatment}."
-    drawn = wide_and_narrow(draw, len(data), (3.1, 2.9), columns=5)
+    drawn = wide_and_narrow(draw, len(data), (2.7, 2.6), columns=3)
     return Picture(kind.replace(" ", "-"), caption, *drawn)

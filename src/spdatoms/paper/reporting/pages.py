@@ -12,6 +12,9 @@ from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.figures import pictures
 from spdatoms.paper.reporting.record import Record, read_record, record_of
 from spdatoms.paper.reporting.sentences import (
+    OURS,
+    PEER,
+    STURDY,
     TEXTS,
     differences_to_peer,
     pairs,
@@ -19,7 +22,6 @@ from spdatoms.paper.reporting.sentences import (
     to_peer,
 )
 from spdatoms.paper.reporting.table import MISSING, Table, grid, to_markdown, value
-from spdatoms.paper.reporting.tables import OURS, PEER, STURDY
 
 Entry = tuple[Experiment, Results]
 
@@ -49,8 +51,8 @@ def write_record(path: Path, entries: Sequence[Entry], known: Sequence[Experimen
             stem = folder / f"{experiment.name}-{picture.name}"
             replace_file(stem.with_suffix(".png"), picture.render("png"))
             if picture.narrow is not None:
-                narrow = picture.render("png", narrow=True)
-                replace_file(stem.with_name(f"{stem.name}_narrow.png"), narrow)
+                file = stem.with_name(f"{stem.name}_narrow.png")
+                replace_file(file, picture.render("png", narrow=True))
         record_of(experiment, results, drawn).write(folder / f"{experiment.name}.json")
     files = [folder / f"{experiment.name}.json" for experiment in known]
     records = [read_record(file) for file in files if file.exists()]
@@ -78,9 +80,9 @@ def page(record: Record) -> str:
         _folded(
             table.title,
             to_markdown(table, f"{record.name}-{i}"),
-            is_open=i == 1 and len(table.lines) <= _SMALL,
+            not i and len(table.lines) <= _SMALL,
         )
-        for i, table in enumerate(record.tables, start=1)
+        for i, table in enumerate(record.tables)
     ]
     caveats = [record.protocol, record.note, "\n".join(f"- {text}" for text in record.remarks)]
     return _joined(
@@ -123,6 +125,7 @@ def first_page(records: Sequence[Record], known: Sequence[Experiment], folder: s
         to_markdown(_reproduced(records, known, folder)),
         _folded(_MISSING, to_markdown(_not_reproduced(known, absent))),
         "## Should I use it?",
+        *(" ".join(three_sentences(r)[1:]) for r in reversed(records) if r.kind == "comparison"),
         to_markdown(_of_use(records, folder)),
         TEXTS["peers"].format(ours=OURS, peer=PEER, sturdy=STURDY),
         "## All experiments",
@@ -137,10 +140,11 @@ def _joined(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _folded(title: str, text: str, *, is_open: bool = False) -> str:
+def _folded(title: str, text: str, is_open: bool = False) -> str:
     """Return a part that a reader unfolds, here and on GitHub."""
-    opening = "<details open>" if is_open else "<details>"
-    return f"{opening}\n<summary>{title}</summary>\n\n{text}\n\n</details>"
+    return (
+        f"<details{' open' if is_open else ''}>\n<summary>{title}</summary>\n\n{text}\n\n</details>"
+    )
 
 
 def _reproduced(records: Sequence[Record], known: Sequence[Experiment], folder: str) -> Table:
@@ -149,21 +153,25 @@ def _reproduced(records: Sequence[Record], known: Sequence[Experiment], folder: 
     for experiment in known:
         record = by_name.get(experiment.name)
         title = f"[{record.title}]({folder}/{record.name}.md)" if record else experiment.title
-        found = [pair for pair in pairs(record) if pair.method.startswith("RSR")] if record else []
-        rows += [(title, p.method, p.column, p.published, p.ours, p.verdict) for p in found]
+        found = pairs(record) if record else []
         if record and record.kind == "seconds":
-            for line in record.tables[0].lines:
-                times, said = line.cells[3], line.cells[5]
-                if said != MISSING:
-                    what = f"{record.reference} takes × as long"
-                    rows.append((title, line.cells[0], what, said, times, ""))
-        elif not found and experiment.published:
+            table = record.tables[0]
+            cells = [(line.cells[0], *(line.cells[i] for i in (5, 3))) for line in table.lines]
+            found = [(m, table.header[3], said, t, "") for m, said, t in cells if said != MISSING]
+        rows += [(title, *pair) for pair in found]
+        if not found and experiment.published:
             shown = "drawn data in their place" if record else "not run"
             rows.append((title, "", "", "yes", MISSING, f"{shown}: the data are not at hand"))
         elif not found and record and record.kind == "scores":
             rows.append((title, "", "", "bars only", "yes", "order of methods on its page"))
     header = ("experiment", "method", "column", "published", "ours", "ours is")
-    return grid("Does it reproduce?", header, rows)
+    return grid("Does it reproduce?", header, _once(rows))
+
+
+def _once(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return rows whose first cells are empty where they are those of the row above."""
+    heads = ["", *(row[0] for row in rows)]
+    return [(row[0] if row[0] != heads[i] else "", *row[1:]) for i, row in enumerate(rows)]
 
 
 def _of_use(records: Sequence[Record], folder: str) -> Table:
@@ -174,10 +182,11 @@ def _of_use(records: Sequence[Record], folder: str) -> Table:
         if record.kind == "comparison":
             rows += [(link, column, *cells) for column, cells in to_peer(record).items()]
         if record.kind == "imperfect":
-            cases = differences_to_peer(record).items()
-            rows += [(link, case, "", "", cell) for case, cell in cases]
+            rows += [
+                (link, case, "", "", cell) for case, cell in differences_to_peer(record).items()
+            ]
     header = ("experiment", "data", OURS, "peer", "difference")
-    return grid("Should I use it?", header, rows)
+    return grid("Should I use it?", header, _once(rows))
 
 
 def _made(records: Sequence[Record]) -> str:
@@ -185,10 +194,7 @@ def _made(records: Sequence[Record]) -> str:
     hours = sum(record.seconds for record in records) / 3600
     elapsed = [record.elapsed for record in records if record.elapsed is not None]
     took = f", and took {sum(elapsed) / 3600:.1f} hours" if len(elapsed) == len(records) else ""
-    return (
-        "Written by `spdatoms reproduce all --data FOLDER --out DIR --markdown FILE --processes 2`; the name of an "
-        f"experiment in place of `all` renews its page. All of it takes {hours:.1f} hours of one processor{took}."
-    )
+    return str(TEXTS["made"].format(hours=f"{hours:.1f}", took=took))
 
 
 def _not_reproduced(known: Iterable[Experiment], absent: Sequence[Experiment]) -> Table:

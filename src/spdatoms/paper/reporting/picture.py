@@ -66,26 +66,32 @@ def new_figure(size: tuple[float, float]) -> Any:
 
 
 def wide_and_narrow(
-    draw: Callable[[Any, list[Any]], None], count: int, size: tuple[float, float], columns: int
-) -> tuple[Any, Any]:
-    """Return two figures of as many panels, in some columns and, for telephones, one below the other or in pairs.
-
-    Panels of few data sets keep their size there; many get half of the width.
-    """
-    few = count <= _FEW
-    narrow = panels(count, (3.2, size[1]) if few else (1.7, 2.0), columns=1 if few else 2)
-    found = panels(count, size, columns), narrow
+    draw: Callable[[Any, list[Any]], None],
+    count: int,
+    size: tuple[float, float],
+    columns: int,
+    share: bool = True,
+) -> list[Any]:
+    """Return two figures of as many panels: in some columns, and for telephones below each other or in pairs."""
+    slim = ((3.2, size[1]), 1) if count <= _FEW else ((1.7, 0.8 * size[1]), 2)
+    found = [panels(count, *shape, share) for shape in ((size, columns), slim)]
     for figure, axes in found:
         draw(figure, axes)
-    return found[0][0], narrow[0]
+    return [figure for figure, _ in found]
 
 
-def panels(count: int, size: tuple[float, float], columns: int) -> tuple[Any, list[Any]]:
+def panels(
+    count: int, size: tuple[float, float], columns: int, share: bool = True
+) -> tuple[Any, list[Any]]:
     """Return a figure and axes of this size in inches, which share their scales row by row."""
     columns = min(columns, count)
     rows = math.ceil(count / columns)
     figure = new_figure((columns * size[0] + 1.2, rows * size[1]))
-    axes = figure.subplots(rows, columns, squeeze=False, sharey="row").ravel().tolist()
+    axes = (
+        figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
+        .ravel()
+        .tolist()
+    )
     for ax in axes[count:]:
         ax.remove()
     return figure, axes[:count]

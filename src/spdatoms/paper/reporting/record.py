@@ -27,8 +27,6 @@ class Record:
         Those of the experiment when it ran.
     kind : str
         The kind of its tables.
-    reference : str
-        The method that others are compared with.
     embedded : bool
         Whether other data stand in for those of the paper.
     note : str
@@ -53,7 +51,6 @@ class Record:
     title: str
     protocol: str
     kind: str
-    reference: str
     embedded: bool
     note: str
     methods: dict[str, str]
@@ -91,7 +88,6 @@ def record_of(experiment: Experiment, results: Results, drawn: Sequence[Picture]
         title=experiment.title,
         protocol=experiment.protocol,
         kind=experiment.table,
-        reference=experiment.reference,
         embedded=results.embedded,
         note=experiment.embedded if results.embedded else experiment.caveat,
         methods={name: methods[name].note for name in results.ran(methods)},
@@ -105,21 +101,13 @@ def record_of(experiment: Experiment, results: Results, drawn: Sequence[Picture]
 
 
 def _packed(table: Table) -> dict[str, Any]:
-    return {
-        "title": table.title,
-        "header": "\t".join(table.header),
-        "best": "\t".join(table.best),
-        "lines": ["\t".join((line.kind, *line.cells)) for line in table.lines],
-        "notes": [[*place, *notes] for place, notes in table.notes.items()],
-    }
+    rows = [table.header, table.best, *((line.kind, *line.cells) for line in table.lines)]
+    notes = [[*place, *notes] for place, notes in table.notes.items()]
+    return {"title": table.title, "rows": ["\t".join(row) for row in rows], "notes": notes}
 
 
 def _unpacked(packed: dict[str, Any]) -> Table:
-    rows = [line.split("\t") for line in packed["lines"]]
-    return Table(
-        packed["title"],
-        tuple(packed["header"].split("\t")),
-        tuple(Line(tuple(cells), kind) for kind, *cells in rows),
-        tuple(packed["best"].split("\t")) if packed["best"] else (),
-        {(i, j): tuple(notes) for i, j, *notes in packed["notes"]},
-    )
+    header, best, *rows = (tuple(row.split("\t")) for row in packed["rows"])
+    notes = {(i, j): tuple(notes) for i, j, *notes in packed["notes"]}
+    lines = tuple(Line(row[1:], row[0]) for row in rows)
+    return Table(packed["title"], header, lines, () if best == ("",) else best, notes)

@@ -15,7 +15,6 @@ from spdatoms.paper.reporting.picture import (
     Picture,
     draw_curves,
     legend_below,
-    new_figure,
     title_panel,
     wide_and_narrow,
 )
@@ -156,7 +155,7 @@ def sparsity_pictures(experiment: Experiment, results: Results) -> list[Picture]
         "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
         "a method with one point has codes whose number of non-zeros the penalty does not rule."
     )
-    drawn = wide_and_narrow(draw, len(parts), (3.9, 4.2), columns=3)
+    drawn = wide_and_narrow(draw, len(parts), (2.7, 3.4), columns=3)
     return [*_by_size(experiment, results), Picture("accuracy-by-nonzeros", caption, *drawn)]
 
 
@@ -175,17 +174,18 @@ def _by_size(experiment: Experiment, results: Results) -> list[Picture]:
     for row in () if results.embedded else experiment.published:
         if row.part.isdigit() and row.part in results.parts():
             published.setdefault(row.method, {})[int(row.part)] = row.scores[ACCURACY]
-    wide, narrow = new_figure((8.4, 4.6)), new_figure((4.2, 6.6))
-    for figure, place in ((wide, "outside right center"), (narrow, "outside lower center")):
-        ax = figure.subplots()
-        display = draw_curves(ax, curves)
-        figure.legend(*ax.get_legend_handles_labels(), loc=place, frameon=False, fontsize=8)
+
+    def draw(figure: Any, axes: list[Any]) -> None:
+        display = draw_curves(axes[0], curves)
+        legend_below(figure, axes[0], columns=4, fontsize=8)
         for name, line in zip(curves, display.lines_, strict=True):
-            _mark_published(ax, published.get(name, {}), line[0].get_color())
+            _mark_published(axes[0], published.get(name, {}), line[0].get_color())
+
     caption = "Mean accuracy against the size of the dictionary, with standard deviations as lines"
     if any(published.values()):
         caption += "; diamonds are published values, in the colour of their method"
-    return [Picture("accuracy-by-size", f"{caption}.", wide, narrow)]
+    drawn = wide_and_narrow(draw, 1, (7.2, 5.2), columns=1)
+    return [Picture("accuracy-by-size", f"{caption}.", *drawn)]
 
 
 def _mark_published(ax: Any, values: Mapping[int, float], colour: Any) -> None:

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from spdatoms.paper.experiments.experiment import Experiment, Published
 from spdatoms.paper.experiments.results import Results, Summary
 from spdatoms.paper.experiments.task import ACCURACY
-from spdatoms.paper.reporting.comparison import (
-    accuracies_of_units,
-    comparison_tables,
-    difference_tables,
-    mean_and_error,
-    paired,
-)
+from spdatoms.paper.reporting.comparison import comparison_tables, difference_tables
 from spdatoms.paper.reporting.curves import curve_tables
 from spdatoms.paper.reporting.descent import descent_tables
 from spdatoms.paper.reporting.imperfect import imperfect_tables
@@ -24,11 +16,6 @@ from spdatoms.paper.reporting.origin import from_to, repeats_made
 from spdatoms.paper.reporting.seconds import second_tables
 from spdatoms.paper.reporting.sparsity import nonzero_tables, sparsity_tables
 from spdatoms.paper.reporting.table import CITED, HIGH, MISSING, PUBLISHED, Line, Table, grid, value
-
-#: The library's default, and the peer with the best mean over the columns of 'classifiers', which was named before
-#: other data were looked at. Where classes are small or channels lack, its sturdier form is the peer.
-OURS, PEER = "SPDEnsembleClassifier", "tangent space + LDA LW"
-STURDY = "tangent space + LDA pooled"
 
 
 @dataclass(frozen=True)
@@ -64,10 +51,7 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     list of Table
     """
     if experiment.table == "comparison":
-        compared = comparison_tables(experiment, results)
-        if not any(table.title.startswith(f"Difference to {PEER}") for table in compared):
-            compared += _to_peer(experiment, results)
-        return [*compared, _seconds(experiment, results)]
+        return [*comparison_tables(experiment, results), _seconds(experiment, results)]
     special = {
         "curves": curve_tables,
         "imperfect": imperfect_tables,
@@ -156,23 +140,6 @@ def _published(row: Published, columns: Sequence[Column], kind: str) -> Line:
     ]
     remark = "published" if kind == PUBLISHED else "published, not run here"
     return Line((f"{row.method} ({remark})", *cells), kind)
-
-
-def _to_peer(experiment: Experiment, results: Results) -> list[Table]:
-    """Return the differences of this library's classifiers to the peer, unit by unit, if it ran."""
-    rows, parts = [], results.parts()
-    peer = {part: accuracies_of_units(results.of(part, PEER)) for part in parts}
-    for method in results.ran(experiment.own) if all(peer.values()) else ():
-        found = [paired(accuracies_of_units(results.of(p, method)), peer[p]) for p in parts]
-        if not all(found):
-            continue
-        means, errors = zip(*map(mean_and_error, found), strict=True)
-        known = [error or 0.0 for error in errors]
-        overall = float(np.mean(means)), float(np.linalg.norm(known) / len(parts))
-        cells = [value(*one, sign="+") for one in (*zip(means, errors, strict=True), overall)]
-        rows.append((method, *cells))
-    title = f"Difference to {PEER} in points, ± standard error"
-    return [grid(title, ("method", *parts, "mean"), rows)] if rows else []
 
 
 def _seconds(experiment: Experiment, results: Results) -> Table:

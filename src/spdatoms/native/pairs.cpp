@@ -180,11 +180,12 @@ template <int PARTS, int PART> INLINE V asymmetry_of_blocks(const double *A, Int
 // Whether all that is not Hermitian is at most this tolerance of the least variance, which is not below a limit. NaN and
 // infinity are not.
 template <int PARTS> INLINE bool is_hermitian(const double *A, Int n, double tolerance, double limit) {
-    double least = INFINITE<double>, doubt = 0.0;
+    double least = INFINITE<double>;
+    bool finite = true;
     for (Int i = 0; i < n; ++i) {
         const double variance = A[i * (n + 1) * PARTS];
         least = variance < least ? variance : least;
-        doubt += variance - variance; // NaN unless all are finite
+        finite &= variance - variance == 0.0;
     }
     V total = {};
     if (n < L) {
@@ -203,7 +204,7 @@ template <int PARTS> INLINE bool is_hermitian(const double *A, Int n, double tol
                 if constexpr (PARTS == 2) total += asymmetry_of_blocks<PARTS, 1>(A, n, i, j);
             });
         });
-    return !anywhere(!(total <= tolerance * least)) && least >= limit && doubt == 0.0;
+    return !anywhere(!(total <= tolerance * least)) && least >= limit && finite;
 }
 
 template <int STEP> struct Across {

@@ -65,6 +65,37 @@ def test_no_neighbour_is_better(metric):
         assert (w @ pairwise_divergence(X, other[None], metric))[0] > least
 
 
+@pytest.mark.parametrize("metric", ["euclid", "chol", "logchol"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("n", [1, 3, 8, 30])
+def test_of_entries_and_of_factors(n, dtype, metric):
+    """What is checked and summed in one pass is the mean of the definition, and errors are those of the check."""
+    X = random_spd(13, n, condition=20.0)
+    if dtype == np.complex128:
+        S = 0.01 * np.tril(random_spd(13, n, seed=1), -1)
+        X = X + 1j * (S - S.swapaxes(1, 2))
+    X, w = X.astype(dtype), np.linspace(0.0, 1.0, 13)
+    F = X.astype(np.result_type(dtype, np.float64))
+    diagonal = range(n)
+    if metric != "euclid":
+        F = np.linalg.cholesky(F)
+    if metric == "logchol":
+        F[:, diagonal, diagonal] = np.log(F[:, diagonal, diagonal])
+    C = np.tensordot(w / w.sum(), F, axes=1)
+    if metric == "logchol":
+        C[diagonal, diagonal] = np.exp(C[diagonal, diagonal])
+    found = mean(X, metric, w)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, found.conj().T)
+    single = dtype == np.float32
+    assert_close(found, C if metric == "euclid" else C @ C.conj().T, 1e-6 if single else 1e-13)
+    for i, j, entry, complaint in ((0, 0, np.inf, "finite"), (n - 1, n - 1, -1.0, "positive")):
+        bad = X.copy()
+        bad[7, i, j] = entry
+        with pytest.raises(ValueError, match=rf"X\[7\] is not {complaint}"):
+            mean(bad, metric, w)
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_against_pyriemann(metric, weighted):

@@ -7,6 +7,7 @@ import scipy.linalg
 from spdatoms.native import kernel
 
 factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
+factor_sum = kernel("factor_sum", "qqqddDDD")
 hermitian = kernel("hermitian", "DqqqddI")
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, COMPLEX_EUCLIDEAN = range(7)
 DOUBTFUL, OPEN = 1, 2
@@ -110,6 +111,35 @@ def test_no_matrix_near_singular_is_beyond_doubt(n):
         least = np.linalg.eigvalsh(X / root[:, :, None] / root[:, None, :])[:, 0]
         findings = computed(STEIN, X, X, least=1e-9)[1]
         assert (least[findings == 0] > 1e-9).all()
+
+
+def test_a_tiny_determinant_is_no_reason_for_doubt():
+    """It is that of all large matrices; a variable that others explain is one."""
+    G = np.random.default_rng(0).standard_normal((3, 200, 600))
+    X = G @ G.swapaxes(1, 2)
+    assert np.linalg.slogdet(X / 600.0)[1].max() < -30.0
+    assert not computed(STEIN, X, X)[1].any()
+    G[1, 150] = G[1, :150].sum(axis=0) + 1e-6 * G[1, 150]
+    X = G @ G.swapaxes(1, 2)
+    np.testing.assert_array_equal(computed(STEIN, X, X)[1] & DOUBTFUL, [0, DOUBTFUL, 0])
+
+
+@pytest.mark.parametrize("kind", [CHOLESKY, LOG_CHOLESKY])
+@pytest.mark.parametrize("n", [*range(1, 12), 23, 40])
+def test_sum_of_factors(n, kind):
+    X, weights = matrices(n, 11)[0], np.linspace(0.1, 1.0, 11)
+    out = np.ones((n + 2, n, n))
+    assert factor_sum(n, 11, kind, TOLERANCE, LEAST, X, weights, out[1]) == 0
+    L = np.linalg.cholesky(X)
+    if kind == LOG_CHOLESKY:
+        L[:, range(n), range(n)] = np.log(L[:, range(n), range(n)])
+    expected = np.ones(out.shape)
+    expected[1] += np.tensordot(weights, L, axes=1)
+    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-13)
+    for i, j, entry in ((0, 0, np.nan), (n - 1, n - 1, -1.0), (n - 1, 0, np.inf), (0, 0, 1e70)):
+        bad = X.copy()
+        bad[8, i, j] = entry
+        assert factor_sum(n, 11, kind, TOLERANCE, LEAST, bad, weights, out[1]) != 0
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 16, 21])

@@ -13,7 +13,8 @@ from spdatoms.geometry.hermitian import as_double, interleaved_real_form, is_com
 from spdatoms.native import kernel, lane_count
 
 _factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
-_checked_sum = kernel("checked_sum", "qqqddDDD")
+_factor_sum = kernel("factor_sum", "qqqddDDD")
+_hermitian = kernel("hermitian", "DqqqddI")
 #: What the kernel knows, by its numbers.
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, _COMPLEX_EUCLIDEAN = range(7)
 #: Bits of its findings: a matrix may be unfit; the value may be wrong.
@@ -23,6 +24,8 @@ LARGEST = 512
 
 # Matrices that are converted at a time, and work between two chances to interrupt.
 _BLOCK_BYTES, _BLOCK_WORK = 2 << 20, 1_000_000_000
+# Matrices that are still in the cache when they are added after the check.
+_CACHED_BYTES = 8 << 20
 
 
 def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats, NDArray[np.int64]]:
@@ -62,17 +65,19 @@ def checked_sum(kind: int, X: Array, weights: Floats) -> Array | None:
 
     Of factors with logarithms the diagonal is that of the logarithms. Complex matrices have no sums of factors.
     """
-    eps, n = float(np.finfo(X.dtype).eps), X.shape[-1]
-    if is_complex(X):
-        kind = _COMPLEX_EUCLIDEAN
+    eps, (m, n) = float(np.finfo(X.dtype).eps), X.shape[:2]
     out = np.zeros(X.shape[1:], np.result_type(X, np.float64))
-    for part in _blocks(len(X), n, X):
-        block = np.ascontiguousarray(as_double(X[part]))
-        if _checked_sum(
-            *(n, len(block), kind, eps**0.5, n * eps, block.view(np.float64), weights[part]),
-            out.view(np.float64),
-        ):
+    at_once = max(1, _CACHED_BYTES // X[0].nbytes)
+    for part in block_slices(m, at_once) if kind == EUCLIDEAN else _blocks(m, n, X):
+        block, own = np.ascontiguousarray(as_double(X[part])), weights[part]
+        if kind != EUCLIDEAN:
+            if _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
+                return None
+            continue
+        parts, doubts = 1 + is_complex(X), np.empty(len(block), np.int64)
+        if not _hermitian(block.view(np.float64), len(block), n, parts, eps**0.5, 0.0, doubts):
             return None
+        out += (own @ block.reshape(len(block), -1)).reshape(out.shape)
     return out
 
 

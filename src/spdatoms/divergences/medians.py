@@ -20,6 +20,7 @@ from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import check_spd
+from spdatoms.native.elementwise import settle_squares
 
 #: Distances below this share of their mean count as this share: at a matrix of the set, 1/√d is infinite.
 _SMOOTHING = 1e-7
@@ -139,28 +140,25 @@ class DistanceSums:
         self.prepared = divergence.prepare_for_centre(Z)
         #: What shorter distances count as; at first any small number, which overflows nowhere.
         self.least = _ROUNDING
-        #: A point, and the vector that stands for it under a `SquaredDistance`.
-        self.point, self.vector = Z[0], None
+        self.vectors = (
+            _Vectors(divergence, self.prepared, weights)
+            if isinstance(divergence, SquaredDistance) and isinstance(self.prepared, VectorSet)
+            else None
+        )
 
     def distances(self, C: Array) -> Floats:
         """Return √d(Z_i, C)."""
-        return self._distances_and_centre(as_double(C))[0]
+        C = as_double(C)
+        if self.vectors is not None and (distances := self.vectors.distances(C)) is not None:
+            return distances
+        return self._distances_and_centre(C)[0]
 
     def _distances_and_centre(self, C: Array) -> tuple[Floats, Array]:
         """Return √d(Z_i, C), and `centre` of the weights w_i/√d(Z_i, C)."""
-        d, prepared = self.divergence, self.prepared
-        if isinstance(d, SquaredDistance) and isinstance(prepared, VectorSet):
-            known = C is self.point and self.vector is not None
-            with np.errstate(all="ignore"):
-                differences = prepared.vectors - (self.vector if known else d.prepare(C[None]).vectors)
-                squares = np.einsum("ij,ij->i", differences, differences)
-            if squares.min() > _TINY and squares.max() < np.inf:
-                distances = np.sqrt(squares)
-                shares = self.weights / np.maximum(distances, self.least)
-                self.vector = (shares @ prepared.vectors) / shares.sum()
-                self.point = d.from_vector(self.vector, C)
-                return distances, self.point
-        return d.distances_and_centre(prepared, self.weights, C, self.least)
+        if self.vectors is not None and (distances := self.vectors.distances(C)) is not None:
+            shares = self.weights / np.maximum(distances, self.least)
+            return distances, self.vectors.centre(shares / shares.sum())
+        return self.divergence.distances_and_centre(self.prepared, self.weights, C, self.least)
 
     def at(self, C: Array) -> float:
         """Return the sum at C."""
@@ -168,6 +166,8 @@ class DistanceSums:
 
     def mean(self) -> Array:
         """Return the mean under a divergence that has a closed form for it."""
+        if self.vectors is not None:
+            return self.vectors.centre(self.weights)
         return self.divergence.centre(self.prepared, self.weights, self.matrices[0])
 
     def look(self, C: Array) -> tuple[Floats, Array]:
@@ -207,6 +207,38 @@ class DistanceSums:
 
     def _centre(self, weights: Floats, C: Array) -> Array:
         return self.divergence.centre(self.prepared, weights / weights.sum(), C)
+
+
+class _Vectors:
+    """Distances to points, and means, by the vectors of a `SquaredDistance`; those of the last mean are kept."""
+
+    def __init__(self, divergence: SquaredDistance, Z: VectorSet, weights: Floats) -> None:
+        self.divergence, self.all = divergence, Z.vectors
+        self.last: Array = Z.matrices[0]
+        with np.errstate(all="ignore"):
+            self.vector = self.origin = weights @ self.all
+            self.shifted = self.all - self.origin  # as in `squared_distances`
+            self.squares = np.einsum("ij,ij->i", self.shifted, self.shifted)
+
+    def centre(self, weights: Floats) -> Array:
+        """Return the matrix of the mean with weights that sum to 1."""
+        self.vector = np.asarray(weights @ self.all)
+        self.last = self.divergence.from_vector(self.vector, self.last)
+        return self.last
+
+    def distances(self, C: Array) -> Floats | None:
+        """Return √d(Z_i, C), or None if one leaves the range."""
+        vector = self.vector if C is self.last else self.divergence.prepare(C[None]).vectors[0]
+        with np.errstate(all="ignore"):
+            shift = vector - self.origin
+            squares = self.shifted @ shift
+            settle_squares(
+                squares[None], np.atleast_1d(shift @ shift), self.squares, vector[None], self.all
+            )
+        small = squares < _TINY
+        if not squares.max() < np.inf or (small.any() and (self.all[small] != vector).any()):
+            return None
+        return np.asarray(np.sqrt(squares))
 
 
 def _weiszfeld(sums: DistanceSums, tol: float, max_iter: int) -> tuple[Floats, float]:

@@ -119,19 +119,18 @@ def tile_weights(n: int) -> Floats:
 
 
 @cache
-def _places(n: int) -> Indices:
-    """Return where each entry of a matrix (n, n) is in its half-vector in tile order."""
+def _places(n: int) -> tuple[Indices, Indices]:
+    """Return where entries of half-vectors are in a matrix (n, n), row by row, and where its entries are in those."""
     _, rows, columns = tile_entries(n)
-    return symmetric(np.arange(len(rows)), rows, columns, weighted=False)
+    return rows * n + columns, symmetric(np.arange(len(rows)), rows, columns, weighted=False)
 
 
 def half_vectors(X: FloatArray, out: Floats) -> None:
     """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
-    _, rows, columns = tile_entries(X.shape[-1])
-    flat = rows * X.shape[-1] + columns
-    np.multiply(np.take(X.reshape(len(X), -1), flat, axis=1), tile_weights(X.shape[-1]), out=out)
+    m, n = X.shape[:2]
+    np.multiply(X.reshape(m, -1).take(_places(n)[0], axis=1), tile_weights(n), out=out)
 
 
 def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
     """Return the symmetric matrices (m, n, n) of half-vectors."""
-    return np.take(half / tile_weights(n) if weighted else half, _places(n), axis=-1)
+    return (half / tile_weights(n) if weighted else half).take(_places(n)[1], axis=-1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd, dtrtrs
+from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -158,7 +158,7 @@ def solve_lower(L: Floats, B: Floats) -> Floats:
     NumPy solves stacks by LU only, whose row exchanges mix rows of very different scale.
     """
     if L.ndim == B.ndim == 2 and L.dtype == B.dtype == np.float64:
-        return np.ascontiguousarray(dtrtrs(L, B, lower=1)[0])
+        return np.ascontiguousarray(dtrsm(1.0, L.T, B.T, side=1).T)
     if _one_by_one(B, LARGEST_IN_LANES + 1) and L.ndim == 3 and L.dtype == np.float64:
         # Bᵀ = Zᵀ Lᵀ, in Fortran's order: no copies.
         solved = np.empty(B.shape)

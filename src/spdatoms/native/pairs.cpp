@@ -6,7 +6,7 @@
 // M⁻¹ tell, where M has the diagonal of the factor of C and minus the absolute values of what is below, as
 // 1/λ_min(C) ≤ ‖M⁻¹‖_1 ‖M⁻¹‖_∞. What both leave in doubt, validation.cpp tells.
 //
-// Sums of factors, or of the matrices themselves, have the same verdict: they are means.
+// Sums of factors, which are means, have the same verdict.
 #include <cmath>
 
 #include "batch.hpp"
@@ -180,11 +180,12 @@ template <int PARTS, int PART> INLINE V asymmetry_of_blocks(const double *A, Int
 // Whether all that is not Hermitian is at most this tolerance of the least variance, which is not below a limit. NaN and
 // infinity are not.
 template <int PARTS> INLINE bool is_hermitian(const double *A, Int n, double tolerance, double limit) {
-    double least = INFINITE<double>, doubt = 0.0;
+    double least = INFINITE<double>;
+    bool finite = true;
     for (Int i = 0; i < n; ++i) {
         const double variance = A[i * (n + 1) * PARTS];
         least = variance < least ? variance : least;
-        doubt += variance - variance; // NaN unless all are finite
+        finite &= variance - variance == 0.0;
     }
     V total = {};
     if (n < L) {
@@ -203,7 +204,7 @@ template <int PARTS> INLINE bool is_hermitian(const double *A, Int n, double tol
                 if constexpr (PARTS == 2) total += asymmetry_of_blocks<PARTS, 1>(A, n, i, j);
             });
         });
-    return !anywhere(!(total <= tolerance * least)) && least >= limit && doubt == 0.0;
+    return !anywhere(!(total <= tolerance * least)) && least >= limit && finite;
 }
 
 template <int STEP> struct Across {
@@ -247,28 +248,14 @@ template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
 template <int N> Int real_euclidean(const FactoredPairs &g) { return euclidean_pairs<1, N>(g); }
 template <int N> Int complex_euclidean(const FactoredPairs &g) { return euclidean_pairs<2, N>(g); }
 
-struct CheckedSum {
+struct FactorSum {
     Int n, count, kind;
     double symmetry_tolerance, least_eigenvalue;
     const double *X, *weights;  // (count, n, n), (count,)
-    double *out;                // Σ w_i X_i, or of factors with logarithms of their diagonal or without, is added to it
+    double *out;                // Σ w_i L_i, with logarithms of the diagonal or without, is added to it
 };
 
-template <int PARTS, int N> Int euclidean_sum(const CheckedSum &g) {
-    const Int n = N ? N : g.n, size = n * n * PARTS;
-    for (Int i = 0; i < g.count; ++i) {
-        const double *A = g.X + i * size, weight = g.weights[i];
-        Int k = 0;  // before the check, which takes blocks from here and there: this brings them to the cache in order
-        for (; k + L <= size; k += L) store(g.out + k, load(g.out + k) + weight * load(A + k));
-        for (; k < size; ++k) g.out[k] += weight * A[k];
-        if (!is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0)) return DOUBTFUL;
-    }
-    return DONE;
-}
-template <int N> Int real_sum(const CheckedSum &g) { return euclidean_sum<1, N>(g); }
-template <int N> Int complex_sum(const CheckedSum &g) { return euclidean_sum<2, N>(g); }
-
-template <int N> Int factor_sum(const CheckedSum &g) {
+template <int N> Int sum_of_factors(const FactorSum &g) {
     Batch<N> X(g.n);
     const Int n = X.size();
     Buffer<double> memory((n + n * (n + 1) / 2) * L);
@@ -325,15 +312,10 @@ EXPORT Int hermitian(const Hermitian *g) {
     return !doubtful;
 }
 
-// Add the sum, unless a matrix may be unfit.
-EXPORT Int checked_sum(const CheckedSum *given) {
-    using Program = Int (*)(const CheckedSum &);
-    constexpr Program FACTORS[] = PROGRAMS_BY_SIZE(factor_sum), EUCLID[] = PROGRAMS_BY_SIZE(real_sum),
-                      COMPLEX_EUCLID[] = PROGRAMS_BY_SIZE(complex_sum);
-    const Int number = given->n <= SMALL_BATCH ? given->n : 0;
-    return (given->kind == EUCLIDEAN           ? EUCLID
-            : given->kind == COMPLEX_EUCLIDEAN ? COMPLEX_EUCLID
-                                               : FACTORS)[number](*given);
+// Add the weighted sum of Cholesky factors, unless a matrix may be unfit.
+EXPORT Int factor_sum(const FactorSum *given) {
+    constexpr Int (*FACTORS[])(const FactorSum &) = PROGRAMS_BY_SIZE(sum_of_factors);
+    return FACTORS[given->n <= SMALL_BATCH ? given->n : 0](*given);
 }
 
 // Write the divergence of every pair, and what was found about it; return the findings of all together.

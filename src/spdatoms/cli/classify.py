@@ -179,12 +179,13 @@ def classify(
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
+    channels = () if labelled is None else labelled.channels
     if model is not None:
         abilities = ("classes_", "predict_proba")
-        classifier, reach = models.load_model(model, abilities, "classify", jobs)
+        classifier, reach, channels = models.load_model(model, abilities, "classify", jobs)
     else:
         classifier = _new_classifier(settings)
-    asked = read.queries(queries, training, reach)
+    asked = read.queries(queries, training, reach, channels)
     held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None
@@ -200,7 +201,7 @@ def classify(
         origin = f"{cv}-fold cross-validation of {train}"
         _write(held_out, labelled, results, origin, doubts, (train, train))
     if save_model is not None:
-        models.save_model(save_model, classifier, reach)
+        models.save_model(save_model, classifier, reach, channels)
         say(f"Model: {save_model}")
     if asked is not None:
         with showing_progress("classifying", shown):
@@ -314,7 +315,7 @@ def _write(
         from spdatoms.cli.report.origins import Origins, origin_of
 
         test, train = files
-        origins = Origins(origin_of(test), origin_of(train), test == train)
+        origins = Origins(origin_of(test, of.channels), origin_of(train), test == train)
         summary = [("predicted", origin)]
         write_classification_report(results.report, of.y, predictions, summary, doubts, origins)
         show_lines(f"Report: {results.report}")

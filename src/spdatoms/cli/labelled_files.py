@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -54,13 +55,20 @@ class Reader:
         reach = models.common_range(found.X, files.matrices)
         return self._labelled(models.on_range(found, files.matrices, reach), files, others), reach
 
-    def queries(self, files: Files, others: Files, reach: Any) -> Matrices | None:
-        """Return the matrices to classify on the range of the training matrices; they may lack channels."""
+    def queries(
+        self, files: Files, others: Files, reach: Any, channels: Sequence[str]
+    ) -> Matrices | None:
+        """Return the matrices to classify on the range of the training matrices, with the channels of these names.
+
+        They may lack channels.
+        """
         from spdatoms.cli import models
+        from spdatoms.cli.channels import in_places
 
         if files.matrices is None:
             return None
         found = self._matrices(files.matrices, files.mask, others.matrices)
+        found = in_places(found, channels, files.matrices, whole=reach is not None)
         placed = models.on_range(found, files.matrices, reach, incomplete=True)
         if files.labels is None and has_classes(files.matrices):
             files = files._replace(labels=files.matrices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from _commands import run
+from _commands import invoke, run
 from spdatoms import SPDSparseClassifier
 from spdatoms.cli.formats import labels, matrices
 from spdatoms.cli.formats.signals import covariances
@@ -170,3 +170,19 @@ def test_files_of_mne(tmp_path):
     found, said = predicted(tmp_path, "--train", files[0], "--test", files[1])
     assert "s1-epo.fif lacks Oz; it has its channels in another order" in said
     assert np.mean((found[:, 0] > 0.5) == (signals(1)[1] == "left")) > 0.9
+
+
+def test_events_are_the_labels_of_queries(tmp_path, epochs):
+    train, test = epochs("tr-epo.fif", 0), epochs("te-epo.fif", 1)
+    given = run("classify", "--train", train, "--test", test, "--test-labels", test)
+    assert run("classify", "--train", train, "--test", test) == given
+    assert "accuracy" in given
+
+
+def test_events_that_are_no_labels_of_training(tmp_path, epochs):
+    train, test = epochs("tr-epo.fif", 0), epochs("te-epo.fif", 1)
+    np.save(tmp_path / "y.npy", np.repeat(["rest", "move"], 20))
+    given = ("--train", train, "--train-labels", tmp_path / "y.npy", "--test", test)
+    result = invoke("classify", *given)
+    assert "Only predictions are given" in result.stderr
+    assert result.stdout.split() == np.repeat(["rest", "move"], 20).tolist()

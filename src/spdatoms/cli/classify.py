@@ -20,6 +20,7 @@ from spdatoms.cli.predictions import (
     cross_validate,
     predict,
     show_accuracy,
+    with_known_labels,
     write_predictions,
 )
 from spdatoms.cli.report.reasons import SHOWN
@@ -204,6 +205,7 @@ def classify(
         models.save_model(save_model, classifier, reach, channels)
         say(f"Model: {save_model}")
     if asked is not None:
+        asked = with_known_labels(asked, classifier.classes_, own=test_labels is None)
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spdatoms.cli.formats.folders import has_classes, is_folder
 from spdatoms.cli.formats.half_vectors import Components
-from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.signals import Covariance, is_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def with_own_labels(files: Files) -> Files:
     """Return the files with the labels that epochs and folders have themselves, and the voxels that a map labels."""
     matrices, labels, mask = files
     if matrices is not None and labels is None:
-        labels = matrices if matrices.suffix.lower() == ".fif" or is_folder(matrices) else None
+        labels = matrices if is_epochs(matrices) or is_folder(matrices) else None
     return Files(matrices, labels, labels if mask is None and _is_volume(labels) else mask)
 
 
@@ -70,7 +70,7 @@ class Reader:
         found = self._matrices(files.matrices, files.mask, others.matrices)
         found = in_places(found, channels, files.matrices, whole=reach is not None)
         placed = models.on_range(found, files.matrices, reach, incomplete=True)
-        if files.labels is None and has_classes(files.matrices):
+        if files.labels is None and (is_epochs(files.matrices) or has_classes(files.matrices)):
             files = files._replace(labels=files.matrices)
         return self._labelled(placed, files, others)
 

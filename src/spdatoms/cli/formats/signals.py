@@ -27,6 +27,11 @@ _OTHER = {
 Covariance = Literal["oas", "lwf", "scm"]
 
 
+def is_epochs(path: Path) -> bool:
+    """Return whether a file has epochs, with an event for each."""
+    return path.name.lower().endswith(EPOCHS_FILES)
+
+
 def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the signals of all good channels, the name of the event of every epoch, and those of the channels."""
     mne = import_extra("mne", extra="eeg")

@@ -186,3 +186,17 @@ def test_cross_validation(files):
     table = confusion_matrix(y, expected)
     assert f"left {table[0, 0]} {table[0, 1]} right {table[1, 0]} {table[1, 1]}" in said
     assert "the class left has 20" in run("classify", *train, "--cv", 21, code=1)
+
+
+def test_test_labels_that_no_training_matrix_has(files):
+    command = ("classify", "--train", files / "X.npy", "--train-labels", files / "y.csv")
+    command += ("--test", files / "Z.npy", "--test-labels", files / "other.txt")
+    truth = (files / "z.txt").read_text().split()
+    (files / "other.txt").write_text("\n".join(label.upper() for label in truth))
+    said = run(*command)
+    assert "warning: 40 of 40 test labels occur in no training matrix, as 'LEFT'" in said
+    assert "the training labels are left, right" in said
+    (files / "other.txt").write_text("\n".join(["foot", *truth[1:]]))
+    assert "warning: 1 of 40 test labels occur in no training matrix, as 'foot'" in run(*command)
+    (files / "other.txt").write_text("\n".join(truth))
+    assert "warning" not in run(*command)

@@ -89,3 +89,23 @@ def test_the_list_of_experiments_fits_a_terminal():
     lines = [line.split() for line in result.stdout.splitlines()]
     assert any(line[:1] == ["texture-dictionaries"] for line in lines)
     assert "RLPP" in run("reproduce", "textures", "--list")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["classify", "inspect"])
+def test_files_are_written_though_nobody_reads(files, command):
+    labels = ("--train-labels", files / "y.csv", "--cv", "2")
+    arguments = {
+        "classify": ("--train", files / "X.npy", *labels, "--out", files / "out.mat"),
+        "inspect": (files / "X.npy", "--repaired", files / "out.mat"),
+    }[command]
+    code = "from spdatoms.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, command, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert b"Broken" not in process.stderr.read()
+    assert process.wait() == 0
+    assert (files / "out.mat").exists()

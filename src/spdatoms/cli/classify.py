@@ -19,6 +19,7 @@ from spdatoms.cli.predictions import (
     cross_validate,
     predict,
     show_accuracy,
+    with_known_labels,
     write_predictions,
 )
 from spdatoms.cli.report.reasons import SHOWN
@@ -179,10 +180,11 @@ def classify(
 
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
+    channels = () if labelled is None else labelled.channels
     if model is not None:
         abilities = ("classes_", "predict_proba")
-        classifier, reach = models.load_model(model, abilities, "classify", jobs)
-    asked = read.queries(queries, training, reach)
+        classifier, reach, channels = models.load_model(model, abilities, "classify", jobs)
+    asked = read.queries(queries, training, reach, channels)
     held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None
@@ -198,9 +200,10 @@ def classify(
         origin = f"{cv}-fold cross-validation of {train}"
         _write(held_out, labelled, results, origin, doubts, (train, train))
     if save_model is not None:
-        models.save_model(save_model, classifier, reach)
+        models.save_model(save_model, classifier, reach, channels)
         say(f"Model: {save_model}")
     if asked is not None:
+        asked = with_known_labels(asked, classifier.classes_, own=test_labels is None)
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
@@ -303,7 +306,7 @@ def _write(
         from spdatoms.cli.report.origins import Origins, origin_of
 
         test, train = files
-        origins = Origins(origin_of(test), origin_of(train), test == train)
+        origins = Origins(origin_of(test, of.channels), origin_of(train), test == train)
         summary = [("predicted", origin)]
         write_classification_report(results.report, of.y, predictions, summary, doubts, origins)
         show_lines(f"Report: {results.report}")

@@ -80,6 +80,7 @@ def code(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
+    from spdatoms.cli.channels import in_places
     from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
     from spdatoms.cli.models import common_range, load_model, on_range
@@ -87,7 +88,7 @@ def code(
     from spdatoms.scale.blocks import blocks, gathered, of_blocks
 
     if model is not None:
-        coder, reach = load_model(model, ("atoms_", "transform"), "give codes", jobs)
+        coder, reach, names = load_model(model, ("atoms_", "transform"), "give codes", jobs)
     elif dictionary is not None:
         given = {"metric": metric, "beta": beta, "alpha": alpha, "ridge": ridge}
         kept = _kept_with_atoms(dictionary)
@@ -99,7 +100,9 @@ def code(
         own = read_matrices(dictionary, dictionary_key)
         reach = common_range(own.X, dictionary)
         coder.fit(on_range(own, dictionary, reach).X)
+        names = own.channels
     read = read_matrices(matrices, key, mask, components, covariance)
+    read = in_places(read, names, matrices, whole=reach is not None)
     read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
         found = (codes for _, codes in of_blocks(coder.transform, read.X))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from spdatoms._utils.text import visible
-from spdatoms.cli.show import print_json, record_json, say
+from spdatoms.cli.show import print_json, print_nowhere, record_json, say
 
 WRONG_DATA = 1
 INTERRUPTED = 130
@@ -37,8 +35,7 @@ def one_line_errors() -> Iterator[None]:
             error.message = visible(error.message)
             raise
         except BrokenPipeError:  # nobody reads the output any more, as after "| head"
-            with Path(os.devnull).open("w") as nowhere:
-                os.dup2(nowhere.fileno(), sys.stdout.fileno())  # or Python complains when it ends
+            print_nowhere(sys.stdout)
             raise typer.Exit(0) from None
         except (ValueError, TypeError, OSError, ImportError) as error:
             say(f"error: {_message(error)}")

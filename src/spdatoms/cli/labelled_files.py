@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spdatoms.cli.formats.folders import has_classes, is_folder
 from spdatoms.cli.formats.half_vectors import Components
-from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.signals import Covariance, is_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def with_own_labels(files: Files) -> Files:
     """Return the files with the labels that epochs and folders have themselves, and the voxels that a map labels."""
     matrices, labels, mask = files
     if matrices is not None and labels is None:
-        labels = matrices if matrices.suffix.lower() == ".fif" or is_folder(matrices) else None
+        labels = matrices if is_epochs(matrices) or is_folder(matrices) else None
     return Files(matrices, labels, labels if mask is None and _is_volume(labels) else mask)
 
 
@@ -54,15 +55,22 @@ class Reader:
         reach = models.common_range(found.X, files.matrices)
         return self._labelled(models.on_range(found, files.matrices, reach), files, others), reach
 
-    def queries(self, files: Files, others: Files, reach: Any) -> Matrices | None:
-        """Return the matrices to classify on the range of the training matrices; they may lack channels."""
+    def queries(
+        self, files: Files, others: Files, reach: Any, channels: Sequence[str]
+    ) -> Matrices | None:
+        """Return the matrices to classify on the range of the training matrices, with the channels of these names.
+
+        They may lack channels.
+        """
         from spdatoms.cli import models
+        from spdatoms.cli.channels import in_places
 
         if files.matrices is None:
             return None
         found = self._matrices(files.matrices, files.mask, others.matrices)
+        found = in_places(found, channels, files.matrices, whole=reach is not None)
         placed = models.on_range(found, files.matrices, reach, incomplete=True)
-        if files.labels is None and has_classes(files.matrices):
+        if files.labels is None and (is_epochs(files.matrices) or has_classes(files.matrices)):
             files = files._replace(labels=files.matrices)
         return self._labelled(placed, files, others)
 

@@ -95,7 +95,7 @@ def learn(
     with complaints_about(matrices), _resumed_later(checkpoint), shown:
         learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
-        save_model(out, learner, reach)
+        save_model(out, learner, reach, read.channels)
     else:
         _write_atoms(learner, out, reach)
     title = f"{counted(len(learner.atoms_), 'atom')} of {counted(len(X), 'matrix', 'matrices')}"

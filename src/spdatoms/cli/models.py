@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spdatoms._utils.typing import Array
+from spdatoms.cli.channels import keep_names, kept_names
 from spdatoms.cli.show import counted, say
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ _STEPS = ("range", "model")
 
 def load_model(
     path: Path, abilities: Sequence[str], purpose: str, n_jobs: int | None
-) -> tuple[Any, Any]:
-    """Return the estimator of a model file, and the common range that it works on, or None.
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the estimator of a model file, the common range that it works on, or None, and the names of channels.
 
     It is refused if a method or attribute is missing.
     """
@@ -33,13 +34,15 @@ def load_model(
         reach, model = (step for _, step in model.steps)
     if not all(hasattr(model, ability) for ability in abilities):
         raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {purpose}.")
-    return (model if n_jobs is None else model.set_params(n_jobs=n_jobs)), reach
+    names = kept_names(model if reach is None else reach, path)
+    return (model if n_jobs is None else model.set_params(n_jobs=n_jobs)), reach, names
 
 
-def save_model(path: Path, model: Any, reach: Any) -> None:
-    """Write an estimator, with the common range that it works on if there is one, to a model file."""
+def save_model(path: Path, model: Any, reach: Any, channels: Sequence[str]) -> None:
+    """Write an estimator to a model file, with the common range that it works on and the names of its channels."""
     from spdatoms.storage import save
 
+    keep_names(model if reach is None else reach, channels)
     if reach is not None:
         from sklearn.pipeline import Pipeline
 

@@ -12,7 +12,7 @@ from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.volumes import VOLUME_FILES
 from spdatoms.cli.report.reasons import SHOWN, Reason, most_instructive, reasons
-from spdatoms.cli.show import record, say, show_table
+from spdatoms.cli.show import counted, record, say, show_table
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices
@@ -119,6 +119,22 @@ def _same(labels: Array, others: Array) -> Array:
     if labels.dtype.kind != others.dtype.kind:
         labels, others = labels.astype(str), others.astype(str)
     return np.asarray(labels == others)
+
+
+def with_known_labels(asked: Matrices, classes: Array, *, own: bool) -> Matrices:
+    """Warn of test labels that no training matrix has; a file's own labels are not used if all of them are such."""
+    labels, names = [] if asked.y is None else [*map(str, asked.y)], [*map(str, classes)]
+    strange = [label for label in labels if label not in names]
+    if not strange:
+        return asked
+    used = not own or len(strange) < len(labels)
+    known = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+    say(
+        f"warning: {len(strange)} of {counted(len(labels), 'test label')} occur in no training matrix, as "
+        f"{strange[0]!r}; the training labels are {known}"
+        + ("" if used else ". Only predictions are given")
+    )
+    return asked if used else replace(asked, y=None)
 
 
 def show_accuracy(truth: Array, predicted: Array) -> None:

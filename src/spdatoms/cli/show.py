@@ -6,10 +6,12 @@ With ``--json`` nothing is printed on stdout but one object at the end: what com
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from spdatoms._utils.text import visible
 
@@ -36,7 +38,7 @@ def record(name: str, value: Any, *, several: bool = False) -> None:
 def print_json() -> None:
     """Print what was recorded, if --json was given."""
     if _recorded is not None:
-        print(json.dumps(_recorded, default=_plain, indent=2, ensure_ascii=False))
+        _print(json.dumps(_recorded, default=_plain, indent=2, ensure_ascii=False), sys.stdout)
         record_json(False)
 
 
@@ -48,12 +50,12 @@ def _plain(value: Any) -> Any:
 
 
 def console(*, stderr: bool = False) -> Any:
-    """Return a console of rich that lets `main` see that nobody reads any more."""
+    """Return a console of rich for which it is no error that nobody reads any more."""
     from rich.console import Console
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
+            print_nowhere(sys.stderr if stderr else sys.stdout)
 
     return Plain(stderr=stderr, quiet=_recorded is not None and not stderr)
 
@@ -65,14 +67,26 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 def say(text: str) -> None:
     """Print one line on stderr, which keeps stdout for results."""
-    print(visible(" ".join(text.split())), file=sys.stderr)
+    _print(visible(" ".join(text.split())), sys.stderr)
 
 
 def show_lines(*lines: object) -> None:
     """Print lines on stdout."""
-    if _recorded is not None:
-        return
-    print(*map(visible, lines), sep="\n")
+    if _recorded is None:
+        _print("\n".join(map(visible, lines)), sys.stdout)
+
+
+def _print(text: str, stream: IO[str]) -> None:
+    try:
+        print(text, file=stream)
+    except BrokenPipeError:
+        print_nowhere(stream)
+
+
+def print_nowhere(stream: IO[str]) -> None:
+    """Go on without a reader, as after "| head": files are still to be written."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())  # or Python complains when it ends
 
 
 def show_table(

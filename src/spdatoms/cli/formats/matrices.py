@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +56,15 @@ class Matrices:
         How they were estimated, if they are covariances of signals.
     y : ndarray of shape (m,) or None, default=None
         Their labels, if they are known.
+    channels : tuple of str, default=()
+        The names of their channels, if they have names.
     """
 
     X: Array
     volume: Volume | None = None
     estimator: str = ""
     y: Any = None
+    channels: tuple[str, ...] = ()
 
 
 def read_matrices(
@@ -100,7 +103,8 @@ def read_matrices(
             X, descriptor = folder_matrices(path)
             read = Matrices(X, None, descriptor)
         elif ends_in(path, EPOCHS_FILES):
-            read = _of_signals(read_epochs(path)[0], covariance or "oas")
+            signals, _, channels = read_epochs(path)
+            read = replace(_of_signals(signals, covariance or "oas"), channels=channels)
         else:
             array = _array(path, key, components, covariance)
             if covariance is not None:

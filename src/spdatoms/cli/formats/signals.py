@@ -27,8 +27,13 @@ _OTHER = {
 Covariance = Literal["oas", "lwf", "scm"]
 
 
-def read_epochs(path: Path) -> tuple[Array, Array]:
-    """Return the signals of all good channels, and the name of the event of every epoch."""
+def is_epochs(path: Path) -> bool:
+    """Return whether a file has epochs, with an event for each."""
+    return path.name.lower().endswith(EPOCHS_FILES)
+
+
+def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the signals of all good channels, the name of the event of every epoch, and those of the channels."""
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
         _check_parts(path)
@@ -36,9 +41,10 @@ def read_epochs(path: Path) -> tuple[Array, Array]:
         if kind in _OTHER:
             raise RefusedError(f"holds {_OTHER[kind]}")
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
-        signals = epochs.get_data(picks="data", verbose="error")
+        signals = epochs.pick("data", exclude="bads", verbose="error").get_data(verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
-    return signals, np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
+    events = np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
+    return signals, events, tuple(epochs.ch_names)
 
 
 def read_channels(path: Path) -> tuple[list[str], Floats]:

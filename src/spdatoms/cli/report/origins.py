@@ -66,7 +66,7 @@ class Origins:
 
     def channels(self, n: int) -> tuple[Sequence[str], Floats | None]:
         """Return the names of n channels, and their places if they are known."""
-        for one in (self.queries, self.training):
+        for one in (self.training, self.queries):
             if len(one.channels) == n:  # and not on the common range of fewer
                 return one.channels, one.places
         if self.queries.photographs and n in _FEATURES:
@@ -74,8 +74,8 @@ class Origins:
         return [f"channel {i}" for i in range(n)], None
 
 
-def origin_of(path: Path | None) -> Origin:
-    """Return what the matrices of a file or folder were made of."""
+def origin_of(path: Path | None, channels: Sequence[str] = ()) -> Origin:
+    """Return what the matrices of a file or folder were made of; their channels may be in the order of these names."""
     if path is None:
         return Origin()
     if is_folder(path):
@@ -85,6 +85,10 @@ def origin_of(path: Path | None) -> Origin:
         return Origin() if is_skeletons(files[0]) else Origin(files)
     if path.name.lower().endswith(EPOCHS_FILES):
         names, places = read_channels(path)
+        if not set(channels) <= set(names):
+            return Origin((), channels)
+        order = [names.index(name) for name in channels or names]
+        names, places = [names[i] for i in order], places[order]
         seen = np.isfinite(places).all() and (places != 0).any(axis=1).all()
         return Origin((), names, _from_above(places) if seen else None)
     return Origin()

@@ -11,11 +11,11 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights
-from spdatoms.divergences._products import SquaredDistance, VectorSet
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import AXIS, along_axis, centre_of, first_centre
 from spdatoms.divergences.registry import METRIC, get_divergence
+from spdatoms.divergences.squared_distance import SquaredDistance, VectorSet
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import relative_change
 from spdatoms.geometry.hermitian import as_double

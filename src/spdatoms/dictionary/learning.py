@@ -28,7 +28,7 @@ from spdatoms.dictionary._loop import State, iterate
 from spdatoms.dictionary._samples import Samples, SomeSamples
 from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import INIT, first_atoms
-from spdatoms.dictionary.online import PastSums, Statistics, Summary
+from spdatoms.dictionary.online import Summary
 from spdatoms.dictionary.problem import (
     AnyProblem,
     LandmarkProblem,
@@ -201,7 +201,7 @@ class SPDDictionaryLearning(Coder):
         "atoms_ alpha_ beta_ ridge_ batch_losses_",
         kernel_=Part(Kernel),
         _problem=Part(Problem, LandmarkProblem),
-        _memory=Maybe(Part(Summary, PastSums, Statistics)),
+        _memory=Maybe(Part(Summary)),
     )
 
     @checked_fit
@@ -233,7 +233,7 @@ class SPDDictionaryLearning(Coder):
             state, problem = self._learn(samples, sample_weight)
         self.objective_ = np.array(state.objective)
         self.n_iter_ = state.n_iter
-        self._memory: Summary | PastSums | Statistics | None = None
+        self._memory: Summary | None = None
         self.batch_losses_ = np.zeros(0)
         self._keep(state.atoms, problem, samples.dtype)
         return self
@@ -419,9 +419,7 @@ class SPDDictionaryLearning(Coder):
             past = replace(Summary.empty(X), started=len(X))
         else:
             self._check_next_batch(X)
-            # Files of earlier versions hold sums in the place of a summary: learning goes on without them.
-            memory = self._memory
-            past = memory if isinstance(memory, Summary) else Summary.empty(self.atoms_)
+            past = self._memory or Summary.empty(self.atoms_)
         summary = past.with_batch(X, weights, self.forgetting)
         matrices, own = summary.centres, summary.weights / summary.weights.mean()
         starts = [] if first else [(as_double(self.atoms_), self.batch_iter)]

@@ -14,7 +14,7 @@ import numpy as np
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary.initial import quick_kmeans
 from spdatoms.divergences import Divergence
-from spdatoms.layout import COUNT, POSITIVE, TINY, Matrices, Numbers, part
+from spdatoms.layout import COUNT, TINY, Matrices, Numbers, part
 
 #: Centres per atom. With fewer of them learning ends above the loss of all matrices, most with Jeffrey's divergence.
 _CENTRES_PER_ATOM = 8
@@ -23,45 +23,6 @@ _CENTRES_PER_ATOM = 8
 _YOUNG_PER_ATOM, _GROWTH = 80, 1.05
 #: Iterations of k-means when centres are merged.
 _MERGE_ITERATIONS = 5
-
-
-@dataclass(frozen=True)
-class PastSums:
-    """Sums over past matrices, as model files of earlier versions hold them; learning goes on without them.
-
-    Attributes
-    ----------
-    sums : ndarray of shape (N, q)
-        The sums of every atom.
-    products : ndarray of shape (N, N)
-        A = YᵀY.
-    weight : float
-        The number of samples, the past ones discounted.
-    """
-
-    sums: Floats
-    products: Floats
-    weight: float
-    _stored = part(
-        called="Memory", sums=Numbers("N sums"), products=Numbers("N N"), weight=POSITIVE
-    )
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """A = YᵀY and B = YᵀΦ of past matrices in the span of landmarks, as model files of earlier versions hold them.
-
-    Attributes
-    ----------
-    code_gram : ndarray of shape (N, N)
-        A.
-    products : ndarray of shape (N, r)
-        B.
-    """
-
-    code_gram: Floats
-    products: Floats
-    _stored = part(code_gram=Numbers("N N"), products=Numbers("N r"))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ State: TypeAlias = tuple[str, dict[str, Any], dict[str, Any]]
 _RENAMED = {"metric": "metrics", "rule": "rules", "whitening": "whitenings"}
 #: What `SPDEnsembleClassifier` has of the parameters of classifiers that averaged kernels.
 _OF_ENSEMBLE = ("cv", "class_weight", "n_jobs", "verbose")
+#: Classes whose objects are None now: sums over the past matrices of a stream, without which learning goes on.
+DROPPED = ("Memory", "Statistics")
 
 #: Attributes that classes do not keep any more.
 _GONE = {

@@ -24,7 +24,7 @@ from spdatoms.storage._classes import (
     is_stored_function,
     stored_class,
 )
-from spdatoms.storage._earlier import of_today
+from spdatoms.storage._earlier import DROPPED, of_today
 
 _BIT_GENERATORS: dict[str, Any] = {
     name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
@@ -235,6 +235,8 @@ class Decoder:
 
     def _object(self, content: Any) -> Any:
         name, parameters, attributes = _record(content, "class", "parameters", "attributes")
+        if name in DROPPED:
+            return None
         name, *state = of_today(_text(name), self._named(parameters), self._named(attributes))
         return class_named(name).make(*state)
 

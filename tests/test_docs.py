@@ -21,6 +21,7 @@ from spdatoms.paper.reporting import Table
 from spdatoms.paper.reporting.pages import first_page
 from spdatoms.paper.reporting.pages import page as page_of
 from spdatoms.paper.reporting.record import read_record
+from spdatoms.paper.reporting.sentences import TEXTS, three_sentences
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -220,6 +221,7 @@ def test_pages_of_results_are_those_that_the_command_writes():
     for record in records:
         assert (folder / f"{record.name}.md").read_text(encoding="utf-8") == page_of(record)
         assert all((folder / figure).exists() for figure in record.figures)
+        assert len(three_sentences(record)) == len(TEXTS["sentences"][record.name])
     text = (DOCS / "paper" / "results.md").read_text(encoding="utf-8")
     assert text == first_page(records, known, "results")
 

@@ -82,7 +82,7 @@ def test_left_out_errors_are_those_of_refitting(kind, weighted) -> None:
 def one_cell(kind: str, X, t, weights=None):
     references = References.of(X, ("logeuclid",), weights)
     cell = TargetCell(0, kind, 1.0, 0.5)
-    average, _ = fitted_average(
+    average, _, _ = fitted_average(
         references.among(), t[:, None], weights, (cell,), left_out_folds(len(X), "loo")
     )
     return references, average
@@ -116,15 +116,17 @@ def test_the_sparse_cell_is_left_out_by_refitting() -> None:
     X, t = drawn(20, 3, "curved")
     [among] = References.of(X, ("logeuclid",)).among()
     cells = (TargetCell(0, SPARSE, 1.0, 0.5),)
-    average, left_out = fitted_average((among,), t[:, None], None, cells, left_out_folds(20, "loo"))
+    average, errors, _ = fitted_average(
+        (among,), t[:, None], None, cells, left_out_folds(20, "loo")
+    )
     np.testing.assert_array_equal(average.shares, 1.0)
     for i in range(20):
         rest = np.delete(np.arange(20), i)
-        refitted, _ = fitted_average(
+        refitted, _, _ = fitted_average(
             (among[np.ix_(rest, rest)],), t[rest, None], None, cells, left_out_folds(19, "loo")
         )
         [[predicted]] = refitted.predict([among[i : i + 1, rest]])
-        assert left_out.errors[i, 0] == pytest.approx(t[i] - predicted, abs=1e-6)
+        assert errors[i, 0] == pytest.approx(t[i] - predicted, abs=1e-6)
 
 
 def test_weights_of_cells_minimise_the_squared_error() -> None:

@@ -152,7 +152,9 @@ class DistanceSums:
         if isinstance(d, SquaredDistance) and isinstance(prepared, VectorSet):
             known = C is self.point and self.vector is not None
             with np.errstate(all="ignore"):
-                differences = prepared.vectors - (self.vector if known else d.prepare(C[None]).vectors)
+                differences = prepared.vectors - (
+                    self.vector if known else d.prepare(C[None]).vectors
+                )
                 squares = np.einsum("ij,ij->i", differences, differences)
             if squares.min() > _TINY and squares.max() < np.inf:
                 distances = np.sqrt(squares)

@@ -54,7 +54,9 @@ def interleaved_real_form(X: Array) -> FloatArray:
     """
     n = X.shape[-1]
     out = np.empty((*X.shape[:-2], n, 2, n), np.result_type(X, np.complex64))
-    np.conjugate(X, out=out[..., 0, :])  # real and imaginary parts are neighbours: (a, −b), and then (b, a)
+    np.conjugate(
+        X, out=out[..., 0, :]
+    )  # real and imaginary parts are neighbours: (a, −b), and then (b, a)
     np.multiply(out[..., 0, :], 1j, out=out[..., 1, :])
     return out.view(out.real.dtype).reshape(*X.shape[:-2], 2 * n, 2 * n)
 

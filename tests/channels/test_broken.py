@@ -130,6 +130,7 @@ def test_missing_and_flat_channels() -> None:
     np.testing.assert_array_equal(cleaned[0], X[0])
     (flat,) = [one for one in TRAINED.report(X) if one.matrix == 5]
     assert (flat.channel, flat.reason, flat.p_value) == (1, "it has no variance", 0.0)
+    assert str(flat) == "matrix 5, channel 1: it has no variance (inf times the threshold, p = 0)"
 
 
 def textures(m, seed):

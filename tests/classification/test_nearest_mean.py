@@ -52,8 +52,12 @@ def test_weights_of_the_wrong_shape() -> None:
         MinimumDistanceToMean().fit(*three_classes(), sample_weight=[1.0, 2.0])
 
 
-def test_missing_channels_are_refused_with_advice() -> None:
+def test_queries_that_lack_channels_are_compared_with_these_channels_of_the_means() -> None:
     X, y = three_classes()
     model = MinimumDistanceToMean().fit(X, y)
-    with pytest.raises(ValueError, match=r"takes matrices with all channels only.*SPDImputer"):
-        model.predict(X, channels=[0, 1, 2])
+    known = np.ix_(range(3), [0, 2], [0, 2])
+    distances = pairwise_divergence(
+        X[:, [0, 2]][:, :, [0, 2]], model.means_[known], metric="riemann"
+    )
+    nearest = model.classes_[distances.argmin(axis=1)]
+    np.testing.assert_array_equal(model.predict(X, channels=[0, 2]), nearest)

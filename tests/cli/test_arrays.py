@@ -115,8 +115,11 @@ def test_bad_npy_files(files):
     np.save(files / "objects.npy", np.array([{}, []], dtype=object))
     (files / "broken.npy").write_bytes(b"nothing")
     (files / "empty.npy").write_bytes(b"")
-    for name in ("objects.npy", "broken.npy", "empty.npy"):
-        message = f"{files / name}: is not an .npy file of numbers, or a damaged one."
+    damaged = "is not an .npy file of numbers, or a damaged one."
+    objects = "holds Python objects: save numbers, or text, as y.astype(str)."
+    complaints = {"objects.npy": objects, "broken.npy": damaged, "empty.npy": damaged}
+    for name, complaint in complaints.items():
+        message = f"{files / name}: {complaint}"
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             read_matrices(files / name)
     with pytest.raises(ValueError, match=r"holds one array: leave out --key X\.$"):

@@ -200,3 +200,23 @@ def test_test_labels_that_no_training_matrix_has(files):
     assert "warning: 1 of 40 test labels occur in no training matrix, as 'foot'" in run(*command)
     (files / "other.txt").write_text("\n".join(truth))
     assert "warning" not in run(*command)
+
+
+def test_errors_name_what_is_wrong_with_files(files):
+    def refused(labels, matrices="X.npy", *options):
+        given = ("--train", files / matrices, "--train-labels", files / labels, *options)
+        return run("classify", *given, "--save-model", files / "m.spdatoms", code=1)
+
+    X, y = two_classes()
+    np.save(files / "y.npy", y.astype(object))
+    assert "y.npy: holds Python objects: save numbers, or text, as y.astype(str)" in refused(
+        "y.npy"
+    )
+    (files / "gap.txt").write_text("\n".join([*y[:7], "", *y[8:]]))
+    assert "there are 39 labels for 40 matrices; line 8 is empty" in refused("gap.txt")
+    (files / "index.csv").write_text(",label\n" + "\n".join(f"{i},{c}" for i, c in enumerate(y)))
+    assert "several columns (one without a name, label)" in refused("index.csv")
+    np.save(files / "small.npy", X[:, :3, :3])
+    said = refused("y.csv", "X.npy", "--test", files / "small.npy")
+    assert "small.npy has 3×3 matrices, but" in said
+    assert "X.npy has 4×4" in said

@@ -42,6 +42,18 @@ def test_classify(files, incomplete, name) -> None:
         code=1,
     )
     assert f"{name}[2] is not finite" in refused
+    assert "but not those to learn from: fill them in with spdatoms.SPDImputer in Python" in refused
+    assert "--repaired" not in refused
+
+
+def test_inspect(files, incomplete) -> None:
+    incomplete[4, 2] = incomplete[4, :, 2] = incomplete[7, 0, 1] = np.nan
+    np.save(files / "incomplete.npy", incomplete)
+    said = run("inspect", files / "incomplete.npy", code=1)
+    assert "2 lacks channel 1" in said
+    assert "4 lacks channels 1, 2" in said
+    assert "3 lacks channel classify or code it as it is" in said
+    assert "1 is not finite leave it out" in said
 
 
 def test_code(files, incomplete) -> None:

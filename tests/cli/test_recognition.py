@@ -142,3 +142,14 @@ def test_an_empty_label_is_no_class(files, missing):
     options = ("--train-labels", files / "holes.csv", "--label-key", "label", "--cv", "2")
     said = run("classify", "--train", files / "X.npy", *options, code=1)
     assert "the label of matrix 7 is empty" in said
+
+
+def test_the_line_on_what_was_read_says_how_many_were_looked_at(tmp_path):
+    X = np.repeat(np.eye(3)[None], 60, axis=0)
+    np.save(tmp_path / "few.npy", X[:20])
+    assert "looked at" not in run("inspect", tmp_path / "few.npy")
+    np.save(tmp_path / "many.npy", X)
+    assert "full rank (of 30 that were looked at)" in run("inspect", tmp_path / "many.npy")
+    X[4, 0, 0] = np.nan
+    np.save(tmp_path / "bad.npy", X[:20])
+    assert "full rank (of 19 that were looked at)" in run("inspect", tmp_path / "bad.npy", code=1)

@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from _commands import bad_matrices, run
+from spdatoms.cli import app
 from spdatoms.cli.errors import one_line_errors
 
 
@@ -138,3 +140,16 @@ def test_without_the_extra(missing):
     assert f"needs '{missing}'" in err
     assert "pip install 'spdatoms[cli]'" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [(), ("inspect",), ("compare",), ("reproduce",)])
+def test_flags_take_no_value_in_the_help(command):
+    said = run(*command, "--help")
+    assert "--help -h Show this message" in said
+    assert "<bool>" not in said
+
+
+def test_paragraphs_of_the_help_fill_their_lines():
+    lines = CliRunner(env={"COLUMNS": "90"}).invoke(app, ["compare", "--help"]).stdout.splitlines()
+    first = next(i for i, line in enumerate(lines) if "All methods see" in line)
+    assert all(len(line.rstrip()) > 75 for line in lines[first : first + 4])

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_outlier_detecto
 from _matrices import random_spd
 from conformance.estimators import ESTIMATORS, assert_same, one_line, targets
 from spdatoms import (
+    MinimumDistanceToMean,
     SPDDictionaryLearning,
     SPDKMeans,
     SPDSparseClassifier,
@@ -92,6 +93,7 @@ def test_the_estimators_of_the_library_are_here() -> None:
         ),
         *("SPDSparseRegressor", "SPDEnsembleRegressor", "SPDKNeighborsClassifier"),
         *("SPDKNeighborsRegressor", "SPDKMeans", "SPDDictionaryLearning"),
+        "MinimumDistanceToMean",
     }
 
 
@@ -128,6 +130,8 @@ def refitted(
     if isinstance(model, SPDSparseClassifier) and model.get_params().get("n_atoms_per_class"):
         learned = clone(model).set_params(n_atoms_per_class=None)
         return learned.fit(cut(model.atoms_, missing), model.atom_labels_)
+    if isinstance(model, MinimumDistanceToMean):  # it keeps its means only
+        return clone(model).fit(cut(model.means_, missing), model.classes_)
     if hasattr(model, "atom_indices_"):
         X, y = X[model.atom_indices_], y[model.atom_indices_]
     return clone(model).fit(cut(X, missing), y)

@@ -53,6 +53,10 @@ def refusing_damage(kind: str) -> Iterator[None]:
     except (ImportError, RefusedError):
         raise
     except Exception as error:
+        if "Python objects" in str(error) or "Object arrays" in str(error):  # NumPy's words
+            raise ValueError(
+                "holds Python objects: save numbers, or text, as y.astype(str)"
+            ) from error
         raise ValueError(f"is not {kind}, or a damaged one") from error
 
 

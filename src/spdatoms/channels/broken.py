@@ -24,7 +24,7 @@ from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.validation import as_float, check_stack
 from spdatoms.layout import POSITIVE, Numbers, holds
 
-#: Less training matrices cannot tell what is usual, nor can less queries tell what is usual among them.
+#: Fewer training matrices cannot tell what is usual, nor can fewer queries tell what is usual among them.
 _LEAST, _LEAST_QUERIES = 4, 30
 #: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
 _MOST = 2000
@@ -53,6 +53,12 @@ class BrokenChannel:
     reason: str
     score: float
     p_value: float
+
+    def __str__(self) -> str:
+        return (
+            f"matrix {self.matrix}, channel {self.channel}: {self.reason} ({self.score:.3g} times the threshold, "
+            f"p = {self.p_value:.2g})"
+        )
 
 
 @allow.with_parameters
@@ -153,7 +159,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         return self
 
     def recalibrate(self, X: ArrayLike) -> BrokenChannels:
-        """Adapt to matrices of another session: what is usual among them counts, as far as it is more.
+        """Adapt to matrices of another session: what is usual there counts if it is more than in training.
 
         Location and size of the three statistics are those over all channels of X, by medians. If less than half of all
         channels are broken, and the shift is much the same for all channels, then a channel is found in about
@@ -162,7 +168,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            Unlabelled matrices, at least 30; with less there is a warning, and nothing changes.
+            Unlabelled matrices, at least 30; with fewer there is a warning, and nothing changes.
 
         Returns
         -------
@@ -174,7 +180,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         if len(complete) < _LEAST_QUERIES:
             warn_user(
                 f"{len(complete)} complete matrices do not tell what is usual among them, "
-                f"{_LEAST_QUERIES} would: alarms are those of the training matrices."
+                f"{_LEAST_QUERIES} would: the thresholds of training stay."
             )
             return self
         usual = self._statistics(np.ones(X.shape[-1], np.bool_))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.progress import watched
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import labelled_weights, part_of
 from spdatoms.base import check_labels, checked_fit
-from spdatoms.classification.classifier import ScoredClassifier
+from spdatoms.classification.classifier import ScoredClassifier, prior_answers
 from spdatoms.divergences import Divergence, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.means import mean_of_checked
 from spdatoms.divergences.registry import METRIC
+from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.layout import Matrices, holds
 
@@ -26,6 +27,7 @@ class MinimumDistanceToMean(ScoredClassifier):
     """Classification by the nearest class mean (MDM).
 
     The class c with the least d(X, C_c), where C_c is the mean of its training matrices (MDM).
+    Queries that lack channels are compared with the same channels of the means.
 
     Parameters
     ----------
@@ -100,3 +102,10 @@ class MinimumDistanceToMean(ScoredClassifier):
         queries = divergence.prepare(as_double(X))
         means = divergence.prepare(as_double(self.means_))
         return -divergence.pairwise(queries, means, n_jobs=self.n_jobs)
+
+    def _cut(self, known: Mask) -> Self:
+        # The training matrices are not kept: the means are cut, each of which is its own mean.
+        return self._fitted_anew(cut(self.means_, known), self.classes_)
+
+    def _answers_to_nothing(self) -> dict[str, Array]:
+        return prior_answers(self.classes_, np.arange(len(self.classes_)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -33,6 +34,12 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _in_whole_lines(text: str) -> str:
+    """Return help whose paragraphs are one line each, but for those that begin with \\b."""
+    parts = cleandoc(text).split("\n\n")
+    return "\n\n".join(p if p.startswith("\b") else " ".join(p.split()) for p in parts)
+
+
 @app.callback()
 def spdatoms(
     version: Annotated[
@@ -45,4 +52,5 @@ def spdatoms(
 
 for _package, _names in COMMANDS.items():
     for _name in _names:
-        app.command(_name)(getattr(import_module(f"{_package}.{_name}"), _name))
+        _function = getattr(import_module(f"{_package}.{_name}"), _name)
+        app.command(_name, help=_in_whole_lines(_function.__doc__))(_function)

@@ -185,6 +185,9 @@ def classify(
         abilities = ("classes_", "predict_proba")
         classifier, reach, channels = models.load_model(model, abilities, "classify", jobs)
     asked = read.queries(queries, training, reach, channels)
+    if asked is not None and labelled is not None and asked.X.shape[1:] != labelled.X.shape[1:]:
+        own, other = (f"{n}×{n}" for n in (asked.X.shape[-1], labelled.X.shape[-1]))
+        raise ValueError(f"{test} has {own} matrices, but {train} has {other}.")
     held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None

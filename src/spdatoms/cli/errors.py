@@ -54,8 +54,26 @@ def _message(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def _without_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
+
+
 class Commands(TyperGroup):
-    """A group of commands whose errors are one line each."""
+    """A group of commands whose errors are one line each, and whose flags show no type of a value in the help."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options of the group."""
+        return _without_types(super().get_params(ctx))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            _without_types(command.get_params(ctx))
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""

@@ -20,9 +20,10 @@ _LISTED = 10
 #: The greatest numbers of matrices for spectra and for kernels, evenly spaced.
 _SPECTRA, _KERNEL = 2000, 500
 
-_ZERO = "is zero"
-#: The complaints of `check_spd`, and that a matrix is zero, with advice.
+_ZERO, _LACKS = "is zero", "lacks channel"
+#: The complaints of `check_spd`, and that a matrix is zero or lacks channels, with advice.
 _ADVICE = {
+    _LACKS: "classify or code it as it is; to train on it, fill it in with SPDImputer in Python",
     "is not finite": "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
     "is not Hermitian": "symmetrise it, as --repaired does",
@@ -109,7 +110,7 @@ def inspect(
         show_table(kernels, header=header, title=title)
         record("kernels", {metric: {"beta": float(beta)} for metric, beta, *_ in kernels})
     if repaired is not None:
-        lost = [i for i, why in unfit.items() if _kind(why) in ("is not finite", _ZERO)]
+        lost = [i for i, why in unfit.items() if _kind(why) in ("is not finite", _ZERO, _LACKS)]
         if lost and not drop_bad:
             raise ValueError(
                 f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."
@@ -143,9 +144,13 @@ def unfit_matrices(X: Array) -> dict[int, str]:
 
 def _complaint(X: Array) -> str:
     """Return the complaint about the first unfit matrix, without advice, or an empty string."""
+    from spdatoms.geometry.channels import known_channels
     from spdatoms.geometry.validation import find_unfit
 
     unfit = find_unfit(X)
+    if unfit.count and not (known := known_channels(X)[unfit.first]).all():
+        lacking = np.flatnonzero(~known)
+        return f"{_LACKS}{'s'[: len(lacking) > 1]} {', '.join(map(str, lacking))}"
     if unfit.count and not X[unfit.first].any():
         return _ZERO
     return unfit.complaint.partition(";")[0]

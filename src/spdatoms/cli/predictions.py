@@ -87,7 +87,7 @@ def cross_validate(
     right = held_out.labels == y
     by_fold = np.array([right[fold].mean() for _, fold in folds])
     rows = [
-        ("accuracy", f"{by_fold.mean():.2%} ± {by_fold.std(ddof=1):.2%}, {cv} folds"),
+        ("accuracy", f"{by_fold.mean():.2%} ± {by_fold.std(ddof=1):.2%} (deviation of {cv} folds)"),
         ("folds", " ".join(f"{share:.1%}" for share in by_fold)),
         ("most frequent class alone", f"{counts.max() / len(y):.2%}"),
     ]

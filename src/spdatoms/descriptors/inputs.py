@@ -31,7 +31,7 @@ def as_items(X: Any, what: str, ndim: int) -> Sequence[Any]:
     if not hasattr(X, "__len__") or not hasattr(X, "__getitem__"):
         raise TypeError(f"X must be a list or an array of {what}, got {type(X).__name__}.")
     if len(X) == 0:
-        raise ValueError(f"X is empty: it holds no {what}.")
+        raise ValueError(f"X is empty: it holds no {what}. Is the list of files empty?")
     return X  # type: ignore[no-any-return]
 
 

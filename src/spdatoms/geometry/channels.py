@@ -50,8 +50,8 @@ def given_channels(channels: ArrayLike, m: int, n: int) -> Mask:
         if mask.sum() == len(given):
             return mask
     raise ValueError(
-        f"channels must be a list of different indices, or a mask of shape ({n},) or ({m}, {n}), got the dtype "
-        f"{given.dtype} and the shape {given.shape}."
+        f"channels must be a list of different indices (names are not known here), or a mask of shape ({n},) "
+        f"or ({m}, {n}), got the dtype {given.dtype} and the shape {given.shape}."
     )
 
 

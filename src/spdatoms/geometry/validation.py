@@ -36,10 +36,11 @@ _REPAIR = (
 #: Singular matrices are most often covariances of treated signals.
 _SINGULAR = (
     "if all have the same range (average reference, ICA, interpolation), make_pipeline(spdatoms.SPDRange(), "
-    "estimator).fit(X, y) works on it, else spdatoms.geometry.regularise or shrink makes it definite"
+    "estimator).fit(X, y) works on it, else estimate it with shrinkage (sklearn.covariance.oas), or "
+    "spdatoms.geometry.regularise or shrink makes it definite"
 )
 _LEAVE_OUT = "spdatoms.geometry.is_spd gives the mask that leaves it out"
-_INCOMPLETE = "many estimators take such matrices as queries, and spdatoms.SPDImputer fills them in for all others"
+_INCOMPLETE = "nearly all estimators take such matrices as queries, and spdatoms.SPDImputer fills them in for others"
 
 
 def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
@@ -402,7 +403,7 @@ def _problem(
         return f"is zero, as the background of an image or a flat signal is; {_LEAVE_OUT}"
     i = int(np.argmin(A.diagonal().real))
     if A[i, i].real <= 0.0:
-        at, repair = named[i], _REPAIR if A[i, i].real else _SINGULAR
+        at, repair = named[i], _REPAIR if A[i].any() else _SINGULAR
         return f"is not positive definite: its entry ({at}, {at}) is {A[i, i]:.3g}; {repair}"
     if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())

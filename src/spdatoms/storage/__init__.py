@@ -42,7 +42,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write an estimator, fitted or not, to a file that `load` reads.
 
     The file is written whole or not at all: if anything goes wrong the one that was there before
-    stays. It is the same, byte for byte, for the same estimator. Of two that save at the same time, the last one wins.
+    stays. It is the same, byte for byte, for the same estimator. If two save at the same time, the last one wins.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         raise StorageError(
             "estimator must be an estimator of spdatoms or a pipeline of them, got "
             f"{type(estimator).__name__}."
+            + (" Save its best_estimator_." * hasattr(estimator, "best_estimator_"))
         )
     encoder = Encoder()
     content = encoder.encode(estimator, "")

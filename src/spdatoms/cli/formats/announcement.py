@@ -59,6 +59,8 @@ def announce(path: Path, X: Array, estimator: str = "") -> None:
     if scale is not None and rank is not None:
         parts.append(f"mean eigenvalue {_span(scale)}")
         parts.append("full rank" if min(rank) == X.shape[-1] else f"rank {_span(rank)}")
+    if found is not None and len(found[0]) < len(X):  # not all, or some are not finite
+        parts[-1] += f" (of {len(found[0])} that were looked at)"
     say(f"read {path}: {', '.join(parts)}")
 
 

@@ -36,7 +36,7 @@ def read_labels(path: Path, key: str | None, count: int, volume: Volume | None =
         if len(labels) != count:
             labelled, wanted = counted(len(labels), "label"), counted(count, "matrix", "matrices")
             there = "is" if len(labels) == 1 else "are"
-            raise ValueError(f"there {there} {labelled} for {wanted}")
+            raise ValueError(f"there {there} {labelled} for {wanted}{_empty_line(path)}")
         return labels if labels.dtype.kind == "i" else _as_numbers(labels)
 
 
@@ -66,6 +66,15 @@ def _labels(path: Path, key: str | None, count: int) -> Array:
     return np.array([_text(item) for item in array.ravel()], dtype=str)
 
 
+def _empty_line(path: Path) -> str:
+    """Return a hint at an empty line, which is no label, or nothing."""
+    if path.suffix.lower() not in TEXT_FILES:
+        return ""
+    lines = path.read_text("utf-8-sig").rstrip().splitlines()
+    empty = [i for i, line in enumerate(lines, 1) if not line.strip()]
+    return f"; line {empty[0]} is empty" if empty else ""
+
+
 def _map_labels(path: Path, volume: Volume | None) -> Array:
     """Return the labels of the voxels that the matrices come from."""
     if volume is None:
@@ -90,7 +99,7 @@ def _text_column(rows: Sequence[Sequence[str]], key: str | None, count: int) -> 
         column = rows[0].index(key)
         rows = rows[1:]
     elif rows and len(rows[0]) > 1:
-        names = ", ".join(rows[0])
+        names = ", ".join(name or "one without a name" for name in rows[0])
         raise ValueError(f"there are several columns ({names}). Choose one by --label-key")
     else:
         column = 0

@@ -136,6 +136,12 @@ def complaints_about(path: Path) -> Iterator[None]:
             raise
         if found[2] == "has":
             raise ValueError(f"{path.name}{str(error)[1:]}") from error
+        if "is a missing channel" in str(error):
+            raise ValueError(
+                f"{path.name}{found[1].rstrip('.')}: it lacks a channel. Matrices to classify or code may lack "
+                f"channels, but not those to learn from: fill them in with spdatoms.SPDImputer in Python. "
+                f"'spdatoms inspect {path}' lists all such matrices."
+            ) from error
         like = "".join(re.findall(r"They look like .*$", str(error)))
         complaint = f"{path.name}{found[1].rstrip('.')}. {like}".rstrip()
         raise ValueError(

@@ -178,7 +178,7 @@ def test_cross_validation(files):
     said = run("classify", *train, "--cv", 4, "--seed", 3, "-o", files / "p.csv", "-v")
     folds = StratifiedKFold(4, shuffle=True, random_state=3)
     scores = cross_val_score(SPDSparseClassifier(random_state=3), X, y, cv=folds)
-    assert f"{scores.mean():.2%} ± {scores.std(ddof=1):.2%}, 4 folds" in said
+    assert f"{scores.mean():.2%} ± {scores.std(ddof=1):.2%} (deviation of 4 folds)" in said
     assert "most frequent class alone 50.00%" in said
     expected = cross_val_predict(SPDSparseClassifier(random_state=3), X, y, cv=folds)
     with (files / "p.csv").open() as file:

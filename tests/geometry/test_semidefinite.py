@@ -50,14 +50,12 @@ def test_what_is_not_semidefinite_is_refused() -> None:
     for call in (
         lambda: sqrtm(X),
         lambda: pairwise_divergence(X, metric="euclid"),
-        lambda: mean(X, "euclid", [1e-9, 1e-9, 1.0]),
+        lambda: mean(X, "euclid"),
     ):
         with pytest.raises(ValueError, match=r"X\[2\] is not positive semidefinite: its least eig"):
             call()
-    np.testing.assert_allclose(mean(X, "euclid"), X.mean(axis=0), rtol=1e-14)  # which is definite
     X[1, 0, 1] += 1.0
-    for call in (lambda: sqrtm(X), lambda: mean(X, "euclid")):
-        with pytest.raises(ValueError, match=r"X\[1\] is not symmetric"):
-            call()
+    with pytest.raises(ValueError, match=r"X\[1\] is not symmetric"):
+        sqrtm(X)
     with pytest.raises(ValueError, match=r"X\[0\] is .*singular|X\[0\] is not positive definite"):
         pairwise_divergence(singular(3, 3, 2), metric="stein")

@@ -221,7 +221,7 @@ def test_going_on_after_ctrl_c(monkeypatch, no_collection):
 def test_report_on_a_phone():
     (command,) = commands("Read a report on a phone")
     run(*command)
-    page = Path("textures", "report.html").read_text(encoding="utf-8")
+    page = Path("phone", "report.html").read_text(encoding="utf-8")
     sources = re.findall(r"(?:src|href)\s*=\s*[\"']([^\"']*)", page)
     assert all(source.startswith(("data:", "#", "https:")) for source in sources)
     assert "width=device-width" in page

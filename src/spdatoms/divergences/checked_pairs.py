@@ -14,7 +14,6 @@ from spdatoms.native import kernel, lane_count
 
 _factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
 _factor_sum = kernel("factor_sum", "qqqddDDD")
-_hermitian = kernel("hermitian", "DqqqddI")
 #: What the kernel knows, by its numbers.
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, _COMPLEX_EUCLIDEAN = range(7)
 #: Bits of its findings: a matrix may be unfit; the value may be wrong.
@@ -24,8 +23,6 @@ LARGEST = 512
 
 # Matrices that are converted at a time, and work between two chances to interrupt.
 _BLOCK_BYTES, _BLOCK_WORK = 2 << 20, 1_000_000_000
-# Matrices that are still in the cache when they are added after the check.
-_CACHED_BYTES = 8 << 20
 
 
 def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats, NDArray[np.int64]]:
@@ -60,24 +57,17 @@ def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats,
     return values, findings
 
 
-def checked_sum(kind: int, X: Array, weights: Floats) -> Array | None:
-    """Return Σ w_i X_i, or that of Cholesky factors, of matrices (m, n, n) that nobody has checked; None if in doubt.
+def checked_sum(kind: int, X: Array, weights: Floats) -> Floats | None:
+    """Return Σ w_i L_i over the Cholesky factors of matrices (m, n, n) that nobody has checked; None if in doubt.
 
-    Of factors with logarithms the diagonal is that of the logarithms. Complex matrices have no sums of factors.
+    Of factors with logarithms the diagonal is that of the logarithms.
     """
     eps, (m, n) = float(np.finfo(X.dtype).eps), X.shape[:2]
-    out = np.zeros(X.shape[1:], np.result_type(X, np.float64))
-    at_once = max(1, _CACHED_BYTES // X[0].nbytes)
-    for part in block_slices(m, at_once) if kind == EUCLIDEAN else _blocks(m, n, X):
+    out = np.zeros((n, n))
+    for part in _blocks(m, n, X):
         block, own = np.ascontiguousarray(as_double(X[part])), weights[part]
-        if kind != EUCLIDEAN:
-            if _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
-                return None
-            continue
-        parts, doubts = 1 + is_complex(X), np.empty(len(block), np.int64)
-        if not _hermitian(block.view(np.float64), len(block), n, parts, eps**0.5, 0.0, doubts):
+        if _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
             return None
-        out += (own @ block.reshape(len(block), -1)).reshape(out.shape)
     return out
 
 

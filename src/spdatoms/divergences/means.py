@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dpotrf
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
@@ -16,13 +15,7 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.checked_pairs import (
-    CHOLESKY,
-    EUCLIDEAN,
-    LARGEST,
-    LOG_CHOLESKY,
-    checked_sum,
-)
+from spdatoms.divergences.checked_pairs import CHOLESKY, LARGEST, LOG_CHOLESKY, checked_sum
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.incomplete import incomplete_mean
 from spdatoms.divergences.jeffrey import Jeffrey
@@ -66,8 +59,6 @@ def mean(
         SPD matrices, or complex Hermitian positive definite ones. With an ``axis`` it may have more leading
         dimensions. A matrix may lack channels, whose rows and columns are NaN: it is then compared with these rows
         and columns of C left out. Of two channels that no matrix has both, their covariance is not determined.
-        For ``"euclid"`` matrices may be semidefinite, and it is checked that all are symmetric and have no negative
-        variance, and that their mean is definite; if it is not, that each of them is semidefinite.
     metric : str or Divergence, default="stein"
         As in `pairwise_divergence`. For Burg's divergence it is the right-sided mean, which is the
         arithmetic one; ``Burg(side="left")`` gives the harmonic mean.
@@ -132,24 +123,17 @@ def _of_checked_sum(
 ) -> FloatArray | None:
     """Return the mean by one pass that sees to the check, too, if there is one and nothing is in doubt."""
     kind = divergence.pair_kernel
-    if kind not in (EUCLIDEAN, CHOLESKY, LOG_CHOLESKY) or Z.ndim != 3 or 0 in Z.shape:
+    if kind not in (CHOLESKY, LOG_CHOLESKY) or Z.ndim != 3 or 0 in Z.shape or is_complex(Z):
         return None
     m, n = Z.shape[:2]
-    if n != Z.shape[2] or m == 1 or (kind != EUCLIDEAN and (n > LARGEST or is_complex(Z))):
+    if n != Z.shape[2] or m == 1 or n > LARGEST:
         return None
-    C = checked_sum(kind, Z, check_weights(weights, m))
-    if C is None:
+    L = checked_sum(kind, Z, check_weights(weights, m))
+    if L is None:
         return None
-    if kind == EUCLIDEAN:
-        C = symmetric_part(C)
-        _, info = dpotrf(real_form(C), lower=1)
-        if info:  # it is not definite, so one of the matrices is not: the check looks at each
-            return None
-    else:
-        if kind == LOG_CHOLESKY:
-            np.einsum("ii->i", C)[...] = np.exp(C.diagonal())
-        C = symmetric_part(C @ C.T)
-    C = C.astype(Z.dtype, copy=False)
+    if kind == LOG_CHOLESKY:
+        np.einsum("ii->i", L)[...] = np.exp(L.diagonal())
+    C = symmetric_part(L @ L.T).astype(Z.dtype, copy=False)
     return C if np.isfinite(C).all() else None
 
 

@@ -24,7 +24,7 @@ def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
     found = [_accuracies(experiment, methods, parts, units)]
     if experiment.peer:
         found.append(_named_peer(experiment, methods, parts, units))
-    elif experiment.reference in methods:
+    if experiment.reference in methods:
         found.append(_best_peers(experiment, methods, parts, units))
     errors = {(m, p): calibration_error(results.of(p, m)) for m in methods for p in parts}
     if any(error is not None for error in errors.values()):

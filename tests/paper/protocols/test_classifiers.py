@@ -137,8 +137,9 @@ def test_run_continues_and_reports(folder, tmp_path):
     model = SPDSparseClassifier().fit(train.views["covariances"], train.y)
     expected = 100 * model.score(test.views["covariances"], test.y)
     assert results.of("vowels", "RSR-S")[2].scores["accuracy"] == pytest.approx(expected)
-    accuracies, differences, seconds = tables(experiment, results)
+    accuracies, named, differences, seconds = tables(experiment, results)
     assert accuracies.header == ("method", "EEG left/right", "SSVEP", "vowels", "mean")
+    assert "tangent space + LDA LW" in named.title
     assert [line.cells[0] for line in differences.lines] == [*results.parts(), "mean"]
     assert {line.cells[3] for line in differences.lines[:-1]} <= {"MDM", "1-NN Stein"}
     assert len(seconds.lines) == 4
@@ -179,7 +180,7 @@ def test_differences_are_paired():
     scores = {"ensemble, cv": (80, 60), "MDM": (79, 57), "1-NN AIRM": (50, 20)}
     rows = [row(m, r, s) for m, both in scores.items() for r, s in enumerate(both)]
     rows += [row(m, r, 90.0, "b") for m in scores for r in range(2)]
-    _, differences, _ = tables(experiment, Results({}, rows))
+    _, _, differences, _ = tables(experiment, Results({}, rows))
     assert [line.cells for line in differences.lines] == [
         ("a", "70.0", "68.0", "MDM", "+2.0 ± 1.0"),
         ("b", "90.0", "90.0", "MDM", "+0.0 ± 0.0"),

@@ -137,7 +137,7 @@ def test_differences_to_the_named_peer():
         for r, h in enumerate(found)
     ]
     rows += [replace(row, part="b") for row in rows]
-    _, differences, _ = tables(experiment, Results({}, rows))
+    _, differences, *_ = tables(experiment, Results({}, rows))
     own, peer = (10.0 * np.array(hits[name]) for name in ("SPDEnsembleClassifier", PEER))
     low, high = ttest_rel(own, peer).confidence_interval(0.95)
     half = (high - low) / 2.0

@@ -265,8 +265,8 @@ _DOES = {
     "reasons of a decision": ("spdatoms",),
     "sparse codes, dictionaries": ("spdatoms",),
     "queries that lack channels": ("spdatoms",),
-    "broken channels found": ("spdatoms",),
-    "spatial filters": ("pyRiemann",),
+    "noisy channels found": ("spdatoms",),
+    "CSP and Xdawn filters": ("pyRiemann",),
     "deep networks": ("spd_learn",),
 }
 

@@ -41,7 +41,7 @@ def test_epochs_have_covariances_and_labels(epochs):
     np.testing.assert_allclose(read_matrices(path).X, expected, rtol=1e-9)
     assert read_labels(path, None, 40).tolist() == ["left"] * 20 + ["right"] * 20
     said = run("classify", "--train", path, "--cv", 5)
-    assert "accuracy 100.00% ± 0.00%, 5 folds" in said
+    assert "accuracy 100.00% ± 0.00% (deviation of 5 folds)" in said
     path.write_bytes(path.read_bytes()[:400])
     assert f"{path}: is not a file of MNE epochs" in run("inspect", path, code=1)
 

@@ -60,7 +60,7 @@ def test_eeg_epochs():
     epochs.save("subject-epo.fif", verbose="error")
     (command,) = commands("Classify EEG epochs")
     said = run(*command)
-    assert "accuracy 100.00% ± 0.00%, 5 folds" in said
+    assert "accuracy 100.00% ± 0.00% (deviation of 5 folds)" in said
     assert "most frequent class alone 50.00%" in said
 
 

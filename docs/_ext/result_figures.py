@@ -288,12 +288,11 @@ def leads(records: Mapping[str, Record]) -> dict[str, list[Lead]]:
     }
     for name, title in (("untouched", "data never looked at"), ("classifiers", "complete data")):
         if name in records:
-            # After ± stands half of an interval there.
-            errors = 1.0 if name == "untouched" else 2.0
             cells = {
                 "in the mean" if k == "mean" else k: v for k, v in to_peer(records[name]).items()
             }
-            found[title] = [_lead(column, cell[-1], errors) for column, cell in cells.items()]
+            # After ± stands half of an interval there.
+            found[title] = [_lead(column, cell[-1], 1.0) for column, cell in cells.items()]
     best = table(classifiers.tables, "ensemble, cv against the best peer")
     behind = [(column, list(row.values())[-1]) for column, row in best.items()]
     found["behind the best peer of a column"] = [_lead(*one) for one in behind if sign(one[1]) < 0]

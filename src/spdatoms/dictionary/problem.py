@@ -7,7 +7,7 @@ span of landmarks. Each knows what passes look at of samples, how these are code
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -74,20 +74,13 @@ class Problem:
         Whether codes are not negative.
     """
 
-    divergence: Divergence
-    beta: float
-    alpha: float
-    ridge: float
-    margin: float | None
-    positive: bool = False
-    _stored = part(
-        divergence=Part(Divergence),
-        beta=POSITIVE,
-        alpha=PENALTY,
-        ridge=PENALTY,
-        margin=Maybe(ANY),
-        positive=BOOLEAN,
-    )
+    divergence: Annotated[Divergence, Part(Divergence)]
+    beta: Annotated[float, POSITIVE]
+    alpha: Annotated[float, PENALTY]
+    ridge: Annotated[float, PENALTY]
+    margin: Annotated[float | None, Maybe(ANY)]
+    positive: Annotated[bool, BOOLEAN] = False
+    _stored = part()
     #: Matrices of a stream are read and prepared in every pass.
     n_features: ClassVar[int | None] = None
     update: ClassVar[type[KernelUpdate]] = KernelUpdate
@@ -168,10 +161,10 @@ class LandmarkProblem:
         Whether codes are not negative.
     """
 
-    space: LandmarkSpace
-    alpha: float
-    positive: bool = False
-    _stored = part(space=Part(LandmarkSpace), alpha=PENALTY, positive=BOOLEAN)
+    space: Annotated[LandmarkSpace, Part(LandmarkSpace)]
+    alpha: Annotated[float, PENALTY]
+    positive: Annotated[bool, BOOLEAN] = False
+    _stored = part()
     #: Zero: the kernel is positive definite.
     ridge: ClassVar[float] = 0.0
     update: ClassVar[type[LandmarkUpdate]] = LandmarkUpdate

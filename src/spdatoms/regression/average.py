@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
@@ -43,11 +44,11 @@ class TargetCell:
         β itself.
     """
 
-    metric: int
-    kind: str
-    factor: float
-    beta: float
-    _stored = part(metric=COUNT, kind=Value(allow.choice(*KINDS)), factor=POSITIVE, beta=POSITIVE)
+    metric: Annotated[int, COUNT]
+    kind: Annotated[str, Value(allow.choice(*KINDS))]
+    factor: Annotated[float, POSITIVE]
+    beta: Annotated[float, POSITIVE]
+    _stored = part()
 
     def values(self, divergences: Floats) -> Floats:
         """Return kernel values."""
@@ -83,24 +84,15 @@ class TargetAverage:
         Those of the training matrices.
     """
 
-    divergences: tuple[Floats, ...]
-    targets: Floats
-    cells: tuple[TargetCell, ...]
-    ridges: Floats
-    shares: Floats
-    duals: Floats
-    offsets: Floats
-    weights: Floats | None = None
-    _stored = part(
-        divergences=Each(Numbers("N N"), "metrics"),
-        targets=Numbers("N q"),
-        cells=Each(Part(TargetCell), "p"),
-        ridges=Numbers("p q", least=0.0),
-        shares=Numbers("p q", least=0.0),
-        duals=Numbers("p N q"),
-        offsets=Numbers("q"),
-        weights=Maybe(Numbers("N", least=TINY)),
-    )
+    divergences: Annotated[tuple[Floats, ...], Each(Numbers("N N"), "metrics")]
+    targets: Annotated[Floats, Numbers("N q")]
+    cells: Annotated[tuple[TargetCell, ...], Each(Part(TargetCell), "p")]
+    ridges: Annotated[Floats, Numbers("p q", least=0.0)]
+    shares: Annotated[Floats, Numbers("p q", least=0.0)]
+    duals: Annotated[Floats, Numbers("p N q")]
+    offsets: Annotated[Floats, Numbers("q")]
+    weights: Annotated[Floats | None, Maybe(Numbers("N", least=TINY))] = None
+    _stored = part()
 
     def __post_init__(self) -> None:
         if any(cell.metric >= len(self.divergences) for cell in self.cells):

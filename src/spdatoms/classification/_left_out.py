@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import Fold, domain_folds, folds_of
+from spdatoms._utils.folds import Fold, domain_folds, folds_of, left_out_rows
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Array, Floats, Indices
@@ -195,7 +195,7 @@ def leave_out(
 ) -> LeftOut:
     """Return the scores of left-out matrices for every cell, given the whitenings of each divergence."""
     labels, weights = whitenings[0].labels, whitenings[0].weights
-    tests = np.concatenate([np.zeros(0, np.intp), *(fold.test for fold in folds)])
+    tests = left_out_rows(folds)
     blocks = fold_blocks(folds, labels, weights)
     ends = np.cumsum([len(block) for block in blocks])
     scores = np.full((len(cells), len(tests), int(labels.max()) + 1), -np.inf)

@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import Fold
+from spdatoms._utils.folds import Fold, left_out_rows
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.weights import part_of, shares_of
@@ -18,8 +18,7 @@ from spdatoms.classification.cells import AtomCodes, ridge_of
 from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
-from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of
-from spdatoms.regression._stacking import best_ridges, stacked_errors
+from spdatoms.regression._left_out import RIDGES, CentredKernel, best_ridges, stacked_errors
 
 #: The kinds of cells.
 LINEAR, RIDGE, SPARSE = KINDS = "linear", "ridge", "sparse"
@@ -178,7 +177,7 @@ def fitted_average(
     """
     count, q = targets.shape
     deviations = targets - shares_of(weights, count) @ targets
-    rows = rows_of(folds)
+    rows = left_out_rows(folds)
     shares = shares_of(part_of(weights, rows), len(rows))
     duals, errors = np.zeros((len(cells), count, q)), []
     ridges, offsets, cell_weights, squares = np.zeros((4, len(cells), q))

@@ -18,8 +18,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
-from spdatoms.regression.explanation import TargetExplanations, explained_codes
-from spdatoms.regression.regressor import SPDRegressor
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
 
 
 @allow.with_parameters

@@ -25,8 +25,7 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
-from spdatoms.regression.explanation import TargetExplanations, explained_codes
-from spdatoms.regression.regressor import SPDRegressor
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
 
 
 @allow.with_parameters

@@ -16,8 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils.sampling import distinct_samples, evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.dictionary._gram_margin import LEAST_SCHUR, has_margin
-from spdatoms.dictionary._kernel_update import KernelUpdate, times_weights
+from spdatoms.dictionary._kernel_update import (
+    LEAST_SCHUR,
+    KernelUpdate,
+    has_margin,
+    times_weights,
+)
 from spdatoms.dictionary._landmark_update import LandmarkUpdate
 from spdatoms.dictionary._samples import Coded
 from spdatoms.divergences import Divergence

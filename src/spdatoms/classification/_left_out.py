@@ -23,8 +23,10 @@ from spdatoms._utils.weights import part_of
 from spdatoms.classification._fold_blocks import FoldBlock, fold_blocks
 from spdatoms.classification.calibration import log_losses, sharpness, standardised, usual_spread
 from spdatoms.classification.cells import Cell, in_order
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.classifier import ScoredClassifier
+from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.kernel_ensemble import Metrics, References
+from spdatoms.classification.named_atoms import ExplainingEstimator
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
@@ -233,7 +235,7 @@ def _column(values: list[Any]) -> Array:
     return np.array(values, np.float64 if numbers else object)
 
 
-class CellClassifier(ExplainedClassifier):
+class CellClassifier(ScoredClassifier, ExplainingEstimator[Explanations]):
     """A classifier whose subclass has cells, which are compared on left-out training matrices."""
 
     __metadata_request__fit: ClassVar = {"domains": True}

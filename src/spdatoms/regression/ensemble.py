@@ -238,6 +238,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         return np.stack([predicted - widths, predicted + widths], axis=-1)
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         average, listing = self.average_, replace(listing, indices=self.atom_indices_)
         average.prepare(explaining=True)
 

@@ -100,6 +100,7 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
         return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         shares, neighbours = self._shares(X)
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)

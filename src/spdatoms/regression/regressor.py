@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,13 @@ from sklearn.base import RegressorMixin
 
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.named_atoms import Listing, NamedAtoms, SeveralExplanations
+from spdatoms.base import per_matrix
+from spdatoms.classification.named_atoms import (
+    ExplainingEstimator,
+    Listing,
+    NamedAtoms,
+    SeveralExplanations,
+)
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,7 @@ class TargetExplanations(SeveralExplanations[TargetExplanation]):
         return np.array([one.prediction for one in self._found])
 
 
-class SPDRegressor(RegressorMixin, SPDEstimator):
+class SPDRegressor(RegressorMixin, ExplainingEstimator[TargetExplanations]):
     """A regressor whose subclass predicts and explains the targets of checked matrices."""
 
     targets_: Floats
@@ -148,10 +153,6 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
     @abstractmethod
     def _predicted(self, X: FloatArray) -> Floats:
         """Return the predictions (m,) or (m, q)."""
-
-    @abstractmethod
-    def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
-        """Return the explanations."""
 
     @per_matrix
     def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
@@ -170,38 +171,6 @@ class SPDRegressor(RegressorMixin, SPDEstimator):
             The predictions.
         """
         return self._predicted(self.check_queries(X))
-
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
-    ) -> TargetExplanations:
-        """Return what every training matrix adds to the mean target: an exact sum.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            The matrices whose prediction is explained.
-        n_atoms : int, default=None
-            List only this number of training matrices, those that contribute most. None lists all that contribute.
-        names : sequence of str, default=None
-            A name for each training matrix, to be shown instead of its index.
-        channels : array-like, default=None
-            As in `predict`.
-
-        Returns
-        -------
-        TargetExplanations
-            One `TargetExplanation` per matrix. Its contributions and the mean target sum to what `predict` returns.
-        """
-        X = self.check_queries(X)
-        listing = Listing(n_atoms, names)
-        listing.check(len(self.targets_))
-        return self._explained(X, listing)
 
 
 def explained_codes(

@@ -133,6 +133,7 @@ class SPDSparseRegressor(SPDRegressor):
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         codes = np.concatenate(self._of_codes(np.asarray, X))
         return explained_codes(codes, self.targets_, self.atom_weights_, listing)
 

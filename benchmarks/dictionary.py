@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import lars_path_gram
 
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._loop import Moves, State
 from spdatoms.dictionary._samples import Samples
-from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.problem import Problem, fix_problem
 from spdatoms.divergences import get_divergence
@@ -64,7 +63,7 @@ class Learner:
             self.problem: Any = fix_problem(X, atoms, divergence, "auto", ALPHA)
         self.data = Samples(self.problem, X, n_atoms)
         self.moves = Moves.of(X, update, None, None)
-        self.state = State.first(atoms, self.problem)
+        self.state = State(atoms, self.problem.images(atoms))
         self.codes = scipy.sparse.csr_array((len(X), n_atoms))
 
     def iterate(self) -> State:

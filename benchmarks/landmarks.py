@@ -47,9 +47,8 @@ from dictionary import matrices
 from spdatoms import SPDDictionaryLearning, SPDSparseClassifier
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.threads import one_blas_thread
-from spdatoms.dictionary._loop import State
+from spdatoms.dictionary._loop import Moves, State
 from spdatoms.dictionary._samples import Samples
-from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import first_atoms
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences import get_divergence
@@ -247,7 +246,7 @@ class Form:
         self.data: Any
         self.rule: Any
         self.data = Samples(self.problem, X, len(atoms))
-        self.state = State.first(atoms, self.problem)
+        self.state = State(atoms, self.problem.images(atoms))
         self.first_pass = time.perf_counter() - start
         self.seconds: list[float] = []
 

@@ -3,6 +3,11 @@
     class SPDSparseCoder(SPDEstimator):
         _stored = holds("atoms_ alpha_", kernel_=Part(Kernel))
 
+    @dataclass
+    class Whitening:
+        shrinkage: Annotated[float, SHARE]
+        _stored = part()
+
 An attribute is an array whose axes have names, a number or another object. An axis is a letter: N atoms, matrices of
 n×n, their half-vectors of length h, C classes. All that belongs to one object must agree about how long it is.
 Names of attributes are part of the format of model files.
@@ -11,8 +16,9 @@ Names of attributes are part of the format of model files.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, field, is_dataclass
+from functools import cache
+from typing import Any, Protocol, TypeAlias, get_type_hints
 
 import numpy as np
 
@@ -411,7 +417,10 @@ def holds(needed: str = "", /, spare: Spare | None = None, **held: Held) -> Stor
 
 
 def part(needed: str = "", /, called: str = "", spare: Spare | None = None, **held: Held) -> Stored:
-    """Declare the same of a class that estimators are made of: its objects may then be in a file."""
+    """Declare the same of a class that estimators are made of: its objects may then be in a file.
+
+    The fields of a dataclass say themselves what they hold, by ``Annotated``.
+    """
     return Stored((*needed.split(), *held), held, called, spare)
 
 
@@ -421,7 +430,16 @@ def held_by(cls: type) -> dict[str, Held]:
     held = dict(_COMMON) if is_own_estimator else {}
     for stored in _declared(cls):
         held |= stored.held
-    return held
+    return held | _of_fields(cls) if is_dataclass(cls) else held
+
+
+@cache
+def _of_fields(cls: type) -> dict[str, Held]:
+    """Return what the fields of a dataclass may hold."""
+    hints = get_type_hints(cls, include_extras=True)
+    return {
+        name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")
+    }
 
 
 def missing(cls: type, values: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ import spdatoms
 from _matrices import three_classes
 from _model_files import round_trip
 from spdatoms import SPDNystroem, SPDSparseClassifier, class_dictionary, sparse_code
-from spdatoms.classification._landmarks import spread_over_classes
+from spdatoms.classification._atom_choice import spread_over_classes
 from spdatoms.scale import block_budget
 
 RULES = ["residual", "sum", "max"]

@@ -7,8 +7,8 @@ import pytest
 
 from _matrices import wishart_classes
 from spdatoms.dictionary._landmark_update import LandmarkUpdate
+from spdatoms.dictionary._loop import Moves
 from spdatoms.dictionary._samples import Samples
-from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.problem import LandmarkProblem
 from spdatoms.divergences import get_divergence
 from spdatoms.kernels.landmarks import LandmarkSpace

@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 from _matrices import random_spd, wishart_classes
 from spdatoms import SPDDictionaryLearning, pairwise_divergence
-from spdatoms.dictionary._gram_margin import GramMargin, has_margin
+from spdatoms.dictionary._kernel_update import GramMargin, has_margin
+from spdatoms.dictionary._loop import Moves
 from spdatoms.dictionary._samples import Samples
-from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.problem import fix_problem
 from spdatoms.divergences import get_divergence
 

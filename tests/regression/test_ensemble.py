@@ -17,8 +17,7 @@ from spdatoms import SPDEnsembleRegressor, pairwise_divergence
 from spdatoms._utils.folds import Fold
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.geometry import expm, logm, vech
-from spdatoms.regression._ridge import RIDGES, CentredKernel
-from spdatoms.regression._stacking import half_widths, stack, stacked_errors
+from spdatoms.regression._left_out import RIDGES, CentredKernel, half_widths, stack, stacked_errors
 from spdatoms.regression.average import LINEAR, RIDGE, SPARSE, TargetCell, fitted_average
 
 pytestmark = pytest.mark.slow

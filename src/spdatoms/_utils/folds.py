@@ -43,6 +43,11 @@ class Fold:
     exclude: Indices | None = None
 
 
+def left_out_rows(folds: Sequence[Fold]) -> Indices:
+    """Return which samples the folds leave out, one after the other."""
+    return np.concatenate([np.zeros(0, np.intp), *(fold.test for fold in folds)])
+
+
 def class_folds(labels: Indices, most: int = 5, repeats: int = 1) -> list[Fold]:
     """Return folds that leave out the members of every class in turn, the same every time.
 

@@ -17,7 +17,7 @@ from spdatoms._utils.checks import check_size
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
-from spdatoms.geometry.hermitian import as_double, is_complex
+from spdatoms.geometry.hermitian import as_double, in_precision_of, is_complex
 from spdatoms.geometry.spectral import adjoint, symmetric_part
 from spdatoms.geometry.validation import Unfit, check_semidefinite, find_unfit
 from spdatoms.layout import PENALTY, Numbers, Size, holds
@@ -285,9 +285,7 @@ def _level(X: FloatArray) -> float:
 
 def _congruent(B: Floats, X: FloatArray) -> FloatArray:
     """Return BᴴXB in the precision of X."""
-    Z = symmetric_part(adjoint(B) @ as_double(X) @ B)
-    kind = np.complex64 if is_complex(Z) else np.float32
-    return Z.astype(np.result_type(X.dtype, kind), copy=False)
+    return in_precision_of(X, symmetric_part(adjoint(B) @ as_double(X) @ B))
 
 
 def _basis(M: Floats, factor: Floats) -> Floats:

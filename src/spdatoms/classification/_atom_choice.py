@@ -111,13 +111,20 @@ def newest_of_classes(labels: Indices, most: int | None) -> Indices:
     return np.sort(kept)
 
 
-def _check_kept(model: Any, labels: Array) -> None:
-    """Refuse to go on from a model without its training matrices, or with labels of another kind."""
+def kept_atoms(model: Any, wanted: str) -> FloatArray:
+    """Return the atoms of a model, or refuse what is ``wanted``, such as "partial_fit needs", if it has none."""
     if model.atoms_ is None:
         raise ValueError(
-            "partial_fit needs the training matrices, which are not kept when they are read from a Dask array or a "
-            "long memory map: fit to an array in memory."
+            f"{wanted} the training matrices, which are not kept when they are read from a Dask array or a long memory "
+            "map: fit to an array in memory."
         )
+    atoms: FloatArray = model.atoms_
+    return atoms
+
+
+def _check_kept(model: Any, labels: Array) -> None:
+    """Refuse to go on from a model without its training matrices, or with labels of another kind."""
+    kept_atoms(model, "partial_fit needs")
     weights = model.atom_weights_
     if weights is not None:
         of_class = np.zeros(len(model.classes_))

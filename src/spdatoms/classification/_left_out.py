@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.domains import domain_of_each
-from spdatoms._utils.folds import Fold, domain_folds, folds_of
+from spdatoms._utils.folds import Fold, domain_folds, folds_of, left_out_rows
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import Array, Floats, Indices
@@ -23,8 +23,10 @@ from spdatoms._utils.weights import part_of
 from spdatoms.classification._fold_blocks import FoldBlock, fold_blocks
 from spdatoms.classification.calibration import log_losses, sharpness, standardised, usual_spread
 from spdatoms.classification.cells import Cell, in_order
-from spdatoms.classification.classifier import ExplainedClassifier
+from spdatoms.classification.classifier import ScoredClassifier
+from spdatoms.classification.explanation import Explanations
 from spdatoms.classification.kernel_ensemble import Metrics, References
+from spdatoms.classification.named_atoms import ExplainingEstimator
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import dimension
 from spdatoms.kernels.values import kernel_values
@@ -195,7 +197,7 @@ def leave_out(
 ) -> LeftOut:
     """Return the scores of left-out matrices for every cell, given the whitenings of each divergence."""
     labels, weights = whitenings[0].labels, whitenings[0].weights
-    tests = np.concatenate([np.zeros(0, np.intp), *(fold.test for fold in folds)])
+    tests = left_out_rows(folds)
     blocks = fold_blocks(folds, labels, weights)
     ends = np.cumsum([len(block) for block in blocks])
     scores = np.full((len(cells), len(tests), int(labels.max()) + 1), -np.inf)
@@ -233,7 +235,7 @@ def _column(values: list[Any]) -> Array:
     return np.array(values, np.float64 if numbers else object)
 
 
-class CellClassifier(ExplainedClassifier):
+class CellClassifier(ScoredClassifier, ExplainingEstimator[Explanations]):
     """A classifier whose subclass has cells, which are compared on left-out training matrices."""
 
     __metadata_request__fit: ClassVar = {"domains": True}

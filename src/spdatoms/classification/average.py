@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from typing import Annotated
 
 import numpy as np
 
@@ -47,24 +48,15 @@ class KernelAverage:
         Those of the training matrices.
     """
 
-    divergences: tuple[Floats, ...]
-    labels: Indices
-    dimension: int
-    cells: tuple[Cell, ...]
-    medians: Floats
-    usual: Floats
-    gains: Floats
-    weights: Floats | None = None
-    _stored = part(
-        divergences=Each(Numbers("N N"), "metrics"),
-        labels=Classes("N"),
-        dimension=Value(allow.integer(1)),
-        cells=Each(Part(Cell), "p"),
-        medians=Numbers("p", least=TINY),
-        usual=Numbers("p", least=0.0),
-        gains=Numbers("p"),
-        weights=Maybe(Numbers("N", least=TINY)),
-    )
+    divergences: Annotated[tuple[Floats, ...], Each(Numbers("N N"), "metrics")]
+    labels: Annotated[Indices, Classes("N")]
+    dimension: Annotated[int, Value(allow.integer(1))]
+    cells: Annotated[tuple[Cell, ...], Each(Part(Cell), "p")]
+    medians: Annotated[Floats, Numbers("p", least=TINY)]
+    usual: Annotated[Floats, Numbers("p", least=0.0)]
+    gains: Annotated[Floats, Numbers("p")]
+    weights: Annotated[Floats | None, Maybe(Numbers("N", least=TINY))] = None
+    _stored = part()
 
     def __post_init__(self) -> None:
         if any(cell.metric >= len(self.divergences) for cell in self.cells):

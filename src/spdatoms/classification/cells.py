@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 
@@ -44,24 +44,15 @@ class Cell:
         What is done to an indefinite Gram matrix.
     """
 
-    metric: int
-    shrinkage: float
-    factor: float
-    alpha: float
-    ridge: float
-    rule: str
-    beta: float | None = None
-    correction: str = "clip"
-    _stored = part(
-        metric=COUNT,
-        shrinkage=SHARE,
-        factor=POSITIVE,
-        alpha=PENALTY,
-        ridge=PENALTY,
-        rule=Value(allow.choice(*RULES, MEAN)),
-        beta=Maybe(POSITIVE),
-        correction=Value(CORRECTION),
-    )
+    metric: Annotated[int, COUNT]
+    shrinkage: Annotated[float, SHARE]
+    factor: Annotated[float, POSITIVE]
+    alpha: Annotated[float, PENALTY]
+    ridge: Annotated[float, PENALTY]
+    rule: Annotated[str, Value(allow.choice(*RULES, MEAN))]
+    beta: Annotated[float | None, Maybe(POSITIVE)] = None
+    correction: Annotated[str, Value(CORRECTION)] = "clip"
+    _stored = part()
 
     @property
     def kernel_family(self) -> tuple[int, float]:

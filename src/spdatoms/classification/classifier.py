@@ -1,9 +1,8 @@
-"""What classifiers share: labels, probabilities, scores of the classes and explanations of queries."""
+"""What classifiers share: labels, probabilities and scores of the classes."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,10 +10,7 @@ from sklearn.utils.extmath import softmax
 
 from spdatoms._utils.estimator import LabelPredictor
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
-from spdatoms.base import SPDEstimator, by_channels, per_matrix
-from spdatoms.classification.explanation import Explanations, two_best
-from spdatoms.classification.named_atoms import Listing
-from spdatoms.classification.relevance import Margins, Relevance
+from spdatoms.base import SPDEstimator, per_matrix
 
 
 class SPDClassifier(LabelPredictor, SPDEstimator):
@@ -108,52 +104,6 @@ class ScoredClassifier(SPDClassifier):
             The scores of the classes; of two classes the second score minus the first.
         """
         return decision_values(self._scores(self.check_queries(X)))
-
-
-class ExplainedClassifier(ScoredClassifier):
-    """A classifier whose scores are sums over atoms."""
-
-    @abstractmethod
-    def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
-        """Return the explanations of matrices that were checked."""
-
-    @by_channels
-    def explain(
-        self,
-        X: ArrayLike,
-        n_atoms: int | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        channels: ArrayLike | None = None,
-    ) -> Explanations:
-        """Return what every atom adds to the score of its class: an exact sum.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        n_atoms : int, default=None
-            List only this number of atoms, those that move the margin between the two best classes most. None
-            lists all that contribute.
-        names : sequence of str, default=None
-            A name for each atom, to be shown instead of its index.
-        channels : array-like, default=None
-            As in `predict`.
-
-        Returns
-        -------
-        Explanations
-            One `Explanation` per matrix. The class with the largest total is what `predict` returns, and the
-            totals are the scores of `decision_function`.
-        """
-        X = self.check_queries(X)
-        found = self._explained(X, Listing(n_atoms, names))
-        margins = self._margins(X, two_best(found.totals))
-        return found if margins is None else found.with_relevance(Relevance(margins, X))
-
-    def _margins(self, X: FloatArray, classes: Indices) -> Margins | None:
-        """Return the margins of matrices between two classes (m, 2) as functions; None if explanations have them."""
-        return None
 
 
 def decision_values(scores: Floats) -> Floats:

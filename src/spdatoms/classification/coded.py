@@ -16,10 +16,10 @@ from sklearn.utils.extmath import softmax
 from spdatoms._utils.products import squared_distances
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.classification.cells import AtomCodes, CodedScores
-from spdatoms.classification.classifier import ExplainedClassifier, prior_answers
-from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
-from spdatoms.classification.named_atoms import Listing
-from spdatoms.classification.relevance import Margins
+from spdatoms.classification.classifier import ScoredClassifier, prior_answers
+from spdatoms.classification.explanation import Explanation, Explanations, taken_apart, two_best
+from spdatoms.classification.named_atoms import ExplainingEstimator, Listing
+from spdatoms.classification.relevance import Margins, Relevance
 from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
 from spdatoms.coding.blocks import CodedBlock, coded_feature_blocks, for_coded_blocks
 from spdatoms.divergences import Divergence, get_divergence, mean
@@ -36,7 +36,7 @@ Contributions: TypeAlias = Callable[[], Floats]
 Result = TypeVar("Result")
 
 
-class CodedClassifier(ExplainedClassifier):
+class CodedClassifier(ScoredClassifier, ExplainingEstimator[Explanations]):
     """A classifier by codes over labelled atoms, which its subclass finds."""
 
     metric: str | Divergence
@@ -64,10 +64,9 @@ class CodedClassifier(ExplainedClassifier):
         def explain(scores: Floats, added: Contributions) -> list[Explanation]:
             return [*taken_apart(scores, added(), self.classes_, self._atom_classes, listing)]
 
-        return Explanations([*chain.from_iterable(self._of_scores(explain, X))])
-
-    def _margins(self, X: FloatArray, classes: Indices) -> Margins:
-        return CodedMargins(copy(self), X, classes)  # what is explained stays so after another fit
+        found = Explanations([*chain.from_iterable(self._of_scores(explain, X))])
+        model = copy(self)  # what is explained stays so after another fit
+        return found.with_relevance(Relevance(CodedMargins(model, X, two_best(found.totals)), X))
 
     def _of_scores(
         self, use: Callable[[Floats, Contributions], Result], X: FloatArray

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
 from spdatoms._utils.folds import CV
-from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import holding_warnings
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights
 from spdatoms.base import check_labels, check_streamable, checked_fit
@@ -22,9 +22,10 @@ from spdatoms.classification._left_out import CellClassifier
 from spdatoms.classification.average import AverageMargins, KernelAverage, average
 from spdatoms.classification.cells import RIDGE_SHARE, Cell, code_cells, mean_cells
 from spdatoms.classification.classifier import prior_answers
-from spdatoms.classification.explanation import Explanation, Explanations, taken_apart
+from spdatoms.classification.explanation import Explanation, Explanations, taken_apart, two_best
 from spdatoms.classification.kernel_ensemble import KernelEnsemble, Metrics, References, listed
 from spdatoms.classification.named_atoms import Listing
+from spdatoms.classification.relevance import Relevance
 from spdatoms.divergences.registry import SYMMETRIC_METRICS
 from spdatoms.geometry.channels import Mask
 from spdatoms.layout import Part, holds
@@ -302,9 +303,6 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         yield from code_cells(count, shrinkages, (factor,), alpha, shares)
         yield from mean_cells(count, of_means, factors)
 
-    def _margins(self, X: FloatArray, classes: Indices) -> AverageMargins:
-        return AverageMargins(self.average_, self._references, X, classes)
-
     def _explained(self, X: FloatArray, listing: Listing) -> Explanations:
         listing.check(len(self.atoms_))
         listing = replace(listing, indices=self.atom_indices_)
@@ -317,7 +315,10 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
             return [*taken_apart(totals, added, *atoms)]
 
         found = self._references.of_blocks(explain, X, self.n_jobs)
-        return Explanations([*chain.from_iterable(found)])
+        explanations = Explanations([*chain.from_iterable(found)])
+        classes = two_best(explanations.totals)
+        margins = AverageMargins(self.average_, self._references, X, classes)
+        return explanations.with_relevance(Relevance(margins, X))
 
     def _cut(self, known: Mask) -> Self:
         domains = None if self.domains_ is None else _if_several(self._domains_of_atoms())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -46,17 +46,13 @@ class References:
         L.
     """
 
-    metrics: tuple[str | Divergence, ...]
-    matrices: Floats
-    factor: Floats
+    metrics: Annotated[tuple[str | Divergence, ...], Each(Value(METRIC), "metrics")]
+    matrices: Annotated[Floats, Matrices("N", double=True)]
+    factor: Annotated[Floats, Numbers("n n", "fc")]
     _prepared: tuple[tuple[Divergence, PreparedSet], ...] = field(
         init=False, repr=False, compare=False
     )
-    _stored = part(
-        metrics=Each(Value(METRIC), "metrics"),
-        matrices=Matrices("N", double=True),
-        factor=Numbers("n n", "fc"),
-    )
+    _stored = part()
     _to_centre: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

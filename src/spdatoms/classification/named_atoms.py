@@ -1,18 +1,19 @@
-"""What explanations of classes and of numbers share: training matrices with names, in text and in a table."""
+"""What explanations of classes and of numbers share: the call, and training matrices with names as text or table."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.notebook import table_as_html
-from spdatoms._utils.typing import Floats, Indices
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.base import SPDEstimator, by_channels
 
 #: What ``n_atoms`` and ``names`` of an ``explain`` may be.
 _N_ATOMS = allow.NONE | allow.integer(1)
@@ -143,3 +144,46 @@ class SeveralExplanations(Sequence[One]):
 
     def _repr_html_(self) -> str:
         return "".join(one._repr_html_() for one in self._found[:_ROWS])
+
+
+Several = TypeVar("Several", bound=SeveralExplanations[Any])
+
+
+class ExplainingEstimator(SPDEstimator, Generic[Several]):
+    """An estimator whose predictions are sums over training matrices or atoms."""
+
+    @abstractmethod
+    def _explained(self, X: FloatArray, listing: Listing) -> Several:
+        """Return the explanations of matrices that were checked."""
+
+    @by_channels
+    def explain(
+        self,
+        X: ArrayLike,
+        n_atoms: int | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        channels: ArrayLike | None = None,
+    ) -> Several:
+        """Return what every atom adds to the score of its class, or to the mean target: an exact sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n, n)
+            The matrices whose predictions are explained.
+        n_atoms : int, default=None
+            List only this number of atoms: of a classifier those that move the margin between the two best classes
+            most, of a regressor those that contribute most. None lists all that contribute.
+        names : sequence of str, default=None
+            A name for each atom, to be shown instead of its index.
+        channels : array-like, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        Explanations or TargetExplanations
+            One explanation per matrix. The class with the largest total is what `predict` returns, and the totals are
+            the scores of `decision_function`. The contributions to a target and the mean target sum to what `predict`
+            returns.
+        """
+        return self._explained(self.check_queries(X), Listing(n_atoms, names))

@@ -14,26 +14,41 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms._utils.weights import CLASS_WEIGHT, Weighted
+from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, part_of
 from spdatoms.base import check_labels, check_streamable, checked_fit
 from spdatoms.channels import BrokenChannels
-from spdatoms.classification._atom_choice import Remembered, chosen_rows
-from spdatoms.classification._landmarks import features_of, landmark_space
+from spdatoms.classification._atom_choice import (
+    Remembered,
+    chosen_rows,
+    kept_atoms,
+    spread_over_classes,
+)
 from spdatoms.classification.coded import CodedClassifier
 from spdatoms.classification.scores import RULES
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
 from spdatoms.geometry.channels import Mask, cut
+from spdatoms.geometry.hermitian import as_double, dimension
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
-from spdatoms.kernels.landmarks import LandmarkKernel
-from spdatoms.kernels.whitening import WhitenedKernel
+from spdatoms.kernels.landmarks import SHARE, LandmarkKernel, LandmarkSpace, choose_landmarks
+from spdatoms.kernels.whitening import (
+    ClassicalScaling,
+    Scatter,
+    WhitenedKernel,
+    Whitening,
+    cross_fitted_median,
+)
 from spdatoms.lasso.alpha import choose_alpha
 from spdatoms.layout import Part, holds
+from spdatoms.scale.parts import Span, part_slices
 
+#: How matrices vary within classes is found from this many per landmark at most.
+_WHITENED_PER_LANDMARK = 10
 #: More training matrices than this are not whitened without landmarks.
 MOST_WHITENED = 4000
 
@@ -251,11 +266,7 @@ class SPDSparseClassifier(CodedClassifier):
     def _fit_detector(self, X: Any) -> None:
         if not self.robust:
             return
-        if self.atoms_ is None:
-            raise ValueError(
-                "robust=True needs the training matrices, which are not kept when they are read from a Dask array "
-                "or a long memory map: fit to an array in memory."
-            )
+        kept_atoms(self, "robust=True needs")
         self.detector_ = BrokenChannels(n_jobs=self.n_jobs).fit(X)
 
     def _heeded(self, X: Any) -> Any:
@@ -308,9 +319,7 @@ class SPDSparseClassifier(CodedClassifier):
         rows, weights = self._rows(labels, sample_weight)
         if isinstance(matrices, np.ndarray):  # a stream is read as a whole, and thinned out then
             matrices, labels, rows = matrices[rows], labels[rows], slice(None)
-        space = landmark_space(
-            matrices, labels, rows, weights, self.landmarks, divergence, self.beta, self.whitening
-        )
+        space = self._landmark_space(matrices, labels, rows, weights, divergence)
         self.alpha_ = choose_alpha(self.alpha, space.indefinite)
         atoms, self._atom_classes = self._labelled_atoms(
             matrices,
@@ -329,6 +338,38 @@ class SPDSparseClassifier(CodedClassifier):
         self.kernel_ = LandmarkKernel(space, self.n_jobs).fit_features(features)
         self._fit_detector(matrices)
         return self
+
+    def _landmark_space(
+        self,
+        X: Any,
+        labels: Indices,
+        rows: Indices | slice,
+        weights: Floats | None,
+        divergence: Divergence,
+    ) -> LandmarkSpace:
+        """Return the span of given landmarks, or of as many of these rows of X.
+
+        With a shrinkage their divergence is whitened, by how some of the matrices, with their weights, vary within
+        their classes.
+        """
+        own, beta = np.arange(len(labels))[rows], self.beta
+        if np.ndim(self.landmarks) == 0:
+            Z = as_double(X[own[spread_over_classes(labels[own], int(self.landmarks))]])
+        else:
+            Z, _ = choose_landmarks(X, self.landmarks, 0, divergence, None, None)
+        if self.whitening is None:
+            return LandmarkSpace.of(divergence, Z, beta, SHARE)
+        some = spread_over_classes(labels[own], _WHITENED_PER_LANDMARK * len(Z))
+        samples = divergence.prepare(as_double(X[own[some]]))
+        prepared = divergence.prepare(Z)
+        to_landmarks = divergence.pairwise(samples, prepared)
+        scaling = ClassicalScaling(divergence.pairwise(prepared))
+        coordinates, _ = scaling.place(to_landmarks)
+        scatter = Scatter.within(coordinates, labels[own[some]], part_of(weights, some))
+        whitening = Whitening(scaling, scatter, dimension(Z), self.whitening)
+        if isinstance(beta, str):
+            beta = 1.0 / cross_fitted_median([whitening.to_references(to_landmarks)])
+        return LandmarkSpace.of(divergence, Z, beta, SHARE, whitening)
 
     def _kernel(self) -> Kernel:
         return DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
@@ -351,15 +392,11 @@ class SPDSparseClassifier(CodedClassifier):
         return atoms, np.searchsorted(self.classes_, names)
 
     def _cut(self, known: Mask) -> Self:
-        if self.atoms_ is None:
-            raise ValueError(
-                "Queries that lack channels need the training matrices, which are not kept when they are read from a "
-                "Dask array or a long memory map: fit to an array in memory."
-            )
+        atoms = kept_atoms(self, "Queries that lack channels need")
         landmarks = self.landmarks
         if np.ndim(landmarks):
             landmarks = cut(np.asarray(landmarks), known)
-        data = cut(self.atoms_, known), self.atom_labels_, self.atom_weights_
+        data = cut(atoms, known), self.atom_labels_, self.atom_weights_
         return self._fitted_anew(
             *data,
             landmarks=landmarks,
@@ -368,3 +405,17 @@ class SPDSparseClassifier(CodedClassifier):
             class_weight=None,
             robust=False,
         )
+
+
+def features_of(X: Any, space: LandmarkSpace, n_jobs: int | None) -> Floats:
+    """Return φ of matrices in memory or in a stream, which is read once, part by part."""
+    parts = part_slices(len(X), X.shape[-1], len(space.landmarks))
+    if isinstance(X, np.ndarray):
+        found = map_in_threads(lambda i: space.features(X[parts[i]]), len(parts), n_jobs)
+        return np.concatenate(found)
+    return np.concatenate(X.total(parts, _features, space))
+
+
+def _features(matrices: FloatArray, span: Span, state: None, space: LandmarkSpace) -> list[Floats]:
+    """Return φ of a span, in a list: the sum of lists is all of them in order."""
+    return [space.features(X) for X in span.split(matrices)]

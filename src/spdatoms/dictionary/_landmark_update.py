@@ -19,7 +19,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from spdatoms._utils.typing import Floats, Indices
-from spdatoms.dictionary._update import LARGEST_LIKENESS, ROUNDING, AtomUpdate
+from spdatoms.dictionary._loop import LARGEST_LIKENESS, ROUNDING, AtomUpdate
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
 
 #: Where along a geodesic its velocity is measured.

@@ -13,6 +13,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.sampling import distinct_samples, evenly_spaced, too_few
 from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.functions import geodesic
@@ -51,6 +52,10 @@ def first_atoms(
     if len(different) == 1 < n_atoms:
         raise too_few(len(X), 1, n_atoms)
     if len(different) < n_atoms:
+        warn_user(
+            f"n_atoms={n_atoms} is more than the {len(different)} different matrices of X: the others start "
+            "between pairs of them. Ask for fewer atoms, or give more matrices."
+        )
         return _with_midpoints(as_double(X[different]), n_atoms, rng)
     if init == "random":
         return as_double(X[different])

@@ -24,9 +24,8 @@ from spdatoms.base import check_streamable, checked_fit, estimator_call, per_mat
 from spdatoms.coding.blocks import for_coded_blocks
 from spdatoms.coding.coder import Coder
 from spdatoms.dictionary._checkpoint import checkpoint_of, held
-from spdatoms.dictionary._loop import State, iterate
+from spdatoms.dictionary._loop import Moves, State, iterate
 from spdatoms.dictionary._samples import Samples, SomeSamples
-from spdatoms.dictionary._update import Moves
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.dictionary.online import Summary
 from spdatoms.dictionary.problem import (
@@ -388,7 +387,7 @@ class SPDDictionaryLearning(Coder):
             state, codes, problem = found
         else:
             atoms, problem = self._first_atoms(chosen, own)
-            state = State.first(atoms, problem)
+            state = State(atoms, problem.images(atoms))
             codes = scipy.sparse.csr_array((len(X), len(atoms)))
         save = partial(checkpoint.write, problem) if checkpoint else None
         if save and not found:
@@ -433,7 +432,7 @@ class SPDDictionaryLearning(Coder):
         data, moves = self._passes(problem, matrices, own)
 
         def learned(atoms: Floats, rounds: int) -> State:
-            state = State.first(atoms, problem)
+            state = State(atoms, problem.images(atoms))
             data.start_from(scipy.sparse.csr_array((len(matrices), len(atoms))))
             for _ in range(rounds):
                 state = state.next(data, moves)

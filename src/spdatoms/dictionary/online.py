@@ -8,6 +8,7 @@ After that the nearest of them are merged, by k-means.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -41,13 +42,11 @@ class Summary:
         The number of them when first atoms, β, α and landmarks were found last; 0 if `fit` has found them.
     """
 
-    centres: FloatArray
-    weights: Floats
-    count: int
-    started: int
-    _stored = part(
-        centres=Matrices("c"), weights=Numbers("c", least=TINY), count=COUNT, started=COUNT
-    )
+    centres: Annotated[FloatArray, Matrices("c")]
+    weights: Annotated[Floats, Numbers("c", least=TINY)]
+    count: Annotated[int, COUNT]
+    started: Annotated[int, COUNT]
+    _stored = part()
 
     @classmethod
     def empty(cls, X: FloatArray) -> Summary:

@@ -7,7 +7,7 @@ span of landmarks. Each knows what passes look at of samples, how these are code
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -16,8 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from spdatoms._utils.sampling import distinct_samples, evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
-from spdatoms.dictionary._gram_margin import LEAST_SCHUR, has_margin
-from spdatoms.dictionary._kernel_update import KernelUpdate, times_weights
+from spdatoms.dictionary._kernel_update import (
+    LEAST_SCHUR,
+    KernelUpdate,
+    has_margin,
+    times_weights,
+)
 from spdatoms.dictionary._landmark_update import LandmarkUpdate
 from spdatoms.dictionary._samples import Coded
 from spdatoms.divergences import Divergence
@@ -74,20 +78,13 @@ class Problem:
         Whether codes are not negative.
     """
 
-    divergence: Divergence
-    beta: float
-    alpha: float
-    ridge: float
-    margin: float | None
-    positive: bool = False
-    _stored = part(
-        divergence=Part(Divergence),
-        beta=POSITIVE,
-        alpha=PENALTY,
-        ridge=PENALTY,
-        margin=Maybe(ANY),
-        positive=BOOLEAN,
-    )
+    divergence: Annotated[Divergence, Part(Divergence)]
+    beta: Annotated[float, POSITIVE]
+    alpha: Annotated[float, PENALTY]
+    ridge: Annotated[float, PENALTY]
+    margin: Annotated[float | None, Maybe(ANY)]
+    positive: Annotated[bool, BOOLEAN] = False
+    _stored = part()
     #: Matrices of a stream are read and prepared in every pass.
     n_features: ClassVar[int | None] = None
     update: ClassVar[type[KernelUpdate]] = KernelUpdate
@@ -168,10 +165,10 @@ class LandmarkProblem:
         Whether codes are not negative.
     """
 
-    space: LandmarkSpace
-    alpha: float
-    positive: bool = False
-    _stored = part(space=Part(LandmarkSpace), alpha=PENALTY, positive=BOOLEAN)
+    space: Annotated[LandmarkSpace, Part(LandmarkSpace)]
+    alpha: Annotated[float, PENALTY]
+    positive: Annotated[bool, BOOLEAN] = False
+    _stored = part()
     #: Zero: the kernel is positive definite.
     ridge: ClassVar[float] = 0.0
     update: ClassVar[type[LandmarkUpdate]] = LandmarkUpdate

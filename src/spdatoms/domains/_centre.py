@@ -13,7 +13,7 @@ from spdatoms.divergences import Divergence, mean
 from spdatoms.divergences.incomplete import completed
 from spdatoms.geometry.channels import Mask, find_unfit_channels, known_channels
 from spdatoms.geometry.functions import logm, powm
-from spdatoms.geometry.hermitian import as_double, is_complex
+from spdatoms.geometry.hermitian import as_double, in_precision_of
 from spdatoms.geometry.spectral import adjoint, cholesky, symmetric_part
 from spdatoms.geometry.validation import as_float, check_semidefinite, check_stack, find_unfit
 
@@ -56,12 +56,12 @@ class Centre:
         if self.range is not None:
             U = self.range.basis_
             Z = U @ self._whitened(as_double(self.range.transform(X))) @ adjoint(U)
-            return _as(symmetric_part(Z + (np.eye(len(U)) - U @ adjoint(U))), X)
+            return in_precision_of(X, symmetric_part(Z + (np.eye(len(U)) - U @ adjoint(U))))
         own = as_double(X)
         known = known_channels(own)
         if not known.all():
             own = completed(own, known, self.matrix)
-        return _as(self._whitened(own), X)
+        return in_precision_of(X, self._whitened(own))
 
     def take_back(self, Z: FloatArray) -> FloatArray:
         """Return ``M^½ Z^s M^½``, of what Z is on the range."""
@@ -71,7 +71,8 @@ class Centre:
             own = symmetric_part(adjoint(U) @ own @ U)
         own = own if self.scale == 1.0 else powm(own, self.scale)
         own = _squared(powm(self.definite, 0.5) @ cholesky(own))
-        return _as(own if self.range is None else self.range.inverse_transform(own), Z)
+        own = own if self.range is None else self.range.inverse_transform(own)
+        return in_precision_of(Z, own)
 
     def _whitened(self, X: Floats) -> Floats:
         Z = _squared(powm(self.definite, -0.5) @ cholesky(X))
@@ -139,9 +140,3 @@ def checked(X: object, name: str = "X") -> FloatArray:
 def _squared(F: Floats) -> Floats:
     """Return FFᴴ, which is positive definite in spite of rounding."""
     return symmetric_part(F @ adjoint(F))
-
-
-def _as(Z: Floats, X: FloatArray) -> FloatArray:
-    """Return results in the precision of X."""
-    kind = np.complex64 if is_complex(Z) else np.float32
-    return Z.astype(np.result_type(X.dtype, kind), copy=False)

@@ -21,7 +21,7 @@ from spdatoms.base import SPDEstimator, checked_fit, estimator_call, per_matrix
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.domains._centre import Centre, centre_of, checked
-from spdatoms.geometry.hermitian import is_complex
+from spdatoms.geometry.hermitian import in_precision_of
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Labels, Numbers, holds
 
@@ -304,8 +304,7 @@ class SPDRecentre(DomainTransformer):
         self, function: Callable[[str, FloatArray], FloatArray], X: FloatArray, names: Array
     ) -> FloatArray:
         """Return ``function(name, matrices)`` of the matrices of each domain, in the order of X."""
-        kind = np.complex64 if is_complex(self.centres_) else np.float32
-        found = np.empty(X.shape, np.result_type(X.dtype, kind))
+        found = np.empty_like(in_precision_of(X, self.centres_[:0]), shape=X.shape)
         for name, rows in rows_of(names, len(X)).items():
             with _naming(name):
                 found[rows] = function(name, X[rows])

@@ -24,6 +24,12 @@ def as_double(X: Array) -> Array:
     return np.asarray(X, np.result_type(X.dtype, np.float64))
 
 
+def in_precision_of(X: Array, Z: Array) -> Array:
+    """Return results Z in the precision of X, complex if either is."""
+    kind = np.complex64 if is_complex(Z) else np.float32
+    return Z.astype(np.result_type(X.dtype, kind), copy=False)
+
+
 def dimension(X: Array) -> int:
     """Return the n(n+1)/2 dimensions of the space of symmetric matrices, or the n² of Hermitian ones."""
     n = int(X.shape[-1])

@@ -8,7 +8,7 @@ the kernel values between queries and atoms are transformed consistently.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import scipy.linalg.lapack
@@ -49,24 +49,15 @@ class CorrectedGram:
         Cross values k become a·k + b·VVᵀk with these a and b.
     """
 
-    gram: Floats
-    min_eigenvalue: float | None
-    max_eigenvalue: float | None
-    indefinite: bool
-    projection: Floats | None = None
-    basis: Floats | None = None
-    identity_share: float = 1.0
-    basis_share: float = 0.0
-    _stored = part(
-        gram=Gram("N"),
-        min_eigenvalue=Maybe(ANY),
-        max_eigenvalue=Maybe(ANY),
-        indefinite=BOOLEAN,
-        projection=Maybe(Numbers("N N")),
-        basis=Maybe(Numbers("N q")),
-        identity_share=ANY,
-        basis_share=ANY,
-    )
+    gram: Annotated[Floats, Gram("N")]
+    min_eigenvalue: Annotated[float | None, Maybe(ANY)]
+    max_eigenvalue: Annotated[float | None, Maybe(ANY)]
+    indefinite: Annotated[bool, BOOLEAN]
+    projection: Annotated[Floats | None, Maybe(Numbers("N N"))] = None
+    basis: Annotated[Floats | None, Maybe(Numbers("N q"))] = None
+    identity_share: Annotated[float, ANY] = 1.0
+    basis_share: Annotated[float, ANY] = 0.0
+    _stored = part()
 
     def eigenvalues(self) -> tuple[float, float]:
         """Return the extreme eigenvalues of the given Gram matrix, which may be computed now."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
@@ -75,23 +75,15 @@ class LandmarkSpace:
         What makes d the divergence d_w of the kernel, with the landmarks as its references.
     """
 
-    divergence: Divergence
-    beta: float
-    landmarks: Floats
-    roots: Floats
-    eigenvalues: Floats
-    discarded: Floats
-    whitening: Whitening | None = None
+    divergence: Annotated[Divergence, Part(Divergence)]
+    beta: Annotated[float, POSITIVE]
+    landmarks: Annotated[Floats, Matrices("L", double=True)]
+    roots: Annotated[Floats, Numbers("L r", most=FEATURE)]
+    eigenvalues: Annotated[Floats, Numbers("r")]
+    discarded: Annotated[Floats, Numbers("discarded")]
+    whitening: Annotated[Whitening | None, Maybe(Part(Whitening))] = None
     prepared: PreparedSet = field(init=False, repr=False, compare=False)
-    _stored = part(
-        divergence=Part(Divergence),
-        beta=POSITIVE,
-        landmarks=Matrices("L", double=True),
-        roots=Numbers("L r", most=FEATURE),
-        eigenvalues=Numbers("r"),
-        discarded=Numbers("discarded"),
-        whitening=Maybe(Part(Whitening)),
-    )
+    _stored = part()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "divergence", over(self.divergence, self.landmarks))

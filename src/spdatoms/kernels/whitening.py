@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
 import scipy.linalg.lapack
@@ -55,11 +55,11 @@ class ClassicalScaling:
         Those of the references.
     """
 
-    divergences: Floats
-    coordinates: Floats = field(init=False, repr=False, compare=False)
+    divergences: Annotated[Floats, Numbers("L L")]
+    coordinates: Annotated[Floats, Numbers("L q")] = field(init=False, repr=False, compare=False)
     _axes: Floats = field(init=False, repr=False, compare=False)
     _means: Floats = field(init=False, repr=False, compare=False)
-    _stored = part(divergences=Numbers("L L"), coordinates=Numbers("L q"))
+    _stored = part()
 
     def __post_init__(self) -> None:
         d = np.asarray(self.divergences, np.float64)
@@ -90,9 +90,9 @@ class ClassicalScaling:
 class Scatter:
     """RᵀR of the residuals from class means, and its degrees of freedom f = m − number of classes."""
 
-    squares: Floats
-    freedom: int
-    _stored = part(squares=Gram("q", of_kernel=False), freedom=COUNT)
+    squares: Annotated[Floats, Gram("q", of_kernel=False)]
+    freedom: Annotated[int, COUNT]
+    _stored = part()
 
     @classmethod
     def within(cls, Z: Floats, labels: Indices, weights: Floats | None = None) -> Scatter:
@@ -150,18 +150,13 @@ class Whitening:
         The whitened coordinates of the references.
     """
 
-    scaling: ClassicalScaling
-    scatter: Scatter
-    dimension: int
-    shrinkage: float
+    scaling: Annotated[ClassicalScaling, Part(ClassicalScaling)]
+    scatter: Annotated[Scatter, Part(Scatter)]
+    dimension: Annotated[int, Value(allow.integer(1))]
+    shrinkage: Annotated[float, SHARE]
     references: Floats = field(init=False, repr=False, compare=False)
     _map: Floats | None = field(init=False, repr=False, compare=False)
-    _stored = part(
-        scaling=Part(ClassicalScaling),
-        scatter=Part(Scatter),
-        dimension=Value(allow.integer(1)),
-        shrinkage=SHARE,
-    )
+    _stored = part()
     _columns: Floats = field(init=False, repr=False, compare=False)
     _norms: Floats = field(init=False, repr=False, compare=False)
 

@@ -1,8 +1,8 @@
 """Regression on SPD matrices: by several kernels at once, by sparse codes, and by nearest neighbours."""
 
 from spdatoms.regression.ensemble import SPDEnsembleRegressor
-from spdatoms.regression.explanation import TargetExplanation, TargetExplanations
 from spdatoms.regression.neighbors import SPDKNeighborsRegressor
+from spdatoms.regression.regressor import TargetExplanation, TargetExplanations
 from spdatoms.regression.sparse import SPDSparseRegressor
 
 __all__ = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import Fold
+from spdatoms._utils.folds import Fold, left_out_rows
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.weights import part_of, shares_of
@@ -17,8 +18,7 @@ from spdatoms.classification.cells import AtomCodes, ridge_of
 from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
-from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of
-from spdatoms.regression._stacking import best_ridges, stacked_errors
+from spdatoms.regression._left_out import RIDGES, CentredKernel, best_ridges, stacked_errors
 
 #: The kinds of cells.
 LINEAR, RIDGE, SPARSE = KINDS = "linear", "ridge", "sparse"
@@ -43,11 +43,11 @@ class TargetCell:
         β itself.
     """
 
-    metric: int
-    kind: str
-    factor: float
-    beta: float
-    _stored = part(metric=COUNT, kind=Value(allow.choice(*KINDS)), factor=POSITIVE, beta=POSITIVE)
+    metric: Annotated[int, COUNT]
+    kind: Annotated[str, Value(allow.choice(*KINDS))]
+    factor: Annotated[float, POSITIVE]
+    beta: Annotated[float, POSITIVE]
+    _stored = part()
 
     def values(self, divergences: Floats) -> Floats:
         """Return kernel values."""
@@ -83,24 +83,15 @@ class TargetAverage:
         Those of the training matrices.
     """
 
-    divergences: tuple[Floats, ...]
-    targets: Floats
-    cells: tuple[TargetCell, ...]
-    ridges: Floats
-    shares: Floats
-    duals: Floats
-    offsets: Floats
-    weights: Floats | None = None
-    _stored = part(
-        divergences=Each(Numbers("N N"), "metrics"),
-        targets=Numbers("N q"),
-        cells=Each(Part(TargetCell), "p"),
-        ridges=Numbers("p q", least=0.0),
-        shares=Numbers("p q", least=0.0),
-        duals=Numbers("p N q"),
-        offsets=Numbers("q"),
-        weights=Maybe(Numbers("N", least=TINY)),
-    )
+    divergences: Annotated[tuple[Floats, ...], Each(Numbers("N N"), "metrics")]
+    targets: Annotated[Floats, Numbers("N q")]
+    cells: Annotated[tuple[TargetCell, ...], Each(Part(TargetCell), "p")]
+    ridges: Annotated[Floats, Numbers("p q", least=0.0)]
+    shares: Annotated[Floats, Numbers("p q", least=0.0)]
+    duals: Annotated[Floats, Numbers("p N q")]
+    offsets: Annotated[Floats, Numbers("q")]
+    weights: Annotated[Floats | None, Maybe(Numbers("N", least=TINY))] = None
+    _stored = part()
 
     def __post_init__(self) -> None:
         if any(cell.metric >= len(self.divergences) for cell in self.cells):
@@ -186,7 +177,7 @@ def fitted_average(
     """
     count, q = targets.shape
     deviations = targets - shares_of(weights, count) @ targets
-    rows = rows_of(folds)
+    rows = left_out_rows(folds)
     shares = shares_of(part_of(weights, rows), len(rows))
     duals, errors = np.zeros((len(cells), count, q)), []
     ridges, offsets, cell_weights, squares = np.zeros((4, len(cells), q))

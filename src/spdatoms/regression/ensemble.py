@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of
+from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, left_out_rows
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
 from spdatoms._utils.typing import Array, FloatArray, Floats
@@ -24,8 +24,7 @@ from spdatoms.divergences.registry import SYMMETRIC_METRICS, symmetric_divergenc
 from spdatoms.geometry.channels import Mask
 from spdatoms.kernels.bandwidth import choose_beta
 from spdatoms.layout import Part, holds
-from spdatoms.regression._ridge import rows_of
-from spdatoms.regression._stacking import half_widths
+from spdatoms.regression._left_out import half_widths
 from spdatoms.regression.average import (
     LINEAR,
     RIDGE,
@@ -34,12 +33,12 @@ from spdatoms.regression.average import (
     TargetCell,
     fitted_average,
 )
-from spdatoms.regression.explanation import (
+from spdatoms.regression.regressor import (
+    SPDRegressor,
     TargetExplanation,
     TargetExplanations,
     targets_taken_apart,
 )
-from spdatoms.regression.regressor import SPDRegressor
 
 #: The multiples of the automatic β. Of the smaller ones only kernels that are positive definite for sure have a cell.
 FACTORS: tuple[float, ...] = (0.3, 1.0, 3.0)
@@ -183,7 +182,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
                 divergences, columns, self.atom_weights_, cells, folds, advance
             )
         shape = self.targets_.shape[1:]
-        self.left_out_rows_ = rows_of(folds)
+        self.left_out_rows_ = left_out_rows(folds)
         self.left_out_errors_ = errors.reshape(-1, *shape)
         self.cv_results_ = {
             "param_metric": np.array([str(listed(self.metrics)[c.metric]) for c in cells]),
@@ -239,6 +238,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         return np.stack([predicted - widths, predicted + widths], axis=-1)
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         average, listing = self.average_, replace(listing, indices=self.atom_indices_)
         average.prepare(explaining=True)
 

@@ -18,8 +18,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
-from spdatoms.regression.explanation import TargetExplanations, explained_codes
-from spdatoms.regression.regressor import SPDRegressor
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
 
 
 @allow.with_parameters
@@ -101,6 +100,7 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
         return np.asarray(np.einsum("ik,ik...->i...", shares, self.targets_[neighbours]))
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         shares, neighbours = self._shares(X)
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)

@@ -25,8 +25,7 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
-from spdatoms.regression.explanation import TargetExplanations, explained_codes
-from spdatoms.regression.regressor import SPDRegressor
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
 
 
 @allow.with_parameters
@@ -134,6 +133,7 @@ class SPDSparseRegressor(SPDRegressor):
         return np.asarray(mean + moved.reshape(-1, *self.targets_.shape[1:]))
 
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
+        listing.check(len(self.targets_))
         codes = np.concatenate(self._of_codes(np.asarray, X))
         return explained_codes(codes, self.targets_, self.atom_weights_, listing)
 

@@ -16,29 +16,31 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import estimator_call
+from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.lasso.certificate import Certificate
 from spdatoms.paper.baselines.atoms import (
+    Coding,
     DictionaryCoder,
     LabelledAtomsClassifier,
-    OverAtoms,
     penalties,
+    ranked,
 )
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.paper.baselines.tensor._updates import combine
 
 
-class TensorCoding(OverAtoms):
+class TensorCoding(Coding):
     """What the estimators of tensor sparse coding share: codes of queries over ``atoms_``."""
 
     alpha: float
     bounded: bool
-    n_jobs: int | None
 
-    def _codes(self, X: FloatArray) -> Floats:
-        return self._code(X).codes
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats]:
+        coded = self._certified(X)
+        return coded.codes, coded.certificate.objective
 
-    def _code(self, X: FloatArray) -> TensorCodes:
+    def _certified(self, X: FloatArray) -> TensorCodes:
         with one_blas_thread():
             return self._code_over(MaxdetDictionary(self.atoms_), X)
 
@@ -113,7 +115,7 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
             The duality gap and the optimality of each code.
         """
         X = self.check_queries(X)
-        coded = self._code(X)
+        coded = self._certified(X)
         dtype = np.result_type(X, self.atoms_)
         return coded.codes.astype(dtype, copy=False), coded.certificate
 
@@ -185,16 +187,13 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
         n = D.shape[-1]
         best_atom = n * np.log(traces / n) + logdets[:, None] - dictionary.logdets
         residuals = np.full((len(X), len(self.classes_)), np.inf)
-        nearest = np.empty_like(residuals)
+        nearest = -nearest_atom_scores(best_atom, self._atom_classes, len(self.classes_))
         for c in range(len(self.classes_)):
             atoms = np.flatnonzero(self._atom_classes == c)
-            nearest[:, c] = best_atom[:, atoms].min(axis=1)
             used = np.flatnonzero(codes[:, atoms].any(axis=1))
             if len(used):
                 y = codes[np.ix_(used, atoms)]
                 linear = np.einsum("ij,ij->i", y, traces[np.ix_(used, atoms)])
                 spread = log_determinant(combine(y, D[atoms])) - logdets[used]
                 residuals[used, c] = linear - spread - n
-        unused = np.isinf(residuals)
-        worst = np.where(unused, 0.0, residuals).max(axis=1, keepdims=True)
-        return -np.where(unused, worst + 1.0 + np.maximum(nearest, 0.0), residuals)
+        return ranked(residuals, np.maximum(nearest, 0.0))

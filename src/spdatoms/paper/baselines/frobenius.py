@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.typing import FloatArray, Floats
@@ -131,7 +132,7 @@ class FrobeniusSparseCoder(_FrobeniusCoding, DictionaryCoder):
 
 
 @allow.with_parameters
-class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
+class FrobeniusDictionaryLearning(Threaded, _FrobeniusCoding, AlternatingLearner):
     """Learn a dictionary under the Frobenius norm.
 
     min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
@@ -200,8 +201,6 @@ class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
     max_iter: int = allow.parameter(allow.integer(1), default=50)
     tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         self._choose_alpha()

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms.base import checked_fit
 from spdatoms.classification.neighbors import SPDKNeighborsClassifier
 from spdatoms.clustering.kmeans import SPDKMeans
@@ -18,7 +19,7 @@ from spdatoms.kernels.correction import CORRECTION
 
 
 @allow.with_parameters
-class KMeansSparseCoder(SPDSparseCoder):
+class KMeansSparseCoder(Threaded, SPDSparseCoder):
     """Sparse codes as in `SPDSparseCoder`, over the centres of k-means as atoms.
 
     With ``cluster_metric="riemann"`` it is the intrinsic k-means dictionary that the paper compares
@@ -81,8 +82,6 @@ class KMeansSparseCoder(SPDSparseCoder):
     correction: str = allow.parameter(CORRECTION, default="clip")
     max_iter: int = allow.parameter(allow.integer(1), default=300)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:

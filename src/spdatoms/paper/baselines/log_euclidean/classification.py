@@ -10,13 +10,14 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms.classification.scores import RULES
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.kernels.log_cosine import WithLogCosineKernel
 
 
 @allow.with_parameters
-class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
+class LogEuclideanSparseClassifier(Threaded, WithLogCosineKernel, SPDSparseClassifier):
     """Classification by sparse codes of logarithms.
 
     The class c with the least ‖v − Σ_{j∈c} y_j d_j‖, for y as in `LogEuclideanSparseCoder`.
@@ -73,8 +74,6 @@ class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
     _: KW_ONLY
     rule: str = allow.parameter(allow.choice(*RULES), default="residual")
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
 def kernel_log_euclidean_classifier(**parameters: Any) -> SPDSparseClassifier:

@@ -6,13 +6,12 @@ ICML 2013.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
@@ -111,7 +110,7 @@ def _block(D: Floats) -> int:
     return max(1, min(_ENTRIES // D.size, _GRAM_ENTRIES // len(D) ** 2))
 
 
-class RiemannianCoding(Coding):
+class RiemannianCoding(Threaded, Coding):
     """What the estimators of coding in tangent spaces share: codes of queries over ``atoms_``."""
 
     alpha: float
@@ -155,9 +154,6 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
 
     dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
     alpha: float = allow.parameter(allow.real(0), default=0.1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
 @allow.with_parameters
@@ -200,9 +196,6 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     """
 
     alpha: float = allow.parameter(allow.real(0), default=0.1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the residuals of the classes."""

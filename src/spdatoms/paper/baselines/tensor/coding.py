@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -30,7 +31,7 @@ from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary, TensorCode
 from spdatoms.paper.baselines.tensor._updates import combine
 
 
-class TensorCoding(Coding):
+class TensorCoding(Threaded, Coding):
     """What the estimators of tensor sparse coding share: codes of queries over ``atoms_``."""
 
     alpha: float
@@ -95,8 +96,6 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @estimator_call
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
@@ -163,8 +162,6 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _penalties(self) -> float | Floats:
         return penalties(self.alpha, self.atom_weights_)

@@ -90,8 +90,6 @@ class TensorDictionaryLearning(TensorCoding, AlternatingLearner):
     max_iter: int = allow.parameter(allow.integer(1), default=30)
     tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         X = np.ascontiguousarray(X, np.float64)

@@ -28,7 +28,6 @@ _LEAST_RESIDUAL = 1e-2
 class TensorData:
     """Training matrices, prepared, and the terms of the loss."""
 
-    X: Floats
     inverses: Floats
     whitening: Floats
     logdets: Floats
@@ -41,13 +40,11 @@ class TensorData:
         """Prepare X (m, n, n); the atoms will have its mean trace."""
         trace = float(np.einsum("mii->m", X).mean())
         logdets = log_determinant(X)
-        return cls(X, inverse(X), inverse_cholesky(X), logdets, alpha, trace, bounded)
+        return cls(inverse(X), inverse_cholesky(X), logdets, alpha, trace, bounded)
 
     def part(self, rows: Indices) -> TensorData:
         """Return the same for some of the matrices."""
-        each = {
-            name: getattr(self, name)[rows] for name in ("X", "inverses", "whitening", "logdets")
-        }
+        each = {name: getattr(self, name)[rows] for name in ("inverses", "whitening", "logdets")}
         return replace(self, **each)
 
     def losses(self, M: Floats, penalties: Floats) -> tuple[Floats, Floats]:

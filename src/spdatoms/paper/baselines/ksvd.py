@@ -22,8 +22,8 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.kernels.log_cosine import mean_log_scale, rescaled_logs
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import Numbers, holds
+from spdatoms.paper.baselines._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.atoms import DictionaryLearner
-from spdatoms.paper.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.pursuit import pursue
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -152,10 +154,12 @@ class Coding(OverAtoms):
         return self._code(X)[0]
 
 
-class AlternatingLearner(Coding, DictionaryLearner):
+@allow.shared_parameters
+class AlternatingLearner(Threaded, Coding, DictionaryLearner):
     """A learner whose iterations have two half-steps: all matrices are coded, then the atoms are updated."""
 
-    tol: float
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
     _steps = 2
     _stored = holds("atoms_")
 

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.extmath import row_norms
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import first_samples, generator
 from spdatoms._utils.typing import FloatArray, Floats
@@ -132,7 +130,7 @@ class FrobeniusSparseCoder(_FrobeniusCoding, DictionaryCoder):
 
 
 @allow.with_parameters
-class FrobeniusDictionaryLearning(Threaded, _FrobeniusCoding, AlternatingLearner):
+class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
     """Learn a dictionary under the Frobenius norm.
 
     min_{D,Y≥0} Σ_i ‖X_i − Σ_j y_ij D_j‖²_F + α s² Σ_ij y_ij with D_j ⪰ 0 and ‖D_j‖_F ≤ s.
@@ -199,8 +197,6 @@ class FrobeniusDictionaryLearning(Threaded, _FrobeniusCoding, AlternatingLearner
     alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
     _: KW_ONLY
     max_iter: int = allow.parameter(allow.integer(1), default=50)
-    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         self._choose_alpha()

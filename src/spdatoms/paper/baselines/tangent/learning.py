@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -118,8 +117,6 @@ class RiemannianDictionaryLearning(RiemannianCoding, AlternatingLearner):
     _: KW_ONLY
     init: str | ArrayLike = allow.parameter(INIT, default="random")
     max_iter: int = allow.parameter(allow.integer(1), default=30)
-    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         X = np.ascontiguousarray(X, np.float64)

@@ -39,6 +39,8 @@ class OverAtoms(SPDEstimator):
     """An estimator that works with ``atoms_``."""
 
     atoms_: FloatArray
+    # Of labelled atoms alone, and not in models of earlier versions:
+    atom_weights_: Floats | None = None
 
     def _prepare(self) -> None:
         """Prepare what codes need of the atoms, in a subclass that can do it once for all queries."""
@@ -225,7 +227,6 @@ def lowered(
 class LabelledAtomsClassifier(OverAtoms, ScoredClassifier):
     """A classifier whose training matrices are labelled atoms."""
 
-    atom_weights_: Floats | None = None  # for models of earlier versions
     _atom_classes: Indices
     _stored = holds("atoms_ classes_ _atom_classes")
 

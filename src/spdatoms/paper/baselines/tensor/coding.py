@@ -46,12 +46,8 @@ class TensorCoding(Threaded, Coding):
             return self._code_over(MaxdetDictionary(self.atoms_), X)
 
     def _code_over(self, dictionary: MaxdetDictionary, X: FloatArray) -> TensorCodes:
-        alpha = self._penalties()
+        alpha = penalties(self.alpha, self.atom_weights_)
         return dictionary.code(X, alpha, bounded=bool(self.bounded), n_jobs=self.n_jobs)
-
-    def _penalties(self) -> float | Floats:
-        """Return the α of all atoms, or one for each of them."""
-        return float(self.alpha)
 
 
 @allow.with_parameters
@@ -162,9 +158,6 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
-
-    def _penalties(self) -> float | Floats:
-        return penalties(self.alpha, self.atom_weights_)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the divergences of the classes' parts."""

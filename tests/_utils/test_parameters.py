@@ -181,14 +181,14 @@ def test_a_subclass_with_its_own_constructor_has_the_defaults() -> None:
 
 
 @allow.shared_parameters
-class Shared:
+class Common:
     kind: str = allow.parameter(allow.choice("a", "b"), default="a")
     loud: bool = allow.parameter(allow.BOOLEAN, default=False)
 
 
 def test_shared_parameters_come_last_and_by_keyword() -> None:
     @allow.with_parameters
-    class Own(Shared, BaseEstimator):
+    class Own(Common, BaseEstimator):
         width: float = allow.parameter(allow.real(above=0), default=1.0)
         kind: str = allow.parameter(allow.choice("b"), default="b")
 

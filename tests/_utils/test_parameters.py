@@ -180,6 +180,26 @@ def test_a_subclass_with_its_own_constructor_has_the_defaults() -> None:
     assert Narrow().get_params() == {"kind": "b"}
 
 
+@allow.shared_parameters
+class Common:
+    kind: str = allow.parameter(allow.choice("a", "b"), default="a")
+    loud: bool = allow.parameter(allow.BOOLEAN, default=False)
+
+
+def test_shared_parameters_come_last_and_by_keyword() -> None:
+    @allow.with_parameters
+    class Own(Common, BaseEstimator):
+        width: float = allow.parameter(allow.real(above=0), default=1.0)
+        kind: str = allow.parameter(allow.choice("b"), default="b")
+
+    signature = "(width: 'float' = 1.0, kind: 'str' = 'b', *, loud: 'bool' = False)"
+    assert str(inspect.signature(Own)) == signature
+    assert vars(Own(2.0, loud=True)) == {"width": 2.0, "kind": "b", "loud": True}
+    assert list(Own._parameters) == ["width", "kind", "loud"]
+    with pytest.raises(ValueError, match="kind must be 'b'"):
+        Own._parameters["kind"].check("kind", "a")
+
+
 def test_estimators_with_the_same_parameters_are_not_the_same_to_dask() -> None:
     tokenize = pytest.importorskip("dask.base").tokenize
     one, other = Declared(), Declared()

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.parameters import METHOD, Parameters, checks, declare
 from spdatoms._utils.progress import showing_progress
@@ -36,6 +37,14 @@ class StackEstimator(BaseEstimator):
         """
         for name, allowed in self._parameters.items():
             allowed.check(name, getattr(self, name))
+
+
+@allow.shared_parameters
+class Threaded:
+    """Estimators with the parameters of what may take long."""
+
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
 class LabelPredictor(ClassifierMixin):

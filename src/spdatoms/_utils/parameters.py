@@ -100,15 +100,17 @@ def with_parameters(cls: type[Class]) -> type[Class]:
     """
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     taken, allowed = [inspect.Parameter("self", kind)], {}
-    for name, annotation in inspect.get_annotations(cls).items():
-        declared = vars(cls).get(name)
-        if name == "_":  # its type is KW_ONLY
-            kind = inspect.Parameter.KEYWORD_ONLY
-        elif isinstance(declared, _Parameter):
-            default = declared.default
-            taken.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
-            allowed[name] = declared.allowed
-            setattr(cls, name, default)  # also for subclasses without the parameter
+    for owner in cls.__mro__:  # its own, then those of `shared_parameters`
+        for name, annotation in inspect.get_annotations(owner).items():
+            declared = vars(owner).get(name)
+            if name == "_":  # its type is KW_ONLY
+                kind = inspect.Parameter.KEYWORD_ONLY
+            elif isinstance(declared, _Parameter) and name not in allowed:
+                default = declared.default
+                taken.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+                allowed[name] = declared.allowed
+                setattr(cls, name, default)  # also for subclasses without the parameter
+        kind = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.Signature(taken)
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -123,6 +125,12 @@ def with_parameters(cls: type[Class]) -> type[Class]:
     vars(construct).update(__signature__=signature)
     for name, value in {"__init__": construct, "_parameters": declare(**allowed)}.items():
         setattr(cls, name, value)
+    return cls
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(parameter,))
+def shared_parameters(cls: type[Class]) -> type[Class]:
+    """Decorate a base class: constructors of its subclasses take what its body declares, too, last and by keyword."""
     return cls
 
 

@@ -3,12 +3,13 @@
 from spdatoms.paper.baselines.cov3dj import Cov3DJClassifier
 from spdatoms.paper.baselines.frobenius import FrobeniusDictionaryLearning, FrobeniusSparseCoder
 from spdatoms.paper.baselines.images import GaborSparseClassifier, PixelSparseClassifier
-from spdatoms.paper.baselines.intrinsic import KMeansSparseCoder, riemannian_nearest_neighbour
-from spdatoms.paper.baselines.log_euclidean.classification import (
+from spdatoms.paper.baselines.intrinsic import (
+    KMeansSparseCoder,
     LogEuclideanSparseClassifier,
     kernel_log_euclidean_classifier,
+    riemannian_nearest_neighbour,
 )
-from spdatoms.paper.baselines.log_euclidean.ksvd import LogEuclideanKSVD
+from spdatoms.paper.baselines.ksvd import LogEuclideanKSVD
 from spdatoms.paper.baselines.lpp import RiemannianLPP
 from spdatoms.paper.baselines.pooling import MaxPoolingClassifier
 from spdatoms.paper.baselines.pursuit import KernelPursuitClassifier, KernelPursuitCoder

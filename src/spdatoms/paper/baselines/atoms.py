@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import labelled_weights
 from spdatoms.base import SPDEstimator, check_labels, checked_fit, estimator_call, per_matrix
 from spdatoms.classification.classifier import ScoredClassifier
+from spdatoms.geometry.geodesics import AffineGeodesics
+from spdatoms.geometry.spectral import cholesky, congruence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import holds
+
+State = TypeVar("State")
+#: Halvings of a step before an update is given up.
+_HALVINGS = 25
 
 
 def penalties(alpha: float, weights: Floats | None) -> float | Floats:
@@ -31,6 +39,8 @@ class OverAtoms(SPDEstimator):
     """An estimator that works with ``atoms_``."""
 
     atoms_: FloatArray
+    # Of labelled atoms alone, and not in models of earlier versions:
+    atom_weights_: Floats | None = None
 
     def _prepare(self) -> None:
         """Prepare what codes need of the atoms, in a subclass that can do it once for all queries."""
@@ -133,20 +143,31 @@ class DictionaryLearner(Coder):
         return self
 
 
-class AlternatingLearner(DictionaryLearner):
+class Coding(OverAtoms):
+    """Codes that minimise an objective."""
+
+    n_jobs: int | None
+
+    @abstractmethod
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats]:
+        """Return the codes of matrices that were checked, and the least objective of each of them, (m,)."""
+
+    def _codes(self, X: FloatArray) -> Floats:
+        return self._code(X)[0]
+
+
+@allow.shared_parameters
+class AlternatingLearner(Threaded, Coding, DictionaryLearner):
     """A learner whose iterations have two half-steps: all matrices are coded, then the atoms are updated."""
 
-    tol: float
+    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
+    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
     _steps = 2
     _stored = holds("atoms_")
 
     @abstractmethod
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         """Give the atoms after each iteration, and the objective after its coding and after its update."""
-
-    @abstractmethod
-    def _objectives(self, X: FloatArray) -> Floats:
-        """Return the objective of each of the matrices, (m,), which were checked."""
 
     def _learn(self, X: FloatArray) -> list[float]:
         history: list[float] = []
@@ -181,13 +202,31 @@ class AlternatingLearner(DictionaryLearner):
         -------
         float
         """
-        return -float(self._objectives(self.check_queries(X)).mean())
+        return -float(self._code(self.check_queries(X))[1].mean())
+
+
+def steepest_descent(atoms: Floats, gradient: Floats, weights: Floats) -> AffineGeodesics:
+    """Return the geodesics in the direction of minus a gradient, divided by the weight of each atom if it has one."""
+    L = cholesky(atoms)
+    directions = -congruence(L, gradient) / np.where(weights > 0, weights, 1.0)[:, None, None]
+    return AffineGeodesics.whitened(L, directions)
+
+
+def lowered(
+    trial: Callable[[float], tuple[float, State]], before: tuple[float, State], step: float
+) -> tuple[float, State, float]:
+    """Halve the step until the loss falls; return loss, state and step, those of before if it never does."""
+    for _ in range(_HALVINGS):
+        after = trial(step)
+        if after[0] < before[0]:
+            return *after, step
+        step *= 0.5
+    return *before, step
 
 
 class LabelledAtomsClassifier(OverAtoms, ScoredClassifier):
     """A classifier whose training matrices are labelled atoms."""
 
-    atom_weights_: Floats | None = None  # for models of earlier versions
     _atom_classes: Indices
     _stored = holds("atoms_ classes_ _atom_classes")
 
@@ -216,3 +255,10 @@ class LabelledAtomsClassifier(OverAtoms, ScoredClassifier):
         self.atoms_, self._atom_classes = X[rows], labels[rows]
         self._prepare()
         return self
+
+
+def ranked(residuals: Floats, distances: Floats) -> Floats:
+    """Return minus the residuals of classes, (m, n_classes); those that are infinite come last, by distance."""
+    unused = np.isinf(residuals)
+    worst = np.where(unused, 0.0, residuals).max(axis=1, keepdims=True)
+    return -np.where(unused, worst + 1.0 + distances, residuals)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -26,7 +25,7 @@ from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry import unvech, vech
 from spdatoms.lasso import sparse_code
 from spdatoms.layout import Numbers, holds
-from spdatoms.paper.baselines.atoms import AlternatingLearner, DictionaryCoder, OverAtoms
+from spdatoms.paper.baselines.atoms import AlternatingLearner, Coding, DictionaryCoder
 
 #: The α of "auto", in units of the mean square of the norms.
 _ALPHA = 0.01
@@ -43,17 +42,18 @@ def vectors(X: FloatArray, scale: float) -> Floats:
     return np.asarray(vech(X.astype(np.float64) / scale, weighted=True))
 
 
-class _FrobeniusCoding(OverAtoms):
+class _FrobeniusCoding(Coding):
     """Coding over half-vectors ``_atoms`` (N, p) in units of ``scale_``."""
 
     alpha: float | str
-    n_jobs: int | None
     scale_: float
     _atoms: Floats
     _stored = holds("alpha_ scale_", _atoms=Numbers("N h"))
 
-    def _codes(self, X: FloatArray) -> Floats:
-        return code(vectors(X, self.scale_), self._atoms, self.alpha_, self.n_jobs)
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats]:
+        V = vectors(X, self.scale_)
+        Y = code(V, self._atoms, self.alpha_, self.n_jobs)
+        return Y, _losses(V, Y, self._atoms) + self.alpha_ * Y.sum(axis=1)
 
     def _choose_alpha(self) -> None:
         self.alpha_ = _ALPHA if isinstance(self.alpha, str) else float(self.alpha)
@@ -197,10 +197,6 @@ class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
     alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
     _: KW_ONLY
     max_iter: int = allow.parameter(allow.integer(1), default=50)
-    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         self._choose_alpha()
@@ -219,11 +215,6 @@ class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
     def _take(self, D: Floats, dtype: DTypeLike) -> None:
         self._atoms = D
         self.atoms_ = (unvech(D, weighted=True) * self.scale_).astype(dtype)
-
-    def _objectives(self, X: FloatArray) -> Floats:
-        V = vectors(X, self.scale_)
-        Y = code(V, self._atoms, self.alpha_, self.n_jobs)
-        return np.asarray(_losses(V, Y, self._atoms) + self.alpha_ * Y.sum(axis=1))
 
     def _update(self, V: Floats, Y: Floats, D: Floats) -> tuple[Floats, Floats]:
         """Return the atoms, each the best for the codes and the others, and the codes.

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.progress import watched
 from spdatoms._utils.typing import FloatArray, Floats
@@ -177,7 +178,7 @@ class PixelSparseClassifier(ImageSparseClassifier):
 
 
 @allow.with_parameters
-class GaborSparseClassifier(ImageSparseClassifier):
+class GaborSparseClassifier(Threaded, ImageSparseClassifier):
     """Sparse-representation classification of images by Gabor features (GSRC).
 
     The class c with the least ‖v − Σ_{j∈c} y_j a_j‖, y = argmin ‖v − Ay‖² + α‖y‖₁ (GSRC).
@@ -241,8 +242,6 @@ class GaborSparseClassifier(ImageSparseClassifier):
     alpha: float | str = allow.parameter(allow.ALPHA, default="auto")
     _: KW_ONLY
     sigma: float = allow.parameter(WIDTHS, default=SIGMA)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _vectors(self, images: FloatArray) -> Floats:
         features = self._pooled if self.pooling else self._sampled

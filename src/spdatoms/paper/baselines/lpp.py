@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import SPDEstimator, check_labels, checked_fit, per_matrix
@@ -25,7 +26,7 @@ _NEGLIGIBLE = 1e-10
 
 
 @allow.with_parameters
-class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class RiemannianLPP(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """Riemannian locality preserving projections.
 
     min_a (½ Σ_ij W_ij (f_i − f_j)² + γ aᵀKa) / Σ_i δ_i f_i² with f = Ka: projections f(X) = k_Xᵀa.
@@ -105,8 +106,6 @@ class RiemannianLPP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstima
     beta: float | str = allow.parameter(allow.BETA, default="auto")
     ridge: float = allow.parameter(allow.real(0), default=0.1)
     correction: str = allow.parameter(CORRECTION, default="clip")
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> RiemannianLPP:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.classification.scores import ClassRule, warn_of_zero_codes
@@ -85,14 +85,14 @@ def _back_substitute(L: Floats, b: Floats) -> Floats:
     return x
 
 
-class _KernelPursuit(OverAtoms):
+@allow.shared_parameters
+class _KernelPursuit(Threaded, OverAtoms):
     """Greedy codes in the feature space of a kernel that is fitted to the atoms."""
 
     metric: str | Divergence
     beta: float | str
-    correction: str
-    n_nonzero: int
-    n_jobs: int | None
+    correction: str = allow.parameter(CORRECTION, default="clip")
+    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
     _stored = holds(kernel_=Part(Kernel))
 
     def _prepare(self) -> None:
@@ -162,11 +162,6 @@ class KernelPursuitCoder(_KernelPursuit, DictionaryCoder):
     dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
     beta: float | str = allow.parameter(allow.BETA, default="auto")
-    _: KW_ONLY
-    correction: str = allow.parameter(CORRECTION, default="clip")
-    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _codes(self, X: FloatArray) -> Floats:
         return self._coded(X)[0]
@@ -222,11 +217,6 @@ class KernelPursuitClassifier(_KernelPursuit, LabelledAtomsClassifier):
 
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
     beta: float | str = allow.parameter(allow.BETA, default="auto")
-    _: KW_ONLY
-    correction: str = allow.parameter(CORRECTION, default="clip")
-    n_nonzero: int = allow.parameter(allow.integer(1), default=5)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _scores(self, X: FloatArray) -> Floats:
         codes, cross = self._coded(X, self.atom_weights_)

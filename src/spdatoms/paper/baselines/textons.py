@@ -142,8 +142,7 @@ def nearest_rows(P: Floats, T: Floats) -> Indices:
     """Return argmin_t ‖p − t‖² = argmax_t ⟨p, t⟩ − ½‖t‖² for every row p of P over the rows t of T."""
     values = P @ T.T
     values -= 0.5 * (T**2).sum(axis=1)
-    nearest: Indices = values.argmax(axis=1)
-    return nearest
+    return np.asarray(values.argmax(axis=1))
 
 
 def chi_squared(H: Floats, G: Floats) -> Floats:

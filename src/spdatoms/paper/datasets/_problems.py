@@ -61,6 +61,14 @@ class Problems:
         inside = path.is_relative_to(self.folder)
         return (path.relative_to(self.folder) if inside else path).as_posix()
 
+    def folders(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield the names of folders that are there, and add a problem for every other."""
+        for name in names:
+            if (self.folder / name).is_dir():
+                yield name
+            else:
+                self.add(f"the folder {name} is missing")
+
     @contextmanager
     def noted(self, path: Path) -> Iterator[None]:
         """Add an error in the block as a problem of the file, and continue."""

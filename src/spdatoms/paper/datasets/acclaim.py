@@ -11,7 +11,7 @@ The format is described by J. Lander, Working with motion capture file formats, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from spdatoms._utils.typing import Floats
 
 _ROTATIONS = ("rx", "ry", "rz")
 _TRANSLATIONS = ("tx", "ty", "tz")
+_ORIGIN = ["0"] * 3
 
 
 @dataclass
@@ -28,11 +29,11 @@ class Bone:
     """One bone: its direction in the rest pose, its length, its axes and its channels."""
 
     name: str
-    direction: Floats = field(default_factory=lambda: np.zeros(3))
-    length: float = 0.0
-    axis: Floats = field(default_factory=lambda: np.zeros(3))
-    axis_order: str = "xyz"
-    channels: tuple[str, ...] = ()
+    direction: Floats
+    length: float
+    axis: Floats
+    axis_order: str
+    channels: tuple[str, ...]
 
 
 @dataclass
@@ -110,36 +111,35 @@ def _sections(text: str) -> dict[str, list[list[str]]]:
 
 def _root(lines: list[list[str]]) -> tuple[Bone, Floats]:
     values = {line[0].lower(): line[1:] for line in lines}
+    axis = _vector(values.get("orientation", _ORIGIN))
     axes = values.get("axis", ["XYZ"])[-1].lower()
-    root = Bone("root", axis=_vector(values.get("orientation", ["0"] * 3)), axis_order=axes)
-    default = [*_TRANSLATIONS, *_ROTATIONS]
-    root.channels = tuple(name.lower() for name in values.get("order", default))
-    return root, _vector(values.get("position", ["0"] * 3))
+    order = values.get("order", [*_TRANSLATIONS, *_ROTATIONS])
+    root = Bone("root", np.zeros(3), 0.0, axis, axes, tuple(name.lower() for name in order))
+    return root, _vector(values.get("position", _ORIGIN))
 
 
 def _bones(lines: list[list[str]]) -> dict[str, Bone]:
     bones: dict[str, Bone] = {}
-    bone = Bone("")
+    values: dict[str, list[str]] = {}
     for word, *rest in lines:
-        match word.lower():
-            case "begin":
-                bone = Bone("")
-            case "name":
-                bone.name = rest[0]
-            case "direction":
-                bone.direction = _vector(rest)
-            case "length":
-                bone.length = float(rest[0])
-            case "axis":
-                bone.axis = _vector(rest)
-                bone.axis_order = rest[3].lower() if len(rest) > 3 else "xyz"
-            case "dof":
-                bone.channels = tuple(name.lower() for name in rest)
-                if not set(bone.channels) <= set(_ROTATIONS):
-                    raise ValueError(f"the bone {bone.name!r} has channels other than rx, ry, rz")
-            case "end":
-                bones[bone.name] = bone
+        if word.lower() == "begin":
+            values = {}
+        elif word.lower() == "end":
+            bone = _bone(values)
+            bones[bone.name] = bone
+        else:
+            values[word.lower()] = rest
     return bones
+
+
+def _bone(values: dict[str, list[str]]) -> Bone:
+    name, axis = values.get("name", [""])[0], values.get("axis", _ORIGIN)
+    direction, length = _vector(values.get("direction", _ORIGIN)), values.get("length", _ORIGIN)
+    axes = axis[3].lower() if len(axis) > 3 else "xyz"
+    channels = tuple(channel.lower() for channel in values.get("dof", []))
+    if not set(channels) <= set(_ROTATIONS):
+        raise ValueError(f"the bone {name!r} has channels other than rx, ry, rz")
+    return Bone(name, direction, float(length[0]), _vector(axis), axes, channels)
 
 
 def _vector(words: list[str]) -> Floats:

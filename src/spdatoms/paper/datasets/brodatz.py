@@ -147,8 +147,6 @@ def _cropped(image: Array, crop: int | None) -> Array:
 
 def _dataset(images: dict[int, tuple[str, Array]], description: str) -> Dataset:
     labels = [f"D{plate}" for plate in images]
-    pixels, names = (
-        stacked([image for _, image in images.values()]),
-        (n for n, _ in images.values()),
-    )
+    pixels = stacked([image for _, image in images.values()])
+    names = [name for name, _ in images.values()]
     return dataset(pixels, labels, list(images), names, description, order=labels)

@@ -12,7 +12,6 @@ from spdatoms.datasets.dataset import Dataset
 from spdatoms.geometry.validation import as_float, check_spd, check_stack
 from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
-_TITLE = "Ready covariances"
 _LAYOUT = ".npz files with arrays 'X' (m, n, n), 'y' (m,) and perhaps 'g' (m,)"
 
 
@@ -38,7 +37,7 @@ def load_covariances(
     dict of str to Dataset
         By the name of the file, without its ending. ``groups`` is ``g``, or zeros if there is none.
     """
-    problems = Problems(_TITLE, folder, _LAYOUT, on_error)
+    problems = Problems("Ready covariances", folder, _LAYOUT, on_error)
     found: dict[str, Dataset] = {}
     for path in sorted(problems.folder.glob("*.npz")):
         with problems.noted(path):

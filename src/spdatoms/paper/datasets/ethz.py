@@ -11,7 +11,7 @@ from spdatoms.datasets.dataset import Dataset, Samples
 from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset
 
 #: How many people and images a sequence has.
-SEQUENCES = {1: (83, 4857), 2: (35, 1936), 3: (28, 1762)}
+SEQUENCES = {"seq1": (83, 4857), "seq2": (35, 1936), "seq3": (28, 1762)}
 
 _LAYOUT = "seq1/p001/*.png …, seq2, seq3"
 
@@ -48,12 +48,8 @@ def load_ethz(
     """
     problems = Problems("ETHZ", folder, _LAYOUT, on_error)
     images: list[Path] = []
-    for number in SEQUENCES if sequence is None else (sequence,):
-        directory = problems.folder / f"seq{number}"
-        if not directory.is_dir():
-            problems.add(f"the folder {directory.name} is missing")
-            continue
-        images += _read_sequence(directory, *SEQUENCES[number], problems)
+    for name in problems.folders([f"seq{sequence}"] if sequence else SEQUENCES):
+        images += _read_sequence(problems.folder / name, *SEQUENCES[name], problems)
     problems.report(len(images))
     people = [f"{path.parent.parent.name}/{path.parent.name}" for path in images]
     return dataset(

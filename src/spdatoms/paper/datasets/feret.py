@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.array_files import read_all_apart, read_apart
+from spdatoms._utils.extras import import_extra
 from spdatoms._utils.images import image_files, read_grey
 from spdatoms._utils.typing import Array
-from spdatoms.datasets.dataset import Dataset, Samples
+from spdatoms.datasets.dataset import Dataset
 from spdatoms.geometry.validation import check_spd
 from spdatoms.paper.datasets._problems import FOLDER, PathLike, Problems, dataset, stacked
 
 #: Frontal (ba; bj with another expression, bk in other light), and turned by +25, +15, −15, −25 degrees.
 POSES = ("ba", "bd", "be", "bf", "bg", "bj", "bk")
 PEOPLE = 200
+#: An image or a covariance, the person, the pose and the name.
+Face: TypeAlias = tuple[Array, str, str, str]
 
 _ARCHIVE = "images_40x40.mat"
 _FILE = re.compile(r"(\d{5})(b[adefgjk])\d", re.IGNORECASE)
@@ -70,13 +75,18 @@ def load_feret(
     if kind == "auto":
         kind = "covariances" if any((root / f"{pose}.mat").exists() for pose in POSES) else "images"
     if kind == "covariances":
-        return _load_covariances(problems)
-    if (root / _ARCHIVE).exists():
-        return _load_archive(problems, size)
-    return _load_images(problems, size)
+        faces = _covariances(problems)
+    elif (root / _ARCHIVE).exists():
+        faces = _archived(problems, size)
+    else:
+        faces = _images(problems, size)
+    problems.report(len(faces))
+    data, people, poses, names = zip(*faces, strict=True)
+    description = f"FERET faces, subset b: {len(set(people))} people, {kind}."
+    return dataset(stacked(data), people, poses, names, description)
 
 
-def _load_covariances(problems: Problems) -> Dataset:
+def _covariances(problems: Problems) -> list[Face]:
     """Read one .mat file per pose."""
     stacks: dict[str, Array] = {}
     paths = {pose: problems.folder / f"{pose}.mat" for pose in POSES}
@@ -87,22 +97,20 @@ def _load_covariances(problems: Problems) -> Dataset:
             problems.add(f"{path.name} is missing, the covariances of the pose {pose}")
             continue
         with problems.noted(path):
-            stacks[pose] = _covariances(found[path])
+            stacks[pose] = _checked(found[path])
     counts = {len(stack) for stack in stacks.values()}
     if len(counts) > 1:
         problems.add(f"the files hold different numbers of people: {sorted(counts)}")
-        fewest = min(counts)
-        stacks = {pose: stack[:fewest] for pose, stack in stacks.items()}
     elif counts:
-        problems.expect("people", counts.pop(), PEOPLE)
-    problems.report(len(stacks))
-    people = [f"{i + 1:03d}" for stack in stacks.values() for i in range(len(stack))]
-    poses = [pose for pose, stack in stacks.items() for _ in stack]
-    names = [f"{p}.mat[{person}]" for p, person in zip(poses, people, strict=True)]
-    return _dataset(np.concatenate(list(stacks.values())), people, poses, names, "covariances")
+        problems.expect("people", min(counts), PEOPLE)
+    return [
+        (matrix, f"{i:03d}", pose, f"{pose}.mat[{i:03d}]")
+        for pose, stack in stacks.items()
+        for i, matrix in enumerate(stack[: min(counts)], start=1)
+    ]
 
 
-def _covariances(variables: dict[str, Array] | ValueError) -> Array:
+def _checked(variables: dict[str, Array] | ValueError) -> Array:
     """Return ``features`` of a .mat file as an array (people, n, n), or raise what is wrong with the file."""
     if isinstance(variables, ValueError):
         raise variables
@@ -115,63 +123,57 @@ def _covariances(variables: dict[str, Array] | ValueError) -> Array:
     )
 
 
-def _load_archive(problems: Problems, size: tuple[int, int] | None) -> Dataset:
+def _archived(problems: Problems, size: tuple[int, int] | None) -> list[Face]:
     """Read all images from one .mat file."""
-    path = problems.folder / _ARCHIVE
-    images, people = np.empty((0, 0, 0), dtype=np.uint8), np.empty(0, dtype=int)
+    path, faces = problems.folder / _ARCHIVE, list[Face]()
     with problems.noted(path):
         arrays = read_apart(path)
         missing = [key for key in ("all_data", "all_label", "rows", "cols") if key not in arrays]
         if missing:
             raise ValueError(f"has no array {missing[0]!r}")
         height, width = int(arrays["rows"].item()), int(arrays["cols"].item())
-        people = arrays["all_label"].ravel()
-        if arrays["all_data"].shape != (height * width, len(people)) or len(people) % len(POSES):
-            shape = arrays["all_data"].shape
+        people, shape = arrays["all_label"].ravel(), arrays["all_data"].shape
+        if shape != (height * width, len(people)) or len(people) % len(POSES):
             raise ValueError(
                 f"holds an array {shape}, not {height}·{width} pixels × seven per person"
             )
         # MATLAB stores columns first.
-        images = arrays["all_data"].T.reshape(-1, width, height).swapaxes(1, 2)
+        columns = arrays["all_data"].T.reshape(-1, width, height)
+        images = np.ascontiguousarray(columns.swapaxes(1, 2))
         problems.expect("images", len(images), PEOPLE * len(POSES))
-    problems.report(len(images))
-    if size is not None:
-        images = _resampled(images, size)
-    labels = [f"{person:03d}" for person in people]
-    poses = list(POSES) * (len(images) // len(POSES))
-    names = [f"{path.name}[{i}]" for i in range(len(images))]
-    return _dataset(np.ascontiguousarray(images), labels, poses, names, "images")
+        faces.extend(
+            (_resampled(image, size), f"{person:03d}", POSES[i % len(POSES)], f"{path.name}[{i}]")
+            for i, (image, person) in enumerate(zip(images, people, strict=True))
+        )
+    return faces
 
 
-def _resampled(images: Array, size: tuple[int, int]) -> Array:
-    from spdatoms._utils.extras import import_extra
-
+def _resampled(image: Array, size: tuple[int, int] | None) -> Array:
+    if size is None:
+        return image
     resize = import_extra("skimage.transform", extra="vision").resize
-    scaled = [resize(image, size, preserve_range=True, anti_aliasing=True) for image in images]
-    return np.stack(scaled).round().astype(np.uint8)
+    scaled = resize(image, size, preserve_range=True, anti_aliasing=True)
+    return np.asarray(scaled).round().astype(np.uint8)
 
 
-def _load_images(problems: Problems, size: tuple[int, int] | None) -> Dataset:
+def _images(problems: Problems, size: tuple[int, int] | None) -> list[Face]:
     """Read image files that are named, or lie in folders named, by pose."""
-    images, people, poses, names = [], [], [], []
+    faces: list[Face] = []
+    there: dict[str, set[str]] = defaultdict(set)
     for path in image_files(problems.folder, deep=True):
         identity = _identity(path)
         if identity is None:
             continue
         with problems.noted(path):
-            images.append(read_grey(path, size))
-            people.append(identity[0])
-            poses.append(identity[1])
-            names.append(problems.name(path))
-    if images:
-        problems.expect("people", len(set(people)), PEOPLE)
-        for person in sorted(set(people)):
-            there = {pose for who, pose in zip(people, poses, strict=True) if who == person}
-            absent = [pose for pose in POSES if pose not in there]
-            if absent:
-                problems.add(f"person {person} has no image of the pose {', '.join(absent)}")
-    problems.report(len(images))
-    return _dataset(stacked(images), people, poses, names, "images")
+            faces.append((read_grey(path, size), *identity, problems.name(path)))
+            there[identity[0]].add(identity[1])
+    if faces:
+        problems.expect("people", len(there), PEOPLE)
+    for person, poses in sorted(there.items()):
+        absent = [pose for pose in POSES if pose not in poses]
+        if absent:
+            problems.add(f"person {person} has no image of the pose {', '.join(absent)}")
+    return faces
 
 
 def _identity(path: Path) -> tuple[str, str] | None:
@@ -183,10 +185,3 @@ def _identity(path: Path) -> tuple[str, str] | None:
     if path.parent.name.lower() in POSES and number:
         return number.group(), path.parent.name.lower()
     return None
-
-
-def _dataset(
-    data: Array | Samples, people: list[str], poses: list[str], names: list[str], kind: str
-) -> Dataset:
-    description = f"FERET faces, subset b: {len(set(people))} people, {kind}."
-    return dataset(data, people, poses, names, description)

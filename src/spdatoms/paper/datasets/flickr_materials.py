@@ -47,26 +47,21 @@ def load_flickr_materials(folder: PathLike, *, on_error: str = "raise") -> Datas
         ``object``, or ``unknown`` for other names.
     """
     problems = Problems("Flickr materials", folder, _LAYOUT, on_error)
-    root, images = problems.folder, list[Path]()
-    masks, labels = list[Path](), list[str]()
-    for material in MATERIALS:
-        directory = root / "image" / material
-        if not directory.is_dir():
-            problems.add(f"the folder image/{material} is missing")
-            continue
-        found = list(image_files(directory))
+    images, masks = list[Path](), list[Path]()
+    for name in problems.folders(f"image/{material}" for material in MATERIALS):
+        found = list(image_files(problems.folder / name))
+        material = Path(name).name
         problems.expect(f"images of {material}", len(found), PER_MATERIAL)
         for image in found:
-            mask = root / "mask" / material / image.name
+            mask = problems.folder / "mask" / material / image.name
             with problems.noted(image):
                 _check_pair(image, mask)
                 images.append(image)
                 masks.append(mask)
-                labels.append(material)
     problems.report(len(images))
     return dataset(
         Samples(images, read_colour),
-        labels,
+        [image.parent.name for image in images],
         [_view(path) for path in images],
         map(problems.name, images),
         f"Flickr Material Database: {len(images)} photographs of ten materials.",

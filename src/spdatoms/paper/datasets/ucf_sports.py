@@ -77,19 +77,16 @@ def load_ucf_sports(
     """
     inside = Path(folder).expanduser() / "ucf action"
     problems = Problems("UCF sports", inside if inside.is_dir() else folder, _LAYOUT, on_error)
-    root, clips, labels = problems.folder, list[Clip](), list[str]()
-    for name, (action, count) in FOLDERS.items():
-        if not (root / name).is_dir():
-            problems.add(f"the folder {name} is missing")
-            continue
-        directories = sorted(path for path in (root / name).iterdir() if path.is_dir())
-        problems.expect(f"films of {name}", len(directories), count)
+    clips = list[Clip]()
+    for name in problems.folders(FOLDERS):
+        directories = sorted(path for path in (problems.folder / name).iterdir() if path.is_dir())
+        problems.expect(f"films of {name}", len(directories), FOLDERS[name][1])
         for directory in directories:
             with problems.noted(directory):
                 clips.append(_checked_clip(directory))
-                labels.append(action)
     problems.report(len(clips))
     folders = [problems.name(clip.folder) for clip in clips]
+    labels = [FOLDERS[clip.folder.parent.name][0] for clip in clips]
     return dataset(
         Samples(clips, partial(read_clip, size=size)),
         labels,

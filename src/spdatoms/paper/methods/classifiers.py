@@ -32,11 +32,9 @@ Make = Callable[[Setting], Any]
 _NOTES = tomllib.loads(Path(__file__).with_name("glossary.toml").read_text("utf-8"))
 #: The α of the peers to choose from, first the one that an estimator has by default. The penalties of tensor codes and
 #: of codes in tangent spaces have other units.
-_ALPHAS, _TENSOR_ALPHAS, _TANGENT_ALPHAS = (
-    (0.01, 0.001, 0.1),
-    (0.01, 0.1, 1.0),
-    (0.1, 0.01, 1.0, 10.0),
-)
+_ALPHAS = (0.01, 0.001, 0.1)
+_TENSOR_ALPHAS = (0.01, 0.1, 1.0)
+_TANGENT_ALPHAS = (0.1, 0.01, 1.0, 10.0)
 #: Left-out queries where each takes long.
 _FEW = 60
 

@@ -14,13 +14,7 @@ from spdatoms.classification.cross_validation import SPDSparseClassifierCV
 from spdatoms.classification.sparse import SPDSparseClassifier
 from spdatoms.kernels.kernel import DivergenceKernel
 from spdatoms.lasso.solve import sparse_code
-from spdatoms.paper.baselines import (
-    KernelPursuitClassifier,
-    RiemannianSparseClassifier,
-    RiemannianSparseCoder,
-    TensorSparseClassifier,
-    TensorSparseCoder,
-)
+from spdatoms.paper import baselines
 from spdatoms.paper.baselines.images import ImageSparseClassifier
 
 #: Queries that are enough for a mean.
@@ -80,15 +74,15 @@ def nonzeros_of(model: Any, X: Array) -> float | None:
         model = copy(model).set_params(rule="sum")  # to which every entry of the code contributes
     if isinstance(model, SPDSparseClassifier | SPDSparseClassifierCV):
         return float(np.mean([len(one.atoms) for one in model.explain(X)]))
-    if isinstance(model, KernelPursuitClassifier):
+    if isinstance(model, baselines.KernelPursuitClassifier):
         return float(model.n_nonzero)
     if isinstance(model, ImageSparseClassifier):
         return mean_nonzeros(model.codes(X))
     coder: Any = None
-    if isinstance(model, TensorSparseClassifier):
-        coder = TensorSparseCoder(model.atoms_, model.alpha, bounded=model.bounded)
-    elif isinstance(model, RiemannianSparseClassifier):
-        coder = RiemannianSparseCoder(model.atoms_, model.alpha)
+    if isinstance(model, baselines.TensorSparseClassifier):
+        coder = baselines.TensorSparseCoder(model.atoms_, model.alpha, bounded=model.bounded)
+    elif isinstance(model, baselines.RiemannianSparseClassifier):
+        coder = baselines.RiemannianSparseCoder(model.atoms_, model.alpha)
     if coder is not None:
         return mean_nonzeros(coder.fit(model.atoms_).transform(X))
     first = getattr(model, "steps", [("", None)])[0][1]

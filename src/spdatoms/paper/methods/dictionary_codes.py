@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from spdatoms.divergences.registry import symmetric_divergence
 from spdatoms.geometry.validation import check_spd
 from spdatoms.kernels.bandwidth import subsample_beta
 from spdatoms.kernels.base import Kernel
+from spdatoms.paper import baselines
 from spdatoms.paper.experiments.task import halves
 from spdatoms.paper.methods.chosen_parameters import with_alpha
 from spdatoms.paper.methods.codes import mean_nonzeros
@@ -34,6 +35,8 @@ from spdatoms.paper.methods.codes import mean_nonzeros
 MakeCoder = Callable[..., Any]
 LEARNED, KMEANS, RANDOM = "learned", "k-means", "random"
 LEVELS = (2, 5, 10, 20, 50)
+#: Learners whose α does not rule the number of non-zeros.
+_WITH_OWN_NONZEROS = ("tensor", "riemannian")
 #: In place of a number of non-zeros: as many as a chosen α gives.
 OWN = 0
 
@@ -209,55 +212,44 @@ class KernelDictionaryCodes(SparseCodes):
     def _choices(self) -> list[dict[str, Any]]:
         return [{"beta_factor": factor} for factor in self.beta_factors]
 
+    def _first_atoms(self, X: FloatArray) -> FloatArray:
+        """Return the atoms, or those that learning starts from."""
+        seed = self.random_state
+        if self.atoms == KMEANS:
+            kmeans = SPDKMeans(self.n_atoms, "riemann", random_state=seed, n_jobs=self.n_jobs)
+            return kmeans.fit(X).cluster_centers_
+        chosen = np.random.default_rng(seed).choice(len(X), self.n_atoms, replace=False)
+        return np.asarray(X[chosen])
+
     def _coder_of(self, X: FloatArray) -> MakeCoder:
-        return _KernelAtoms(self, X).coder
+        first, landmarks = self._first_atoms(X), LANDMARKS[self.metric]
+        divergence = symmetric_divergence(self.metric)
+        automatic = subsample_beta(X, divergence, "auto")
 
+        @cache
+        def kernel_of(beta: float) -> Kernel:
+            problem = fix_problem(X, first, divergence, beta, 0.0, landmarks)
+            return problem.kernel(self.metric, self.n_jobs).fit_checked(first)
 
-@dataclass(frozen=True)
-class _KernelAtoms:
-    """What the dictionaries of one set of matrices share."""
-
-    of: KernelDictionaryCodes
-    X: FloatArray
-    kernels: dict[float, Kernel] = field(default_factory=dict)
-
-    @cached_property
-    def first(self) -> FloatArray:
-        """The atoms, or those that learning starts from."""
-        model = self.of
-        if model.atoms == KMEANS:
-            kmeans = SPDKMeans(
-                model.n_atoms, "riemann", random_state=model.random_state, n_jobs=model.n_jobs
+        def coder(nonzeros: int, max_iter: int, beta_factor: float) -> Any:
+            beta = beta_factor * automatic
+            found = with_nonzeros(partial(KernelCodes, kernel_of(beta), self.n_jobs), X, nonzeros)
+            if found is None or self.atoms != LEARNED:
+                return found
+            learner = SPDDictionaryLearning(
+                self.n_atoms,
+                self.metric,
+                beta,
+                found.alpha,
+                init=first,
+                max_iter=max_iter,
+                landmarks=landmarks,
+                n_jobs=self.n_jobs,
             )
-            return kmeans.fit(self.X).cluster_centers_
-        rng = np.random.default_rng(model.random_state)
-        return np.asarray(self.X[rng.choice(len(self.X), model.n_atoms, replace=False)])
+            kernel = learner.fit(X).kernel_
+            return with_nonzeros(partial(KernelCodes, kernel, self.n_jobs), X, nonzeros)
 
-    def coder(self, nonzeros: int, max_iter: int, beta_factor: float) -> Any:
-        """Return codes with the wanted number of non-zeros, after learning if atoms are to be learned."""
-        model = self.of
-        divergence, landmarks = symmetric_divergence(model.metric), LANDMARKS[model.metric]
-        beta = beta_factor * subsample_beta(self.X, divergence, "auto")
-        if beta not in self.kernels:
-            problem = fix_problem(self.X, self.first, divergence, beta, 0.0, landmarks)
-            kernel = problem.kernel(model.metric, model.n_jobs)
-            self.kernels[beta] = kernel.fit_checked(self.first)
-        given = partial(KernelCodes, self.kernels[beta], model.n_jobs)
-        coder = with_nonzeros(given, self.X, nonzeros)
-        if coder is None or model.atoms != LEARNED:
-            return coder
-        learner = SPDDictionaryLearning(
-            model.n_atoms,
-            model.metric,
-            beta,
-            coder.alpha,
-            init=self.first,
-            max_iter=max_iter,
-            landmarks=landmarks,
-            n_jobs=model.n_jobs,
-        )
-        learned = learner.fit(self.X).kernel_
-        return with_nonzeros(partial(KernelCodes, learned, model.n_jobs), self.X, nonzeros)
+        return coder
 
 
 @dataclass(eq=False, repr=False)
@@ -291,21 +283,14 @@ class PeerCodes(SparseCodes):
     alphas: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 10.0)
 
     def _choices(self) -> list[dict[str, Any]]:
-        if self._own:
+        if self.learner in _WITH_OWN_NONZEROS:
             return [{"alpha": alpha} for alpha in self.alphas]
         return [{"pursuit": True}, {"pursuit": False}] if self.learner == "ksvd" else [{}]
 
-    @property
-    def _own(self) -> bool:
-        """Whether α does not rule the number of non-zeros."""
-        return self.learner in ("tensor", "riemannian")
-
     def _levels(self, X: FloatArray) -> Sequence[int]:
-        return (OWN,) if self._own else super()._levels(X)
+        return (OWN,) if self.learner in _WITH_OWN_NONZEROS else super()._levels(X)
 
     def _coder_of(self, X: FloatArray) -> MakeCoder:
-        from spdatoms.paper import baselines
-
         name = f"{self.learner.capitalize()}DictionaryLearning"
         kind = getattr(baselines, "LogEuclideanKSVD" if self.learner == "ksvd" else name)
         learner = kind(self.n_atoms, random_state=self.random_state, n_jobs=self.n_jobs)

@@ -18,20 +18,6 @@ struct SolveAffine {
     double *codes;  // (m, n), where it starts
 };
 
-// Σ_j ℓ_j y_j and Σ_j ℓ_j |y_j|
-struct Sums {
-    double total, norm;
-};
-
-Sums sums_of(const double *lengths, const double *code, Int n) {
-    Sums sums{0.0, 0.0};
-    for (Int j = 0; j < n; ++j) {
-        sums.total += lengths[j] * code[j];
-        sums.norm += lengths[j] * std::fabs(code[j]);
-    }
-    return sums;
-}
-
 }  // namespace
 
 EXPORT Int solve_affine(const SolveAffine *given) {
@@ -49,9 +35,13 @@ EXPORT Int solve_affine(const SolveAffine *given) {
         for (Int round = 0; round < MOST_ROUNDS; ++round) {
             for (Int j = 0; j < n; ++j) cross[j] = g.rho[i] * target * g.lengths[j];
             if (solver.code({cross, g.tau, g.tolerance[i], -1}, true, code, report) != Status::FINE) break;
-            const Sums sums = sums_of(g.lengths, code, n);
-            const double error = 1.0 - sums.total, size = std::fabs(error);
-            if (size <= ROUNDING * sums.norm || size > 0.5 * before) break;  // what does not shrink any more is rounding
+            double total = 0.0, norm = 0.0;
+            for (Int j = 0; j < n; ++j) {
+                total += g.lengths[j] * code[j];
+                norm += g.lengths[j] * std::fabs(code[j]);
+            }
+            const double error = 1.0 - total, size = std::fabs(error);
+            if (size <= ROUNDING * norm || size > 0.5 * before) break;  // what does not shrink any more is rounding
             target += error;
             before = size;
         }

@@ -21,21 +21,14 @@ _ILL = 1e-8
 _GRADED = 1e-8
 
 
-def tangent_vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices) -> Floats:
+def tangent_vectors(
+    W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None = None
+) -> Floats:
     """Return log(W_i D_j W_iᵀ) of the pairs (i, j) as vectors with the weight √2 off the diagonal.
 
     With W = L⁻¹ of a query X = L Lᵀ it is log_X(D), in a frame in which the affine-invariant norm at X is the
-    Frobenius norm.
+    Frobenius norm. With V it is the gradients of ⟨V_i, log(W_i D_j W_iᵀ)⟩ with respect to D_j instead.
     """
-    return _vectors(W, D, queries, atoms, None)
-
-
-def tangent_gradients(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats) -> Floats:
-    """Return the gradients of ⟨V_i, log(W_i D_j W_iᵀ)⟩ with respect to D_j, as such vectors."""
-    return _vectors(W, D, queries, atoms, V)
-
-
-def _vectors(W: Floats, D: Floats, queries: Indices, atoms: Indices, V: Floats | None) -> Floats:
     n = W.shape[-1]
     if n > _SMALL_SIZE:
         return _by_lapack(W, D, queries, atoms, V)

@@ -6,18 +6,17 @@ ICML 2013.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms._utils.warning import warn_user
 from spdatoms.geometry.spectral import inverse_cholesky
-from spdatoms.paper.baselines.atoms import DictionaryCoder, LabelledAtomsClassifier, OverAtoms
+from spdatoms.paper.baselines.atoms import Coding, DictionaryCoder, LabelledAtomsClassifier, ranked
 from spdatoms.paper.baselines.tangent._affine_lasso import affine_codes
 from spdatoms.paper.baselines.tangent._tangents import tangent_vectors
 
@@ -111,17 +110,13 @@ def _block(D: Floats) -> int:
     return max(1, min(_ENTRIES // D.size, _GRAM_ENTRIES // len(D) ** 2))
 
 
-class RiemannianCoding(OverAtoms):
+class RiemannianCoding(Threaded, Coding):
     """What the estimators of coding in tangent spaces share: codes of queries over ``atoms_``."""
 
     alpha: float
-    n_jobs: int | None
 
-    def _codes(self, X: FloatArray) -> Floats:
-        return self._code(X)[0]
-
-    def _code(self, X: FloatArray) -> tuple[Floats, Floats, Floats]:
-        return tangent_codes(X, self.atoms_, float(self.alpha), n_jobs=self.n_jobs)
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats]:
+        return tangent_codes(X, self.atoms_, float(self.alpha), n_jobs=self.n_jobs)[:2]
 
 
 @allow.with_parameters
@@ -159,9 +154,6 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
 
     dictionary: ArrayLike | None = allow.parameter(allow.NONE | allow.MATRICES, default=None)
     alpha: float = allow.parameter(allow.real(0), default=0.1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
 
 @allow.with_parameters
@@ -204,33 +196,30 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     """
 
     alpha: float = allow.parameter(allow.real(0), default=0.1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the residuals of the classes."""
         D = np.asarray(self.atoms_, np.float64)
         members = np.equal.outer(np.arange(len(self.classes_)), self._atom_classes)
-        scores, residual = np.empty((len(X), len(self.classes_))), np.empty(len(X))
+        residuals, residual = np.empty((len(X), len(self.classes_))), np.empty(len(X))
+        distances = np.empty_like(residuals)
         alpha = float(self.alpha)
 
         def score_queries(part: slice) -> None:
             vectors = _all_vectors(X[part], D)
             codes, _, residual[part] = affine_codes(vectors, alpha, _TOL, self.atom_weights_)
             for i, (B, y) in enumerate(zip(vectors, codes, strict=True), part.start):
-                scores[i] = -_class_residuals(B, y, members)
+                residuals[i] = _class_residuals(B, y, members)
+                distances[i] = np.where(members, np.linalg.norm(B, axis=1), np.inf).min(axis=1)
 
         run_blocks(score_queries, len(X), _block(D), self.n_jobs)
         _judge(residual, alpha)
-        return scores
+        return ranked(residuals, distances)
 
 
 def _class_residuals(B: Floats, y: Floats, members: NDArray[np.bool_]) -> Floats:
     parts = members * y
     shares = parts.sum(axis=1)
     used = shares > 1e-9  # below it is rounding: a query that is an atom has no other share
-    residuals = np.linalg.norm(parts @ B, axis=1) / np.where(used, shares, 1.0)
-    distances = np.where(members, np.linalg.norm(B, axis=1), np.inf).min(axis=1)
-    worst = np.where(used, residuals, 0.0).max()
-    return np.asarray(np.where(used, residuals, worst + 1.0 + distances))
+    shares = np.where(used, shares, 1.0)
+    return np.where(used, np.linalg.norm(parts @ B, axis=1) / shares, np.inf)

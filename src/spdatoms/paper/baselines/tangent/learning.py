@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,14 +18,11 @@ from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.dictionary.initial import INIT, first_atoms
 from spdatoms.divergences import get_divergence
-from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.half_vectors import unvech
-from spdatoms.geometry.spectral import cholesky, congruence, inverse_cholesky
-from spdatoms.paper.baselines.atoms import AlternatingLearner
-from spdatoms.paper.baselines.tangent._tangents import tangent_gradients, tangent_vectors
+from spdatoms.geometry.spectral import inverse_cholesky
+from spdatoms.paper.baselines.atoms import AlternatingLearner, lowered, steepest_descent
+from spdatoms.paper.baselines.tangent._tangents import tangent_vectors
 from spdatoms.paper.baselines.tangent.coding import RiemannianCoding, tangent_codes
-
-_HALVINGS = 25
 
 
 class TangentLoss:
@@ -56,7 +52,7 @@ class TangentLoss:
         """Return the loss and ∂/∂D_j Σ_i ‖V_i‖² = Σ_i 2 y_ij (D log)ᵀ V_i."""
         vectors = self._combined(atoms)
         V = unvech(vectors, weighted=True)
-        gradients = tangent_gradients(self.W, atoms, self.queries, self.atoms, V)
+        gradients = tangent_vectors(self.W, atoms, self.queries, self.atoms, V)
         return float((vectors**2).sum()), unvech(2.0 * (self._to_atoms @ gradients), weighted=True)
 
     def _combined(self, atoms: Floats) -> Floats:
@@ -121,10 +117,6 @@ class RiemannianDictionaryLearning(RiemannianCoding, AlternatingLearner):
     _: KW_ONLY
     init: str | ArrayLike = allow.parameter(INIT, default="random")
     max_iter: int = allow.parameter(allow.integer(1), default=30)
-    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         X = np.ascontiguousarray(X, np.float64)
@@ -138,27 +130,18 @@ class RiemannianDictionaryLearning(RiemannianCoding, AlternatingLearner):
             atoms, decrease, step = _descend(TangentLoss(W, codes), atoms, codes, 2.0 * step)
             yield atoms, coded, coded - decrease
 
-    def _objectives(self, X: FloatArray) -> Floats:
-        """‖Σ_j y_j log_X(D_j)‖² + α‖y‖₁."""
-        return self._code(X)[1]
-
 
 def _descend(
     loss: TangentLoss, atoms: Floats, codes: Floats, first_step: float
 ) -> tuple[Floats, float, float]:
     """Follow the geodesics of steepest descent; return the atoms, the decrease and the step."""
-    L = cholesky(atoms)
-    # Twice the squared codes would be the curvature of an atom if the space were flat.
-    weights = 2.0 * (codes**2).sum(axis=0)
     before, gradient = loss.gradient(atoms)
-    directions = -congruence(L, gradient)
-    directions /= np.where(weights > 0, weights, 1.0)[:, None, None]
-    curve = AffineGeodesics.whitened(L, directions)
-    t = min(first_step, 1.0)
-    for _ in range(_HALVINGS):
+    # Twice the squared codes would be the curvature of an atom if the space were flat.
+    curve = steepest_descent(atoms, gradient, 2.0 * (codes**2).sum(axis=0))
+
+    def trial(t: float) -> tuple[float, Floats]:
         moved = curve.points(t)
-        decrease = before - loss.value(moved)
-        if decrease > 0:
-            return moved, decrease, t
-        t *= 0.5
-    return atoms, 0.0, t
+        return loss.value(moved), moved
+
+    after, atoms, step = lowered(trial, (before, atoms), min(first_step, 1.0))
+    return atoms, before - after, step

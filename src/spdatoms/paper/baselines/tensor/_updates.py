@@ -8,7 +8,7 @@ penalty of their codes small. Afterwards the atoms get that trace, and their cod
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,27 +16,18 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats, Indices
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.geometry.functions import geodesic
-from spdatoms.geometry.geodesics import AffineGeodesics
-from spdatoms.geometry.spectral import (
-    cholesky,
-    congruence,
-    inverse_cholesky,
-    symmetric_part,
-    transpose,
-    whitened,
-)
+from spdatoms.geometry.spectral import inverse_cholesky, symmetric_part, transpose, whitened
+from spdatoms.paper.baselines.atoms import lowered, steepest_descent
+from spdatoms.paper.baselines.tensor._maxdet import TensorCodes
 
 #: Eigenvalues of a residual X − R relative to X are raised to at least this.
 _LEAST_RESIDUAL = 1e-2
-#: Halvings of a step before the update is given up.
-_HALVINGS = 25
 
 
 @dataclass(frozen=True)
 class TensorData:
     """Training matrices, prepared, and the terms of the loss."""
 
-    X: Floats
     inverses: Floats
     whitening: Floats
     logdets: Floats
@@ -49,14 +40,12 @@ class TensorData:
         """Prepare X (m, n, n); the atoms will have its mean trace."""
         trace = float(np.einsum("mii->m", X).mean())
         logdets = log_determinant(X)
-        return cls(X, inverse(X), inverse_cholesky(X), logdets, alpha, trace, bounded)
+        return cls(inverse(X), inverse_cholesky(X), logdets, alpha, trace, bounded)
 
     def part(self, rows: Indices) -> TensorData:
         """Return the same for some of the matrices."""
-        return TensorData(
-            self.X[rows], self.inverses[rows], self.whitening[rows], self.logdets[rows],
-            self.alpha, self.trace, self.bounded,
-        )  # fmt: skip
+        each = {name: getattr(self, name)[rows] for name in ("inverses", "whitening", "logdets")}
+        return replace(self, **each)
 
     def losses(self, M: Floats, penalties: Floats) -> tuple[Floats, Floats]:
         """Return B(sM, X) + s·penalty of every matrix, and s: 1, or less where the bound needs it."""
@@ -102,43 +91,42 @@ def gradient(data: TensorData, atoms: Floats, codes: Floats, multipliers: Floats
 
 
 def gradient_update(
-    data: TensorData, atoms: Floats, codes: Floats, multipliers: Floats, first_step: float
-) -> tuple[Floats, Floats, float, float]:
-    """Move all atoms along the geodesics of steepest descent; return atoms, codes, loss and step."""
-    L = cholesky(atoms)
-    G = gradient(data, atoms, codes, multipliers)
+    data: TensorData, atoms: Floats, coded: TensorCodes, step: float
+) -> tuple[Floats, float, float]:
+    """Move all atoms along the geodesics of steepest descent; return atoms, loss and step."""
+    codes = coded.codes
     # The first-order part of the loss is the natural unit of an atom's gradient.
     weights = np.einsum("jab,jab->j", combine(codes.T, data.inverses), atoms) / atoms.shape[-1]
-    directions = -congruence(L, G) / np.where(weights > 0, weights, 1.0)[:, None, None]
-    curve = AffineGeodesics.whitened(L, directions)
-    return _descend(lambda t: (curve.points(t), codes), data, atoms, codes, first_step)
+    curve = steepest_descent(atoms, gradient(data, atoms, codes, coded.multipliers), weights)
+    loss, (atoms, _), step = _descend(curve.points, data, atoms, codes, 2.0 * step)
+    return atoms, loss, step
 
 
 def atom_by_atom_update(
-    data: TensorData, atoms: Floats, codes: Floats
-) -> tuple[Floats, Floats, float]:
+    data: TensorData, atoms: Floats, coded: TensorCodes, step: float
+) -> tuple[Floats, float, float]:
     """Move one atom after the other towards (Σ_i y_ij E_i⁻¹ / |ω|)⁻¹, as K-SVD does for vectors.
 
     E_i = X_i − Σ_{k≠j} y_ik D_k is what the other atoms leave of a matrix i ∈ ω that uses atom j. The
     new atom minimises Σ_{i∈ω} B(y_ij D, E_i).
     """
-    atoms, codes = atoms.copy(), codes.copy()
+    codes = coded.codes.copy()
     for j in range(len(atoms)):
         users = np.flatnonzero(codes[:, j])
-        if len(users) == 0:
-            continue
-        share, y = data.part(users), codes[users]
-        proposal = _atom_of_residuals(share, atoms, y, j)
+        if len(users):
+            atoms, codes[users] = _with_new_atom(data.part(users), atoms, codes[users], j)
+    return atoms, dictionary_loss(data, atoms, codes)[0], step
 
-        def trial(
-            t: float, atoms: Floats = atoms, y: Floats = y, j: int = j, target: Floats = proposal
-        ) -> tuple[Floats, Floats]:
-            moved = atoms.copy()
-            moved[j] = geodesic(atoms[j], target, t)
-            return moved, y
 
-        atoms, codes[users], _, _ = _descend(trial, share, atoms, y, 1.0)
-    return atoms, codes, dictionary_loss(data, atoms, codes)[0]
+def _with_new_atom(data: TensorData, atoms: Floats, codes: Floats, j: int) -> tuple[Floats, Floats]:
+    target = _atom_of_residuals(data, atoms, codes, j)
+
+    def towards(t: float) -> Floats:
+        moved = atoms.copy()
+        moved[j] = geodesic(atoms[j], target, t)
+        return moved
+
+    return _descend(towards, data, atoms, codes, 1.0)[1]
 
 
 def _atom_of_residuals(data: TensorData, atoms: Floats, codes: Floats, j: int) -> Floats:
@@ -152,19 +140,16 @@ def _atom_of_residuals(data: TensorData, atoms: Floats, codes: Floats, j: int) -
 
 
 def _descend(
-    trial: Callable[[float], tuple[Floats, Floats]],
-    data: TensorData,
-    atoms: Floats,
-    codes: Floats,
-    first_step: float,
-) -> tuple[Floats, Floats, float, float]:
-    """Halve the step until the loss falls; if it never does, return the old atoms."""
-    before, _ = dictionary_loss(data, atoms, codes)
-    t = first_step
-    for _ in range(_HALVINGS):
-        moved, y = normalised(data, *trial(t))
+    curve: Callable[[float], Floats], data: TensorData, atoms: Floats, codes: Floats, step: float
+) -> tuple[float, tuple[Floats, Floats], float]:
+    """Follow a curve of atoms as far as the loss falls; return the loss, atoms and codes, and the step."""
+
+    def trial(t: float) -> tuple[float, tuple[Floats, Floats]]:
+        moved, y = normalised(data, curve(t), codes)
         loss, y = dictionary_loss(data, moved, y)
-        if loss < before:
-            return moved, y, loss, t
-        t *= 0.5
-    return atoms, codes, before, t
+        return loss, (moved, y)
+
+    return lowered(trial, (dictionary_loss(data, atoms, codes)[0], (atoms, codes)), step)
+
+
+UPDATES = {"gradient": gradient_update, "ksvd": atom_by_atom_update}

@@ -12,43 +12,42 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.base import estimator_call
+from spdatoms.classification.scores import nearest_atom_scores
 from spdatoms.geometry.batched import inverse, log_determinant
 from spdatoms.lasso.certificate import Certificate
 from spdatoms.paper.baselines.atoms import (
+    Coding,
     DictionaryCoder,
     LabelledAtomsClassifier,
-    OverAtoms,
     penalties,
+    ranked,
 )
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary, TensorCodes
 from spdatoms.paper.baselines.tensor._updates import combine
 
 
-class TensorCoding(OverAtoms):
+class TensorCoding(Threaded, Coding):
     """What the estimators of tensor sparse coding share: codes of queries over ``atoms_``."""
 
     alpha: float
     bounded: bool
-    n_jobs: int | None
 
-    def _codes(self, X: FloatArray) -> Floats:
-        return self._code(X).codes
+    def _code(self, X: FloatArray) -> tuple[Floats, Floats]:
+        coded = self._certified(X)
+        return coded.codes, coded.certificate.objective
 
-    def _code(self, X: FloatArray) -> TensorCodes:
+    def _certified(self, X: FloatArray) -> TensorCodes:
         with one_blas_thread():
             return self._code_over(MaxdetDictionary(self.atoms_), X)
 
     def _code_over(self, dictionary: MaxdetDictionary, X: FloatArray) -> TensorCodes:
-        alpha = self._penalties()
+        alpha = penalties(self.alpha, self.atom_weights_)
         return dictionary.code(X, alpha, bounded=bool(self.bounded), n_jobs=self.n_jobs)
-
-    def _penalties(self) -> float | Floats:
-        """Return the α of all atoms, or one for each of them."""
-        return float(self.alpha)
 
 
 @allow.with_parameters
@@ -93,8 +92,6 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @estimator_call
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
@@ -113,7 +110,7 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
             The duality gap and the optimality of each code.
         """
         X = self.check_queries(X)
-        coded = self._code(X)
+        coded = self._certified(X)
         dtype = np.result_type(X, self.atoms_)
         return coded.codes.astype(dtype, copy=False), coded.certificate
 
@@ -161,11 +158,6 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
-
-    def _penalties(self) -> float | Floats:
-        return penalties(self.alpha, self.atom_weights_)
 
     def _scores(self, X: FloatArray) -> Floats:
         """Return minus the divergences of the classes' parts."""
@@ -185,16 +177,13 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
         n = D.shape[-1]
         best_atom = n * np.log(traces / n) + logdets[:, None] - dictionary.logdets
         residuals = np.full((len(X), len(self.classes_)), np.inf)
-        nearest = np.empty_like(residuals)
+        nearest = -nearest_atom_scores(best_atom, self._atom_classes, len(self.classes_))
         for c in range(len(self.classes_)):
             atoms = np.flatnonzero(self._atom_classes == c)
-            nearest[:, c] = best_atom[:, atoms].min(axis=1)
             used = np.flatnonzero(codes[:, atoms].any(axis=1))
             if len(used):
                 y = codes[np.ix_(used, atoms)]
                 linear = np.einsum("ij,ij->i", y, traces[np.ix_(used, atoms)])
                 spread = log_determinant(combine(y, D[atoms])) - logdets[used]
                 residuals[used, c] = linear - spread - n
-        unused = np.isinf(residuals)
-        worst = np.where(unused, 0.0, residuals).max(axis=1, keepdims=True)
-        return -np.where(unused, worst + 1.0 + np.maximum(nearest, 0.0), residuals)
+        return ranked(residuals, np.maximum(nearest, 0.0))

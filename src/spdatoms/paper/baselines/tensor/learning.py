@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +20,7 @@ from spdatoms.divergences import get_divergence
 from spdatoms.layout import Numbers, holds
 from spdatoms.paper.baselines.atoms import AlternatingLearner
 from spdatoms.paper.baselines.tensor._maxdet import MaxdetDictionary
-from spdatoms.paper.baselines.tensor._updates import (
-    TensorData,
-    atom_by_atom_update,
-    gradient_update,
-)
+from spdatoms.paper.baselines.tensor._updates import UPDATES, TensorData
 from spdatoms.paper.baselines.tensor.coding import TensorCoding
 
 
@@ -88,45 +83,29 @@ class TensorDictionaryLearning(TensorCoding, AlternatingLearner):
     n_atoms: int = allow.parameter(allow.integer(1), default=16)
     alpha: float = allow.parameter(allow.real(0), default=0.01)
     _: KW_ONLY
-    update: str = allow.parameter(allow.choice("gradient", "ksvd"), default="gradient")
+    update: str = allow.parameter(allow.choice(*UPDATES), default="gradient")
     bounded: bool = allow.parameter(allow.BOOLEAN, default=False)
     init: str | ArrayLike = allow.parameter(INIT, default="random")
     max_iter: int = allow.parameter(allow.integer(1), default=30)
-    tol: float = allow.parameter(allow.TOLERANCE, default=1e-4)
-    random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _iterations(self, X: FloatArray) -> Iterator[tuple[Floats, float, float]]:
         X = np.ascontiguousarray(X, np.float64)
         data = TensorData.of(X, float(self.alpha), bool(self.bounded))
-        rng = generator(self.random_state)
-        stein = get_divergence("stein")
-        atoms = first_atoms(X, self.init, self.n_atoms, stein, rng, self.n_jobs)
+        rng, metric = generator(self.random_state), get_divergence("stein")
+        atoms = first_atoms(X, self.init, self.n_atoms, metric, rng, self.n_jobs)
         atoms *= data.trace / np.einsum("jii->j", atoms)[:, None, None]
         step = 1.0
         while True:
             coded = self._code_over(MaxdetDictionary(atoms), X)
             losses = coded.certificate.objective
             atoms = _reseed(atoms, coded.codes, X, losses, data.trace)
-            if self.update == "gradient":
-                atoms, _, loss, step = gradient_update(
-                    data, atoms, coded.codes, coded.multipliers, 2.0 * step
-                )
-            else:
-                atoms, _, loss = atom_by_atom_update(data, atoms, coded.codes)
+            atoms, loss, step = UPDATES[self.update](data, atoms, coded, step)
             yield atoms, float(losses.sum()), loss
-
-    def _objectives(self, X: FloatArray) -> Floats:
-        """B(Σ_j y_j D_j, X) + α‖y‖₁."""
-        return self._code(X).certificate.objective
 
 
 def _reseed(atoms: Floats, codes: Floats, X: Floats, losses: Floats, trace: float) -> Floats:
     """Replace atoms that no code uses by the matrices that are represented worst."""
     unused = np.flatnonzero(~codes.any(axis=0))
-    if len(unused) == 0:
-        return atoms
     worst = np.argsort(-losses, kind="stable")[: len(unused)]
     atoms = atoms.copy()
     seeds = X[worst]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import first_samples, generator
@@ -21,13 +22,13 @@ from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.kernels.log_cosine import mean_log_scale, rescaled_logs
 from spdatoms.lasso.solve import sparse_code
 from spdatoms.layout import Numbers, holds
+from spdatoms.paper.baselines._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.atoms import DictionaryLearner
-from spdatoms.paper.baselines.log_euclidean._factorisation import KSVD, UPDATES
 from spdatoms.paper.baselines.pursuit import pursue
 
 
 @allow.with_parameters
-class LogEuclideanKSVD(DictionaryLearner):
+class LogEuclideanKSVD(Threaded, DictionaryLearner):
     """K-SVD: a dictionary of the logarithms of SPD matrices.
 
     min Σ_i ‖log(X_i/c) − Σ_j y_ij A_j‖²_F with ‖A_j‖_F = 1 and at most s entries in a code y_i.
@@ -110,8 +111,6 @@ class LogEuclideanKSVD(DictionaryLearner):
     max_iter: int = allow.parameter(allow.integer(1), default=100)
     tol: float = allow.parameter(allow.TOLERANCE, default=1e-3)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _learn(self, X: FloatArray) -> list[float]:
         self._log_scale = mean_log_scale(X, self.rescale)

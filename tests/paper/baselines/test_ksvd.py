@@ -11,7 +11,7 @@ from sklearn.linear_model import Lasso, orthogonal_mp_gram
 from _matrices import random_spd
 from spdatoms.geometry import expm, logm, unvech, vech
 from spdatoms.paper.baselines import LogEuclideanKSVD
-from spdatoms.paper.baselines.log_euclidean._factorisation import (
+from spdatoms.paper.baselines._factorisation import (
     KSVD,
     approximate_update,
     exact_update,

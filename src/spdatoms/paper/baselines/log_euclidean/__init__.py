@@ -1,1 +1,0 @@
-"""Sparse coding and K-SVD of matrix logarithms."""

@@ -146,7 +146,7 @@ class Problem:
         sums = (
             code_products(times_weights(Y, Y.data, start.weights, 0.5)),
             column_sums(weighted),
-            self.divergence.atom_sums().sums(samples, weighted, atoms),
+            self.divergence.atom_sums(samples, weighted, atoms),
         )
         return Coded(Y, losses, start.weights), SumTuple((float(losses.sum()), Y.nnz, *sums))
 

@@ -16,7 +16,7 @@ from spdatoms.divergences._products import (
     symmetrised_products,
     within,
 )
-from spdatoms.divergences.atom_sums import AtomSums, floored
+from spdatoms.divergences.atom_sums import floored
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.checked_pairs import JEFFREY
 from spdatoms.geometry import batched
@@ -137,29 +137,14 @@ class Jeffrey(Divergence):
         """Return Q # P⁻¹."""
         return _centre(terms, current.shape[-1], definite=True)
 
-    def atom_sums(self) -> AtomSums:
-        """Return Q and P as sums."""
-        return JeffreySums(self)
-
-
-def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:
-    """Return Q # P⁻¹ of half-vectors [Q, P], projected onto the cone unless they are in it."""
-    Q, P = from_half_vectors(sums.reshape(2, -1), n, weighted=True)
-    if not definite:
-        Q, P = nearest_spd(Q), nearest_spd(P)
-    return np.asarray(points_between(Q, batched.inverse(P[None])[0], 0.5))
-
-
-class JeffreySums(AtomSums):
-    """Q = Σ w Z and P = Σ w Z⁻¹."""
-
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Q = Σ w Z and P = Σ w Z⁻¹."""
         return np.asarray(weights.T @ Z.stacked)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
         """Q # P⁻¹ = P^-½ (P^½ Q P^½)^½ P^-½."""
         L = cholesky(D)
-        Q, P = (np.linalg.eigh(A) for A in self._whitened(parts, L))
+        Q, P = (np.linalg.eigh(A) for A in _whitened(parts, L))
         root = compose(P[1], np.sqrt(floored(P[0])))
         λ, U = np.linalg.eigh(congruence(root, compose(Q[1], floored(Q[0]))))
         inverse_root = compose(P[1], 1.0 / np.sqrt(floored(P[0])))
@@ -170,14 +155,22 @@ class JeffreySums(AtomSums):
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
         """½ (P − D⁻¹ Q D⁻¹) is the gradient; the second derivative is about ½ (‖P‖ + ‖Q‖)."""
         L = cholesky(D)
-        Q, P = self._whitened(parts, L)
+        Q, P = _whitened(parts, L)
         curvature = sum(np.linalg.norm(A, 2, axis=(-2, -1)) for A in (P, Q))
         curvature = np.maximum(curvature, np.finfo(np.float64).tiny)
         return AffineGeodesics.whitened(L, (Q - P) / curvature[:, None, None])
 
-    @staticmethod
-    def _whitened(parts: Floats, L: Floats) -> tuple[Floats, Floats]:
-        """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
-        n = L.shape[-1]
-        Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
-        return whitened(inverse_lower(L), Q), congruence(L, P)
+
+def _centre(sums: Floats, n: int, *, definite: bool) -> Floats:
+    """Return Q # P⁻¹ of half-vectors [Q, P], projected onto the cone unless they are in it."""
+    Q, P = from_half_vectors(sums.reshape(2, -1), n, weighted=True)
+    if not definite:
+        Q, P = nearest_spd(Q), nearest_spd(P)
+    return np.asarray(points_between(Q, batched.inverse(P[None])[0], 0.5))
+
+
+def _whitened(parts: Floats, L: Floats) -> tuple[Floats, Floats]:
+    """Return L⁻¹ Q L⁻ᵀ and Lᵀ P L."""
+    n = L.shape[-1]
+    Q, P = (from_half_vectors(half, n, weighted=True) for half in np.split(parts, 2, axis=1))
+    return whitened(inverse_lower(L), Q), congruence(L, P)

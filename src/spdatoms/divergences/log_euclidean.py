@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.squared_distance import SpectralDistance, matrix_of
 from spdatoms.geometry.functions import expm, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
@@ -44,15 +43,8 @@ class LogEuclidean(SpectralDistance):
         """Return exp V for the matrix V of a half-vector."""
         return np.asarray(expm(matrix_of(vector, len(current))))
 
-    def atom_sums(self) -> AtomSums:
-        """Return the sums of logarithms."""
-        return LogEuclideanSums(self)
-
-
-class LogEuclideanSums(AtomSums):
-    """M = Σ w log Z."""
-
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """M = Σ w log Z."""
         return np.asarray(weights.T @ Z.vectors)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:

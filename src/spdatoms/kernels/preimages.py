@@ -42,7 +42,7 @@ def preimages(divergence: Divergence, atoms: Floats, beta: float, codes: Floats)
     -------
     ndarray of shape (m, n, n)
     """
-    prepared, sums = divergence.prepare(atoms), divergence.atom_sums()
+    prepared = divergence.prepare(atoms)
     found = atoms[(codes @ kernel_values(divergence.pairwise(prepared), beta)).argmax(axis=1)]
     moving = np.arange(len(codes))
     for _ in range(_MOST_STEPS):
@@ -50,7 +50,8 @@ def preimages(divergence: Divergence, atoms: Floats, beta: float, codes: Floats)
             break
         kernel = _kernel(divergence, prepared, found[moving], beta)
         weights = scipy.sparse.csc_array((codes[moving] * kernel).T)
-        geodesics = sums.towards_centre(sums.sums(prepared, weights, found[moving]), found[moving])
+        sums = divergence.atom_sums(prepared, weights, found[moving])
+        geodesics = divergence.towards_centre(sums, found[moving])
         reached = weights.sum(axis=0)
         waiting, moved = np.arange(len(moving)), np.zeros(len(moving), bool)
         for t in _STEPS:

@@ -10,13 +10,11 @@ from spdatoms._utils.parameters import Allowed, shown
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.burg import Burg
-from spdatoms.divergences.cholesky import Cholesky
+from spdatoms.divergences.cholesky import Cholesky, LogCholesky
 from spdatoms.divergences.euclidean import Euclidean
-from spdatoms.divergences.harmonic import Harmonic
 from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.log_cholesky import LogCholesky
 from spdatoms.divergences.log_euclidean import LogEuclidean
-from spdatoms.divergences.power_euclidean import PowerEuclidean
+from spdatoms.divergences.power_euclidean import Harmonic, PowerEuclidean
 from spdatoms.divergences.stein import Stein
 from spdatoms.divergences.thompson import Thompson
 from spdatoms.divergences.wasserstein import Wasserstein

@@ -150,6 +150,7 @@ class RegionDescriptor(Descriptor):
         """Return the stack of features of one item."""
 
 
+@allow.with_parameters
 class RegionCovariance(RegionDescriptor):
     """Covariances of features of your own, of whole images or their windows.
 
@@ -185,21 +186,16 @@ class RegionCovariance(RegionDescriptor):
     (3, 2, 2)
     """
 
-    _parameters = allow.declare(features=allow.NONE | allow.FUNCTION, **_REGIONS)
-
-    def __init__(
-        self,
-        features: Callable[[Any], Any] | None = None,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
-        self.features = features
+    features: Callable[[Any], Any] | None = allow.parameter(
+        allow.NONE | allow.FUNCTION, default=None
+    )
+    block: Any = allow.parameter(WINDOWS, default=None)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
+    _: KW_ONLY
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         if self.features is not None:

@@ -13,8 +13,11 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
-from spdatoms.divergences.parameters import same_divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.divergences.registry import (
+    SYMMETRIC_METRIC,
+    same_divergence,
+    symmetric_divergence,
+)
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.kernels.bandwidth import choose_beta

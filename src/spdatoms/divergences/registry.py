@@ -13,13 +13,11 @@ import numpy as np
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.burg import Burg
 from spdatoms.divergences.cholesky import Cholesky, LogCholesky
 from spdatoms.divergences.euclidean import Euclidean
 from spdatoms.divergences.hermitian import Hermitian
-from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.log_euclidean import LogEuclidean
-from spdatoms.divergences.power_euclidean import Harmonic, PowerEuclidean
+from spdatoms.divergences.jeffrey import Burg, Jeffrey
+from spdatoms.divergences.power_euclidean import Harmonic, LogEuclidean, PowerEuclidean
 from spdatoms.divergences.stein import Stein
 from spdatoms.divergences.thompson import Thompson
 from spdatoms.divergences.wasserstein import Wasserstein

@@ -33,9 +33,9 @@ from spdatoms.dictionary._gram_margin import LEAST_SCHUR, GramMargin
 from spdatoms.dictionary._samples import Coded
 from spdatoms.dictionary._update import LARGEST_LIKENESS, ROUNDING, AtomUpdate
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.sparse_pairs import column_sums, columns, with_values
+from spdatoms.divergences.atom_sums import column_sums, columns, with_values
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
-from spdatoms.kernels.values import kernel_in_place
+from spdatoms.kernels.bandwidth import kernel_in_place
 
 #: From sums and atoms to geodesics along which to move.
 Move: TypeAlias = Callable[[Floats, Floats], Geodesics]

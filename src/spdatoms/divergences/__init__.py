@@ -1,4 +1,4 @@
-"""Divergences between SPD matrices: one file, one class each; all pairs, and means."""
+"""Divergences between SPD matrices: one file per family; all pairs, and means."""
 
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence, PreparedSet

@@ -12,15 +12,16 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.atom_sums import FLOOR, floored
-from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.divergences.checked_pairs import STEIN
-from spdatoms.divergences.sparse_pairs import (
+from spdatoms.divergences.atom_sums import (
+    FLOOR,
     columns_of_entries,
+    floored,
     in_batches,
     scaled_inverse_sums,
     weighted_inverse_sums,
 )
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.checked_pairs import STEIN
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned

@@ -20,10 +20,9 @@ from spdatoms.divergences.registry import (
 )
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double, is_complex
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, kernel_in_place, kernel_values
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
-from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.layout import Part, PreparedFrom, holds, part
 
 #: The divergences between the atoms of kernels that `DivergenceKernel.fit_changed` has made. They are no attributes:

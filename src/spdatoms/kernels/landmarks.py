@@ -31,9 +31,8 @@ from spdatoms.divergences.seeds import SEEDS, Sample
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, kernel_values
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening, centred_gram
 from spdatoms.layout import FEATURE, POSITIVE, Matrices, Maybe, Numbers, Part, holds, part
 

@@ -13,7 +13,7 @@ import scipy.sparse
 from spdatoms._utils.typing import Floats
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import relative_change, well_conditioned
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 
 #: Step lengths, longest first.
 _STEPS = (1.0, 0.5, 0.125, 0.015625)

@@ -14,8 +14,8 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.weights import part_of, shares_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.correction import semidefinite_gram
-from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
 from spdatoms.regression._ridge import RIDGES, CentredKernel, rows_of
 from spdatoms.regression._stacking import best_ridges, stacked_errors

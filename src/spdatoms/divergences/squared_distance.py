@@ -76,9 +76,7 @@ class SquaredDistance(Divergence):
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
-        with overflow_is_checked():
-            squares = np.einsum("ij,ij->i", differences, differences)
-        return rounded(squares, real_type(X.dtype))
+        return squared_norms(differences, real_type(X.dtype))
 
     @abstractmethod
     def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
@@ -108,11 +106,7 @@ class SquaredDistance(Divergence):
     ) -> tuple[Floats, Array]:
         """Return ‖v_i − u‖, where u is the vector of C, and the matrix of the mean with the weights w/distance."""
         differences = Z.vectors - self.prepare(current[None]).vectors
-        with overflow_is_checked():
-            squares = np.einsum("ij,ij->i", differences, differences)
-        if differences[squares == 0.0].any():
-            raise too_small(squares.dtype)
-        distances = np.sqrt(rounded(squares, squares.dtype))
+        distances = np.sqrt(squared_norms(differences, differences.dtype))
         return distances, self.centre(Z, weights / np.maximum(distances, least), current)
 
     def centre_term(self, Z: VectorSet, weights: Floats, current: Array) -> Floats:
@@ -174,6 +168,15 @@ class HalfVectorDistance(SquaredDistance):
 def matrix_of(half: Floats, n: int) -> Floats:
     """Return the matrix of a half-vector."""
     return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
+
+
+def squared_norms(differences: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
+    """Return ‖x_i‖² of differences x_i in this precision; one that it cannot hold is an error."""
+    with overflow_is_checked():
+        squares = np.einsum("ij,ij->i", differences, differences)
+    if differences[squares == 0.0].any():
+        raise too_small(dtype)
+    return rounded(squares, dtype)
 
 
 def squared_distances(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY
 from fractions import Fraction
 
@@ -178,6 +179,38 @@ def test_a_subclass_with_its_own_constructor_has_the_defaults() -> None:
 
     assert (Narrow().width, Narrow().kind) == (1.0, "b")
     assert Narrow().get_params() == {"kind": "b"}
+
+
+@allow.with_parameters
+class Shared(BaseEstimator, ABC):
+    """An abstract base class that declares parameters for others."""
+
+    width: float = allow.parameter(allow.real(above=0), default=1.0)
+    _: KW_ONLY
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
+
+    @abstractmethod
+    def smooth(self) -> None: ...
+
+
+@allow.with_parameters
+class Smoother(Shared):
+    """Its own parameters come first; the width is declared anew, and stays where it was."""
+
+    order: int = allow.parameter(allow.integer(1), default=2)
+    width: float = allow.parameter(allow.real(above=1), default=3.0)
+    _: KW_ONLY
+    kind: str = allow.parameter(allow.choice("a", "b"), default="a")
+
+    def smooth(self) -> None: ...
+
+
+def test_parameters_of_an_abstract_base_class_are_inherited() -> None:
+    assert list(inspect.signature(Smoother).parameters) == ["order", "width", "kind", "verbose"]
+    assert vars(Smoother(1, 2.0)) == {"order": 1, "width": 2.0, "kind": "a", "verbose": 0}
+    assert not Smoother._parameters["width"].test(1.0)
+    with pytest.raises(TypeError, match="too many positional"):
+        Smoother(1, 2.0, "b")
 
 
 def test_estimators_with_the_same_parameters_are_not_the_same_to_dask() -> None:

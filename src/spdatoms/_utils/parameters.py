@@ -95,21 +95,29 @@ def parameter(allowed: Allowed, *, default: Any) -> Any:
 def with_parameters(cls: type[Class]) -> type[Class]:
     """Decorate an estimator: its constructor keeps the parameters that its body declares; ``_: KW_ONLY`` is a ``*``.
 
-    They are checked in ``fit``, as scikit-learn asks for. The class is no dataclass: Dask would take two estimators
-    with the same parameters for the same, however they were fitted.
+    Those of an abstract base class come after its own, or where the base has them if they are declared anew. They are
+    checked in ``fit``, as scikit-learn asks for. The class is no dataclass: Dask would take two estimators with the
+    same parameters for the same, however they were fitted.
     """
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    taken, allowed = [inspect.Parameter("self", kind)], {}
+    own = {"self": inspect.Parameter("self", kind)}
+    inherited: dict[str, inspect.Parameter] = {}
+    allowed: dict[str, Allowed] = {}
+    for base in cls.__bases__:
+        if inspect.isabstract(base) and "_parameters" in vars(base):
+            inherited |= inspect.signature(base).parameters
+            allowed |= base._parameters  # type: ignore[attr-defined]
     for name, annotation in inspect.get_annotations(cls).items():
         declared = vars(cls).get(name)
         if name == "_":  # its type is KW_ONLY
             kind = inspect.Parameter.KEYWORD_ONLY
         elif isinstance(declared, _Parameter):
             default = declared.default
-            taken.append(inspect.Parameter(name, kind, default=default, annotation=annotation))
+            own[name] = inspect.Parameter(name, kind, default=default, annotation=annotation)
             allowed[name] = declared.allowed
             setattr(cls, name, default)  # also for subclasses without the parameter
-    signature = inspect.Signature(taken)
+    every = {name: own[name] for name in own if name not in inherited} | inherited | own
+    signature = inspect.Signature(sorted(every.values(), key=lambda one: one.kind))
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -20,24 +20,19 @@ from spdatoms.descriptors.regions import window_covariances
 
 #: What parameters of several descriptors may be: the sizes of windows and their distances; the shrinkage.
 WINDOWS, SHRINKAGE = allow.NONE | check.sizes(2), allow.real(0)
-#: Those of regions, in the order of constructors.
-_REGIONS = allow.declare(
-    block=WINDOWS,
-    step=WINDOWS,
-    mean=allow.BOOLEAN,
-    shrinkage=SHRINKAGE,
-    n_jobs=allow.N_JOBS,
-    verbose=allow.VERBOSE,
-)
 
 
+@allow.with_parameters
 class Descriptor(TransformerMixin, StackEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
 
     #: What the items are, and the number of axes of one of them.
     _what, _ndim = "images", 2
     _advice = "all images must have the same number of features"
-    n_jobs: int | None
+
+    _: KW_ONLY
+    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
+    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -106,19 +101,15 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
         """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
 
-@dataclass(repr=False, eq=False)
+@allow.with_parameters
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
-    _parameters = _REGIONS
-
-    block: Any = None
-    step: Any = None
-    mean: bool = False
+    block: Any = allow.parameter(WINDOWS, default=None)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
     _: KW_ONLY
-    shrinkage: float = 1e-4
-    n_jobs: int | None = None
-    verbose: int = 0
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
 
     def check_parameters(self) -> None:
         """Refuse a distance between windows without their size, too."""
@@ -189,13 +180,6 @@ class RegionCovariance(RegionDescriptor):
     features: Callable[[Any], Any] | None = allow.parameter(
         allow.NONE | allow.FUNCTION, default=None
     )
-    block: Any = allow.parameter(WINDOWS, default=None)
-    step: Any = allow.parameter(WINDOWS, default=None)
-    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
-    _: KW_ONLY
-    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         if self.features is not None:

@@ -118,6 +118,7 @@ def with_parameters(cls: type[Class]) -> type[Class]:
             setattr(cls, name, default)  # also for subclasses without the parameter
     every = {name: own[name] for name in own if name not in inherited} | inherited | own
     signature = inspect.Signature(sorted(every.values(), key=lambda one: one.kind))
+    names = [name for name in signature.parameters if name != "self"]
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
@@ -125,11 +126,12 @@ def with_parameters(cls: type[Class]) -> type[Class]:
         except TypeError as error:
             raise TypeError(f"{cls.__name__}: {error}") from None
         given.apply_defaults()
-        vars(self).update({name: given.arguments[name] for name in allowed})
+        vars(self).update({name: given.arguments[name] for name in names})
 
     construct.__name__, construct.__qualname__ = "__init__", f"{cls.__qualname__}.__init__"
     vars(construct).update(__signature__=signature)
-    for name, value in {"__init__": construct, "_parameters": declare(**allowed)}.items():
+    parameters = declare(**{name: allowed[name] for name in names})
+    for name, value in {"__init__": construct, "_parameters": parameters}.items():
         setattr(cls, name, value)
     return cls
 

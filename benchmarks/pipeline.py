@@ -27,7 +27,7 @@ from classification import wishart_classes
 from spdatoms import SPDSparseClassifier, SPDSparseCoder, check_spd, sparse_code
 from spdatoms.classification.scores import ClassRule
 from spdatoms.divergences import get_divergence
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 
 Floats = NDArray[np.float64]
 

@@ -178,9 +178,9 @@ def test_atoms_move_along_the_gradient(name, complex_) -> None:
     *Z, D = np.stack([pair("condition 1e1", complex_, 3, seed)[0] for seed in range(5)])
     weights = np.array([1.0, 2.0, -0.2, 1.5])
     divergence = divergence_of(name, D)
-    sums = divergence.atom_sums()
     prepared, column = divergence.prepare(np.stack(Z)), scipy.sparse.csc_array(weights[:, None])
-    path = sums.downhill(sums.sums(prepared, column, D[None]), D[None])
+    sums = divergence.atom_sums(prepared, column, D[None])
+    path = divergence.downhill(sums, D[None])
     move = path.points(1e-5)[0] - path.points(-1e-5)[0]
     slopes = [float(exact_derivative(name, D, A, move, 30)) for A in Z]
     G = np.tensordot(weights, divergence.gradient(D, np.stack(Z)), 1)

@@ -46,7 +46,9 @@ class GradientStein(Stein):
 
     name = "gradient stein"
     gradient = Divergence.gradient
-    atom_sums = Divergence.atom_sums
+    _parts = Divergence._parts
+    _towards_centre = Divergence._towards_centre
+    _downhill = Divergence._downhill
     coordinates = Divergence.coordinates
     from_coordinates = Divergence.from_coordinates
 

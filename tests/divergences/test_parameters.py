@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from spdatoms.divergences import Hermitian, PowerEuclidean, Stein
-from spdatoms.divergences.parameters import divergence_parameters, same_divergence
-from spdatoms.divergences.registry import divergence_classes
+from spdatoms.divergences.registry import divergence_classes, divergence_parameters, same_divergence
 
 
 class Weighted(Stein):

@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from _references import table, well_separated
-from spdatoms import mean, pairwise_divergence
+from spdatoms import divergence, mean, pairwise_divergence
 from spdatoms.divergences import PowerEuclidean
 
 #: About 1e-150 and 1e150, exact.
@@ -119,6 +119,11 @@ def test_divergences_out_of_range_are_refused():
     for metric in ("euclid", PowerEuclidean(3.0)):
         with pytest.raises(OverflowError, match="different matrices is too small for float64"):
             pairwise_divergence(tiny, metric=metric)
+        with pytest.raises(OverflowError, match="different matrices is too small for float64"):
+            divergence(*tiny, metric=metric)
+    # The inverses of these differ by so little that the square is zero.
+    with pytest.raises(OverflowError, match="different matrices is too small for float64"):
+        divergence(np.eye(2) * 1e172, np.eye(2) * 2e172, metric="harmonic")
     with pytest.raises(OverflowError, match="different matrices is too small for float32"):
         pairwise_divergence((1e170 * tiny).astype(np.float32), metric="euclid")
     single = np.stack([np.eye(2), np.eye(2) * 1e30]).astype(np.float32)

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse
 
 from _matrices import random_spd
-from spdatoms.divergences.sparse_pairs import weighted_inverse_sums
+from spdatoms.divergences.atom_sums import weighted_inverse_sums
 from spdatoms.geometry import batched
 
 

@@ -12,8 +12,8 @@ from spdatoms import DivergenceKernel, SPDSparseClassifier, pairwise_divergence,
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.kernels import correct_gram
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.correction import semidefinite_gram
-from spdatoms.kernels.values import kernel_values
 
 
 def indefinite_dictionary():

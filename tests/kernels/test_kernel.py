@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from _matrices import random_spd
 from spdatoms import DivergenceKernel, pairwise_divergence
 from spdatoms.exceptions import IndefiniteKernelWarning
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 
 SYMMETRIC = ["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spdatoms.kernels.values import kernel_in_place, kernel_values
+from spdatoms.kernels.bandwidth import kernel_in_place, kernel_values
 
 
 @settings(deadline=None)

@@ -29,7 +29,7 @@ from spdatoms.classification.kernel_ensemble import Metrics, References
 from spdatoms.classification.named_atoms import ExplainingEstimator
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import dimension
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.whitening import ClassicalScaling, Scatter, Whitening, cross_fitted_median
 
 

@@ -23,7 +23,7 @@ from spdatoms.classification.calibration import sharpness, standard_scale, stand
 from spdatoms.classification.cells import Cell, Scorer, labelled_atoms
 from spdatoms.classification.kernel_ensemble import References
 from spdatoms.classification.relevance import Margins
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.whitening import Whitening
 from spdatoms.layout import TINY, Classes, Each, Maybe, Numbers, Part, Value, part
 

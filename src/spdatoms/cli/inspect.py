@@ -212,9 +212,8 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
     from spdatoms.divergences.hermitian import over
     from spdatoms.divergences.registry import get_divergence
     from spdatoms.geometry.hermitian import as_double
-    from spdatoms.kernels.bandwidth import automatic_beta
+    from spdatoms.kernels.bandwidth import automatic_beta, kernel_values
     from spdatoms.kernels.correction import correct_gram
-    from spdatoms.kernels.values import kernel_values
 
     rows = []
     for metric in ("stein", "jeffrey"):

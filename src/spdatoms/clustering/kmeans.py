@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
@@ -27,16 +27,12 @@ from spdatoms.clustering._streamed import ClusteredStream
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.registry import METRIC
-from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.divergences.seeds import SEEDS, Sample
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double, real_type
 from spdatoms.geometry.validation import check_spd
 from spdatoms.layout import Matrices, holds
 
-_SEEDS: dict[str, Callable[[Sample, int, Any], Indices]] = {
-    "k-means++": plus_plus_seeds,
-    "random": random_seeds,
-}
 #: Seeds are drawn from this many evenly spaced matrices per cluster, but from the second number at least.
 _SEED_SAMPLES, _SEED_LEAST = 100, 20_000
 #: Starts for ``n_init="auto"`` with ``init="random"``.
@@ -127,7 +123,7 @@ class SPDKMeans(
     metric: str | Divergence = allow.parameter(METRIC, default="riemann")
     _: KW_ONLY
     init: str | ArrayLike = allow.parameter(
-        allow.choice(*_SEEDS) | allow.MATRICES, default="k-means++"
+        allow.choice(*SEEDS) | allow.MATRICES, default="k-means++"
     )
     n_init: int | str = allow.parameter(allow.AUTO | allow.integer(1), default="auto")
     max_iter: int = allow.parameter(allow.integer(1), default=300)
@@ -299,7 +295,7 @@ class SPDKMeans(
         else:
             sample = self._sample(divergence, X, weights, used[evenly_spaced(len(used), limit)])
         for _ in range(starts):
-            yield sample.matrices[_SEEDS[self.init](sample, self.n_clusters, rng)]
+            yield sample.matrices[SEEDS[self.init](sample, self.n_clusters, rng)]
 
     def _given_centres(self) -> Floats:
         centres = check_size(check_spd(self.init, name="init"), self.n_features_in_, name="init")

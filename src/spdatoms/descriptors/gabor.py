@@ -15,7 +15,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
 from spdatoms.descriptors.pixels import positions
-from spdatoms.descriptors.transformers import SHRINKAGE, WINDOWS, RegionDescriptor
+from spdatoms.descriptors.transformers import WINDOWS, RegionDescriptor
 
 SCALES, ORIENTATIONS = 5, 8
 
@@ -297,9 +297,6 @@ class FaceCovariance(RegionDescriptor):
     sigma: float = allow.parameter(WIDTHS, default=SIGMA)
     size: int | None = allow.parameter(SIZES, default=None)
     border: str = allow.parameter(BORDERS, default="reflect")
-    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         wavelets = Wavelets(sigma=self.sigma, size=self.size, border=self.border)

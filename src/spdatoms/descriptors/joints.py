@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -70,9 +69,6 @@ class JointCovariance(Descriptor):
     shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
     heading: tuple[int, int] | None = allow.parameter(_HEADING, default=None)
     vertical: int = allow.parameter(allow.integer(0, 2), default=1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         sequence = check.joint_sequence(item, name)

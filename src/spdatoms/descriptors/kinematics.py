@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -105,7 +104,7 @@ def _derivative(field: FloatArray, axis: int) -> FloatArray:
     return np.asarray(correlate1d(field, (-0.5, 0.0, 0.5), axis=axis, mode="nearest"))
 
 
-@dataclass(repr=False, eq=False)
+@allow.with_parameters
 class KinematicCovariance(RegionDescriptor):
     """12×12 covariances of the kinematic features over space-time volumes of grey videos.
 
@@ -138,10 +137,10 @@ class KinematicCovariance(RegionDescriptor):
     """
 
     _what, _ndim = "grey videos (frames, height, width)", 3
-    _parameters = allow.declare(**{**RegionDescriptor._parameters, "block": _SIZES, "step": _SIZES})
 
-    block: Any = (15, 32, 32)
-    step: Any = 8
+    block: Any = allow.parameter(_SIZES, default=(15, 32, 32))
+    step: Any = allow.parameter(_SIZES, default=8)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         video = check.grey_video(item, name, _LEAST_SIDE)

@@ -150,8 +150,6 @@ class MaterialCovariance(Descriptor):
     mean: bool = allow.parameter(allow.BOOLEAN, default=False)
     _: KW_ONLY
     shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _describe(self, item: Any, name: str) -> FloatArray:
         picture, mask = item if isinstance(item, tuple) and len(item) == 2 else (item, None)

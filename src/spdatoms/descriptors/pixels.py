@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import correlate1d
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.typing import FloatArray
 from spdatoms.descriptors import inputs as check
-from spdatoms.descriptors.transformers import RegionDescriptor
+from spdatoms.descriptors.transformers import WINDOWS, RegionDescriptor
 
 # ∂I/∂x ≈ I(x+1) − I(x−1) and ∂²I/∂x² ≈ −I(x−1) + 2I(x) − I(x+1), up to factors that no
 # affine-invariant divergence depends on.
@@ -104,7 +104,7 @@ def positions(image: FloatArray) -> tuple[FloatArray, FloatArray]:
     return x, y
 
 
-@dataclass(repr=False, eq=False)
+@allow.with_parameters
 class TextureCovariance(RegionDescriptor):
     """Covariances of grey value and derivatives, of blocks of grey images.
 
@@ -140,12 +140,15 @@ class TextureCovariance(RegionDescriptor):
 
     _what = "grey images (height, width)"
 
-    block: Any = 32
+    block: Any = allow.parameter(WINDOWS, default=32)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return texture(check.grey_image(item, name))
 
 
+@allow.with_parameters
 class PersonCovariance(RegionDescriptor):
     """The 17×17 covariance of position, colour and absolute derivatives of colour images of persons.
 
@@ -177,6 +180,10 @@ class PersonCovariance(RegionDescriptor):
     """
 
     _what, _ndim = "colour images (height, width, 3)", 3
+
+    block: Any = allow.parameter(WINDOWS, default=None)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         return person(check.colour_image(item, name))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import StackEstimator, checked_fit, estimator_call
+from spdatoms._utils.estimator import StackEstimator, Threaded, checked_fit, estimator_call
 from spdatoms._utils.progress import progress_is_due
 from spdatoms._utils.threads import run_blocks
 from spdatoms._utils.typing import FloatArray
@@ -20,24 +19,14 @@ from spdatoms.descriptors.regions import window_covariances
 
 #: What parameters of several descriptors may be: the sizes of windows and their distances; the shrinkage.
 WINDOWS, SHRINKAGE = allow.NONE | check.sizes(2), allow.real(0)
-#: Those of regions, in the order of constructors.
-_REGIONS = allow.declare(
-    block=WINDOWS,
-    step=WINDOWS,
-    mean=allow.BOOLEAN,
-    shrinkage=SHRINKAGE,
-    n_jobs=allow.N_JOBS,
-    verbose=allow.VERBOSE,
-)
 
 
-class Descriptor(TransformerMixin, StackEstimator, ABC):
+class Descriptor(Threaded, TransformerMixin, StackEstimator, ABC):
     """A transformer that describes each item of X by itself, so that there is nothing to learn."""
 
     #: What the items are, and the number of axes of one of them.
     _what, _ndim = "images", 2
     _advice = "all images must have the same number of features"
-    n_jobs: int | None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -106,19 +95,14 @@ class Descriptor(TransformerMixin, StackEstimator, ABC):
         """Return the matrix (n, n) or the matrices (n_regions, n, n) of the item called ``name``."""
 
 
-@dataclass(repr=False, eq=False)
+@allow.shared_parameters
 class RegionDescriptor(Descriptor):
     """Covariances of a stack of features, over the whole of it or over windows."""
 
-    _parameters = _REGIONS
-
-    block: Any = None
-    step: Any = None
-    mean: bool = False
-    _: KW_ONLY
-    shrinkage: float = 1e-4
-    n_jobs: int | None = None
-    verbose: int = 0
+    block: Any
+    step: Any
+    mean: bool
+    shrinkage: float = allow.parameter(SHRINKAGE, default=1e-4)
 
     def check_parameters(self) -> None:
         """Refuse a distance between windows without their size, too."""
@@ -150,6 +134,7 @@ class RegionDescriptor(Descriptor):
         """Return the stack of features of one item."""
 
 
+@allow.with_parameters
 class RegionCovariance(RegionDescriptor):
     """Covariances of features of your own, of whole images or their windows.
 
@@ -185,21 +170,12 @@ class RegionCovariance(RegionDescriptor):
     (3, 2, 2)
     """
 
-    _parameters = allow.declare(features=allow.NONE | allow.FUNCTION, **_REGIONS)
-
-    def __init__(
-        self,
-        features: Callable[[Any], Any] | None = None,
-        block: Any = None,
-        step: Any = None,
-        mean: bool = False,
-        *,
-        shrinkage: float = 1e-4,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(block, step, mean, shrinkage=shrinkage, n_jobs=n_jobs, verbose=verbose)
-        self.features = features
+    features: Callable[[Any], Any] | None = allow.parameter(
+        allow.NONE | allow.FUNCTION, default=None
+    )
+    block: Any = allow.parameter(WINDOWS, default=None)
+    step: Any = allow.parameter(WINDOWS, default=None)
+    mean: bool = allow.parameter(allow.BOOLEAN, default=False)
 
     def _features(self, item: Any, name: str) -> FloatArray:
         if self.features is not None:

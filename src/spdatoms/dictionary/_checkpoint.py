@@ -23,7 +23,7 @@ from spdatoms._utils.writing import check_target, remove_parts
 from spdatoms.dictionary._loop import State
 from spdatoms.dictionary.problem import AnyProblem, LandmarkProblem, Problem
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.parameters import divergence_parameters
+from spdatoms.divergences.registry import divergence_parameters
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import is_semidefinite
 from spdatoms.kernels.landmarks import LandmarkSpace

@@ -32,9 +32,9 @@ from spdatoms._utils.typing import Floats, Indices
 from spdatoms.dictionary._loop import LARGEST_LIKENESS, ROUNDING, AtomUpdate
 from spdatoms.dictionary._samples import Coded
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.sparse_pairs import column_sums, columns, with_values
+from spdatoms.divergences.atom_sums import column_sums, columns, with_values
 from spdatoms.geometry.geodesics import Geodesics, well_conditioned
-from spdatoms.kernels.values import kernel_in_place
+from spdatoms.kernels.bandwidth import kernel_in_place
 
 #: From sums and atoms to geodesics along which to move.
 Move: TypeAlias = Callable[[Floats, Floats], Geodesics]
@@ -58,17 +58,16 @@ class KernelUpdate(AtomUpdate):
     def begin(self) -> None:
         """Take what the coding has found out about the samples."""
         self.divergence: Divergence = self.problem.divergence
-        self.atom_sums = self.divergence.atom_sums()
         correlations, self.weighted_sums = self.sums
         self.correlations: Floats = correlations.copy()
 
     @property
     def trials(self) -> Sequence[tuple[Move, float]]:
         """What is tried for an atom until F falls: moves and step lengths."""
-        downhill = self.atom_sums.downhill
+        downhill = self.divergence.downhill
         if self.moves.gradient:
             return [(downhill, t) for t in STEPS]
-        centre = self.atom_sums.towards_centre
+        centre = self.divergence.towards_centre
         return [(centre, t) for t in STEPS] + [(downhill, t) for t in LAST_STEPS]
 
     def trials_of_a_pass(self, waiting: int) -> int:
@@ -124,8 +123,7 @@ class KernelUpdate(AtomUpdate):
         def of_columns(number: int) -> Floats:
             some = parts[number]
             column_weights = scipy.sparse.csc_array(weights[:, some])
-            sums: Floats = self.atom_sums.sums(atoms, column_weights, self.atoms[block[some]])
-            return sums
+            return self.divergence.atom_sums(atoms, column_weights, self.atoms[block[some]])
 
         parts = list(block_slices(len(block), _ATOMS_AT_ONCE))
         over_atoms = map_in_threads(of_columns, len(parts), self.moves.n_jobs)
@@ -210,9 +208,9 @@ def _correlations_of(
     prepared: Any, coded: Coded, problem: Any, block: Indices, candidates: list[Any]
 ) -> Floats:
     """Return Σ_i w_i Y_ir k(X_i, C_r) over a part for the atoms of a block at prepared candidates, (candidates, B)."""
-    Y, sums, correlations = columns(coded.columns(), block), problem.divergence.atom_sums(), []
+    Y, correlations = columns(coded.columns(), block), []
     for C in candidates:
-        kernel = kernel_in_place(sums.pairs(prepared, Y, C), problem.beta)
+        kernel = kernel_in_place(problem.divergence.pairs(prepared, Y, C), problem.beta)
         correlations.append(column_sums(times_weights(Y, Y.data * kernel, coded.weights)))
     return np.array(correlations)
 

@@ -54,10 +54,10 @@ class LandmarkUpdate(AtomUpdate):
 
     def geodesics(self, D: Floats, slopes: Floats) -> list[Geodesics]:
         """Return geodesics from atoms D along which F falls, given its derivatives by divergences."""
-        sums = self.space.divergence.atom_sums()
-        totals = sums.sums(self.space.prepared, scipy.sparse.csc_array(slopes.T), D)
-        downhill = sums.downhill(totals, D)
-        return [downhill] if self.moves.gradient else [downhill, sums.towards_centre(totals, D)]
+        divergence, weights = self.space.divergence, scipy.sparse.csc_array(slopes.T)
+        sums = divergence.atom_sums(self.space.prepared, weights, D)
+        downhill = divergence.downhill(sums, D)
+        return [downhill] if self.moves.gradient else [downhill, divergence.towards_centre(sums, D)]
 
     def move(self, block: Indices) -> None:
         """Move atoms along the geodesic on which F is expected to fall most."""

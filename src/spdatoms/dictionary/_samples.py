@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import part_of
 from spdatoms._utils.writing import scratch_file
-from spdatoms.divergences.sparse_pairs import columns_of_entries
+from spdatoms.divergences.atom_sums import columns_of_entries
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.scale.parts import Largest, Span, SumTuple, added, part_slices
 from spdatoms.scale.passes import StreamPasses, with_smaller_spans

@@ -37,8 +37,11 @@ from spdatoms.dictionary.problem import (
 )
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.hermitian import over
-from spdatoms.divergences.parameters import same_divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.divergences.registry import (
+    SYMMETRIC_METRIC,
+    same_divergence,
+    symmetric_divergence,
+)
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.validation import check_spd

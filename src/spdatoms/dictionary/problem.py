@@ -25,11 +25,11 @@ from spdatoms.dictionary._kernel_update import (
 from spdatoms.dictionary._landmark_update import LandmarkUpdate
 from spdatoms.dictionary._samples import Coded
 from spdatoms.divergences import Divergence
-from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries
+from spdatoms.divergences.atom_sums import column_sums, columns_of_entries
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
-from spdatoms.kernels.bandwidth import choose_beta, coding_beta
+from spdatoms.kernels.bandwidth import choose_beta, coding_beta, kernel_in_place, kernel_values
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.kernel import RidgeKernel
 from spdatoms.kernels.landmarks import (
@@ -39,7 +39,6 @@ from spdatoms.kernels.landmarks import (
     choose_landmarks,
     landmark_gram,
 )
-from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.lasso.alpha import coding_alpha, kernel_spread
 from spdatoms.lasso.solve import solve_queries
 from spdatoms.layout import ANY, BOOLEAN, PENALTY, POSITIVE, Maybe, Part, part
@@ -143,7 +142,7 @@ class Problem:
         sums = (
             code_products(times_weights(Y, Y.data, start.weights, 0.5)),
             column_sums(weighted),
-            self.divergence.atom_sums().sums(samples, weighted, atoms),
+            self.divergence.atom_sums(samples, weighted, atoms),
         )
         return Coded(Y, losses, start.weights), SumTuple((float(losses.sum()), Y.nnz, *sums))
 

@@ -1,20 +1,16 @@
-"""Divergences between SPD matrices: one file, one class each; all pairs, and means."""
+"""Divergences between SPD matrices: one file per family; all pairs, and means."""
 
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.divergences.burg import Burg
-from spdatoms.divergences.cholesky import Cholesky
+from spdatoms.divergences.cholesky import Cholesky, LogCholesky
 from spdatoms.divergences.euclidean import Euclidean
-from spdatoms.divergences.harmonic import Harmonic
 from spdatoms.divergences.hermitian import Hermitian
-from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.log_cholesky import LogCholesky
-from spdatoms.divergences.log_euclidean import LogEuclidean
+from spdatoms.divergences.jeffrey import Burg, Jeffrey
 from spdatoms.divergences.means import mean
 from spdatoms.divergences.medians import median
 from spdatoms.divergences.paired import divergence
 from spdatoms.divergences.pairwise import pairwise_divergence
-from spdatoms.divergences.power_euclidean import PowerEuclidean
+from spdatoms.divergences.power_euclidean import Harmonic, LogEuclidean, PowerEuclidean
 from spdatoms.divergences.registry import divergence_names, get_divergence, register_divergence
 from spdatoms.divergences.stein import Stein
 from spdatoms.divergences.thompson import Thompson

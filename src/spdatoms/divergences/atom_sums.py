@@ -2,8 +2,8 @@
 
 `Divergence.centre` moves one matrix to the stationary point of Σ_i w_i d(Z_i, D). A dictionary has
 many atoms, and its data may be out of memory or on many machines. So here the sums over the Z_i are
-separate from the step that follows from them, and are computed for many atoms at once. Every divergence
-has its own, `Divergence.atom_sums`:
+separate from the step that follows from them, and are computed for many atoms at once. What they are is up to
+the divergence:
 
 =============  =======================================  ================================
 Stein          P = Σ w (Z + D)⁻¹, s = Σ w               D → (s/2) P⁻¹
@@ -19,19 +19,23 @@ of Σ w d(Z, D) follows from the same sums.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from spdatoms._utils.threads import block_slices
-from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.sparse_pairs import column_sums, columns_of_entries, with_values
+from spdatoms._utils.typing import FloatArray, Floats, Indices
+from spdatoms.geometry import batched
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, HermitianGeodesics
-from spdatoms.geometry.half_vectors import unvech, vech
+from spdatoms.geometry.half_vectors import tile_entries, unvech, vech
 from spdatoms.geometry.hermitian import is_complex, real_form
 from spdatoms.geometry.spectral import cholesky, congruence
+from spdatoms.geometry.triangles import entry_weights
+from spdatoms.native import lane_count
+from spdatoms.native.interleave import flat, flat_order
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
 FLOOR = 1e-6
@@ -44,74 +48,96 @@ _BLOCK_BYTES = 4 << 20
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class AtomSums(ABC):
-    """Sums over weighted matrices, and the geodesics along which they move atoms.
+class AtomSums:
+    """The part of a divergence that moves atoms: sums over weighted matrices, and geodesics that follow from them.
 
-    The sums of an atom are a row of numbers: whatever `_parts` gives, then Σ w and Σ |w|.
-
-    Parameters
-    ----------
-    divergence : Divergence
-        The divergence d.
+    The sums of an atom are a row of numbers: whatever `_parts` gives, then Σ w and Σ |w|. By default the parts
+    are G = Σ w ∂d(D, Z)/∂D and h = Σ |w| ‖∂d/∂D‖²/2d. Near its minimum d is ½·c·δ² at the distance δ, and its
+    gradient has the length c·δ. So ‖∂d/∂D‖²/2d is the curvature c there, and a fair guess elsewhere. Lengths are
+    those in the frame of D. Of complex matrices the sums hold the real form of G.
     """
 
-    def __init__(self, divergence: Any) -> None:
-        self.divergence = divergence
+    #: Those of `Divergence`.
+    prepare: Callable[..., Any]
+    pairwise: Callable[..., Any]
+    gradient: Callable[..., Any]
 
-    def sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        """Return the sums over Z (a prepared set of m) with weights (m, B) for the atoms D (B, n, n).
+    def atom_sums(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return the sums that move atoms; sums over parts of the data are added.
 
-        Sums over parts of the data are added.
+        Parameters
+        ----------
+        Z : PreparedSet
+            m matrices.
+        weights : csc_array of shape (m, B)
+            The weights, one column per atom.
+        D : ndarray of shape (B, n, n)
+            The atoms.
+
+        Returns
+        -------
+        ndarray of shape (B, k)
         """
         total = column_sums(weights)
         size = column_sums(with_values(weights, np.abs(weights.data)))
         return np.column_stack([self._parts(Z, weights, D), total, size])
-
-    @abstractmethod
-    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        """Return the sums that are particular to the divergence, one row per atom."""
 
     def towards_centre(self, sums: Floats, D: Floats) -> Geodesics:
         """Return the geodesics from the atoms to their centres, or to where a step towards them leads.
 
         Where the weights do not sum to a positive number there is no centre, and these geodesics may
         not be of use.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (B, k)
+            What `atom_sums` returns.
+        D : ndarray of shape (B, n, n)
+            The atoms.
+
+        Returns
+        -------
+        Geodesics
         """
-        total = np.maximum(sums[:, -2], _LEAST_TOTAL * self._sizes(sums))
+        total = np.maximum(sums[:, -2], _LEAST_TOTAL * _sizes(sums))
         return self._towards_centre(sums[:, :-2], total, D)
-
-    @staticmethod
-    def _sizes(sums: Floats) -> Floats:
-        return np.maximum(sums[:, -1], _TINY)
-
-    @abstractmethod
-    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics: ...
 
     def downhill(self, sums: Floats, D: Floats) -> Geodesics:
         """Return the geodesics along the negative gradient of Σ w d(Z, D).
 
         At t = 1 the step is one over a bound (or an estimate) of the second derivative.
-        """
-        return self._downhill(sums[:, :-2], sums[:, -2], self._sizes(sums), D)
 
-    @abstractmethod
-    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics: ...
+        Parameters
+        ----------
+        sums, D
+            As in `towards_centre`.
+
+        Returns
+        -------
+        Geodesics
+        """
+        return self._downhill(sums[:, :-2], sums[:, -2], _sizes(sums), D)
 
     def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
-        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        values = self.divergence.pairwise(Z, D)
+        """Return d(Z_i, D_r) for the entries (i, r) of a pattern.
+
+        Parameters
+        ----------
+        Z, D : PreparedSet
+            m and B matrices.
+        pattern : csc_array of shape (m, B)
+            Its entries say which pairs.
+
+        Returns
+        -------
+        ndarray of shape (number of entries,)
+            In the order of the pattern.
+        """
+        values = self.pairwise(Z, D)
         return np.asarray(values[pattern.indices, columns_of_entries(pattern)])
 
-
-class GradientSums(AtomSums):
-    """G = Σ w ∂d(D, Z)/∂D and h = Σ |w| ‖∂d/∂D‖²/2d, for any divergence.
-
-    Near its minimum d is ½·c·δ² at the distance δ, and its gradient has the length c·δ. So ‖∂d/∂D‖²/2d
-    is the curvature c there, and a fair guess elsewhere. Lengths are those in the frame of D. Of complex
-    matrices the sums hold the real form of G.
-    """
-
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """Return the sums that are particular to the divergence, one row per atom."""
         rows = []
         for r, atom in enumerate(D):
             column = slice(weights.indptr[r], weights.indptr[r + 1])
@@ -121,23 +147,16 @@ class GradientSums(AtomSums):
         return np.array(rows)
 
     def _of_atom(self, matrices: FloatArray, used: Any, weights: Floats, atom: Floats) -> Floats:
-        divergence, L = self.divergence, cholesky(atom)
-        prepared = divergence.prepare(atom[None])
+        L = cholesky(atom)
+        prepared = self.prepare(atom[None])
         gradient, curvature = np.zeros_like(atom), 0.0
         for part in block_slices(len(used), max(1, _BLOCK_BYTES // atom.nbytes)):
             Z, w = matrices[used[part]], weights[part]
-            (d,) = divergence.pairwise(prepared, divergence.prepare(Z))
-            G = congruence(L, divergence.gradient(atom, Z))
+            (d,) = self.pairwise(prepared, self.prepare(Z))
+            G = congruence(L, self.gradient(atom, Z))
             gradient += np.tensordot(w, G, 1)
-            curvature += float(np.abs(w) @ self._curvatures(G, d))
+            curvature += float(np.abs(w) @ _curvatures(G, d))
         return np.append(vech(real_form(gradient), weighted=True), curvature)
-
-    @staticmethod
-    def _curvatures(G: Floats, d: FloatArray) -> Floats:
-        """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
-        squares = (np.abs(G) ** 2).sum(axis=(1, 2))
-        apart = d > _ROUNDING * d.max()
-        return np.asarray(np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart))
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
         return self._downhill(parts, total, total, D)
@@ -149,8 +168,100 @@ class GradientSums(AtomSums):
         return HermitianGeodesics(geodesics) if is_complex(D) else geodesics
 
 
+def _curvatures(G: Floats, d: FloatArray) -> Floats:
+    """Return ‖∂d‖²/2d, and zero where Z is D, but for rounding: there it would be 0/0."""
+    squares = (np.abs(G) ** 2).sum(axis=(1, 2))
+    apart = d > _ROUNDING * d.max()
+    return np.asarray(np.divide(squares, 2.0 * d, out=np.zeros(len(d)), where=apart))
+
+
+def _sizes(sums: Floats) -> Floats:
+    return np.maximum(sums[:, -1], _TINY)
+
+
 def floored(eigenvalues: Floats) -> Floats:
     """Return max(λ, floor·max|λ|): the projection onto the cone."""
     greatest = np.abs(eigenvalues).max(axis=-1, keepdims=True)
     floor = FLOOR * np.maximum(greatest, _TINY)
     return np.asarray(np.maximum(eigenvalues, floor))
+
+
+# --- sums over the pairs (i, r) with w_ir ≠ 0 ------------------------------------------------------------
+#
+# A code uses a few atoms of many, so most pairs of a sample and an atom do not matter for the update of the atom, and
+# are never touched. The matrices of the others are gathered into the lanes of one batch after another, so that a
+# sparse code costs what its non-zeros cost.
+
+
+def columns_of_entries(matrix: scipy.sparse.csc_array) -> Indices:
+    """Return the column of every entry."""
+    return np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+
+
+def with_values(matrix: scipy.sparse.csc_array, values: Floats) -> scipy.sparse.csc_array:
+    """Return a matrix with the same pattern and other values."""
+    return scipy.sparse.csc_array((values, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def columns(matrix: scipy.sparse.csc_array, chosen: Indices) -> scipy.sparse.csc_array:
+    """Return some columns, without a copy if that is all of them."""
+    return matrix if len(chosen) == matrix.shape[1] else matrix[:, chosen]
+
+
+def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
+    """Return the sums of the columns."""
+    sums = np.bincount(columns_of_entries(matrix), matrix.data, matrix.shape[1])
+    return np.asarray(sums, np.float64)
+
+
+def in_batches(
+    matrix: scipy.sparse.csc_array,
+) -> tuple[Indices, NDArray[np.bool_], Indices, Indices]:
+    """Arrange the entries of a sparse matrix, column by column, a whole number of batches of lanes for each.
+
+    Return which entry is in every lane, whether it is no copy that fills up the last batch of a column, and where the
+    batches of each column begin and end.
+    """
+    lanes = lane_count(np.float64)
+    starts = matrix.indptr.astype(np.int64)
+    counts = np.diff(starts)
+    batches = -(-counts // lanes)
+    ends = np.cumsum(batches)
+    begins = ends - batches
+    room = batches * lanes
+    place = np.arange(room.sum()) - np.repeat(begins * lanes, room)
+    last = np.repeat(counts - 1, room)
+    entries = np.repeat(starts[:-1], room) + np.minimum(place, last)
+    return entries, place <= last, begins, ends
+
+
+def weighted_inverse_sums(X: Floats, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+    """Return Σ_i w_ir (X_i + D_r)⁻¹ as half-vectors with weights √2, shape (B, n(n+1)/2)."""
+    sums, factors = scaled_inverse_sums(X, weights, D)
+    _, rows, cols = tile_entries(X.shape[-1])
+    return np.asarray(sums * entry_weights(rows, cols) * factors[:, None])
+
+
+def scaled_inverse_sums(
+    X: Floats, weights: scipy.sparse.csc_array, D: Floats
+) -> tuple[Floats, Floats]:
+    """Return Σ_i w_ir (f_r·(X_i + D_r))⁻¹ as half-vectors without weights, and the f_r.
+
+    These are powers of two that bring atoms near one, where no reciprocal overflows.
+    """
+    factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
+    totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
+    entries, used, begins, ends = in_batches(weights)
+    batched.add_weighted_inverses(
+        D,
+        factors,
+        flat(X),
+        weights.indices[entries].astype(np.int64),
+        begins,
+        ends,
+        np.where(used, weights.data[entries], 0.0),
+        totals,
+    )
+    if np.isnan(totals).any():
+        raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
+    return totals[:, tile_entries(X.shape[-1])[0]], factors

@@ -16,7 +16,7 @@ import scipy.sparse
 
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import FloatArray, Floats, Indices
-from spdatoms.divergences.atom_sums import AtomSums, GradientSums
+from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.gradients import difference_gradient, summed_gradients
 from spdatoms.geometry.functions import exp_map, log_map
 from spdatoms.geometry.geodesics import whiten
@@ -49,7 +49,7 @@ class PreparedSet:
         return len(self.matrices)
 
 
-class Divergence(ABC):
+class Divergence(AtomSums, ABC):
     """A measure d(X, Y) ≥ 0 of how far two SPD matrices are apart, zero only where they are equal.
 
     The methods trust their input, which `spdatoms.check_spd` has checked before. What a
@@ -483,15 +483,3 @@ class Divergence(ABC):
         ndarray of shape (n, n)
         """
         return np.asarray(exp_map(V, current))
-
-    # --- the update of dictionary atoms ----------------------------------------------------------------
-
-    def atom_sums(self) -> AtomSums:
-        """Return the sums over weighted matrices that move dictionary atoms.
-
-        Returns
-        -------
-        AtomSums
-            By default sums of gradients.
-        """
-        return GradientSums(self)

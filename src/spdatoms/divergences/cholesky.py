@@ -1,4 +1,4 @@
-"""The squared distance of Cholesky factors."""
+"""The squared distances of Cholesky factors, and of factors with the logarithms of their diagonals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
-from spdatoms.divergences.checked_pairs import CHOLESKY
+from spdatoms.divergences.checked_pairs import CHOLESKY, LOG_CHOLESKY
 from spdatoms.divergences.squared_distance import SquaredDistance, VectorSet
 from spdatoms.geometry.hermitian import as_double, is_complex
 from spdatoms.geometry.spectral import adjoint, congruence, inverse_lower
@@ -70,6 +70,36 @@ class Cholesky(SquaredDistance):
     def _positive(values: Floats) -> Floats:
         # Weights of both signs may leave the cone.
         return np.asarray(np.maximum(values, 1e-6 * np.abs(values).max()))
+
+
+class LogCholesky(Cholesky):
+    """The squared log-Cholesky distance.
+
+    d(X, Y) = ‖⌊L_X⌋ − ⌊L_Y⌋‖²_F + ‖log diag L_X − log diag L_Y‖², for X = L_X L_Xᵀ with the part ⌊L_X⌋ below the
+    diagonal [1]_.
+
+    It is the geodesic distance of a metric on the cone, so that means never leave it, and as quick as a Cholesky
+    decomposition. The kernel exp(−β·d) is that of Gauss, positive definite at every β.
+
+    References
+    ----------
+    .. [1] Z. Lin, Riemannian geometry of symmetric positive definite matrices via Cholesky decomposition, 2019.
+    """
+
+    name: ClassVar[str] = "logchol"
+    pair_kernel: ClassVar[int | None] = LOG_CHOLESKY
+
+    @staticmethod
+    def _diagonal_slope(values: Floats) -> Floats:
+        return 1.0 / values
+
+    @staticmethod
+    def _diagonal(values: Floats) -> Floats:
+        return np.log(values)
+
+    @staticmethod
+    def _positive(values: Floats) -> Floats:
+        return np.exp(values)
 
 
 def _lower(diagonals: Floats, below: Floats, complex_: bool) -> Array:

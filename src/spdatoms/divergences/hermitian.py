@@ -11,7 +11,6 @@ import scipy.sparse
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences._products import rounded
-from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import Geodesics, HermitianGeodesics
 from spdatoms.geometry.hermitian import complex_form, is_complex, real_form, real_type
@@ -124,9 +123,18 @@ class Hermitian(Divergence):
         """Return the step of `centre` over all parts, as a complex matrix."""
         return complex_form(self.divergence.centre_from_terms(terms, total, _real(current)))
 
-    def atom_sums(self) -> AtomSums:
-        """Return the sums over the real forms."""
-        return HermitianSums(self)
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Array) -> Floats:
+        return self.divergence._parts(Z.real, weights, _real(D))
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Array) -> Geodesics:
+        return HermitianGeodesics(self.divergence._towards_centre(parts, total, _real(D)))
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Array) -> Geodesics:
+        return HermitianGeodesics(self.divergence._downhill(parts, total, size, _real(D)))
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        return np.asarray(self._own(self.divergence.pairs(Z.real, pattern, D.real), Z.matrices))
 
 
 def over(divergence: Divergence, X: Any) -> Divergence:
@@ -152,29 +160,6 @@ def beside(
         divergence = over(divergence, X)
         own = divergence.prepare(own.matrices.astype(np.result_type(own.matrices, np.complex64)))
     return divergence, divergence.prepare(X.astype(own.matrices.dtype, copy=False)), own
-
-
-class HermitianSums(AtomSums):
-    """The sums of the divergence between real matrices; atoms are complex."""
-
-    def __init__(self, divergence: Hermitian) -> None:
-        super().__init__(divergence)
-        self.inner = divergence.divergence.atom_sums()
-
-    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Array) -> Floats:
-        return self.inner._parts(Z.real, weights, _real(D))
-
-    def _towards_centre(self, parts: Floats, total: Floats, D: Array) -> Geodesics:
-        return HermitianGeodesics(self.inner._towards_centre(parts, total, _real(D)))
-
-    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Array) -> Geodesics:
-        return HermitianGeodesics(self.inner._downhill(parts, total, size, _real(D)))
-
-    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
-        """Return d(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        return np.asarray(
-            self.divergence._own(self.inner.pairs(Z.real, pattern, D.real), Z.matrices)
-        )
 
 
 def _real(X: Array) -> FloatArray:

@@ -1,22 +1,23 @@
-"""Names of divergences: ours, pyRiemann's, and those that users add."""
+"""Names of divergences: ours, pyRiemann's, and those that users add; and what tells two of one name apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import numpy as np
 
 from spdatoms._utils.parameters import Allowed, shown
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.burg import Burg
-from spdatoms.divergences.cholesky import Cholesky
+from spdatoms.divergences.cholesky import Cholesky, LogCholesky
 from spdatoms.divergences.euclidean import Euclidean
-from spdatoms.divergences.harmonic import Harmonic
-from spdatoms.divergences.jeffrey import Jeffrey
-from spdatoms.divergences.log_cholesky import LogCholesky
-from spdatoms.divergences.log_euclidean import LogEuclidean
-from spdatoms.divergences.power_euclidean import PowerEuclidean
+from spdatoms.divergences.hermitian import Hermitian
+from spdatoms.divergences.jeffrey import Burg, Jeffrey
+from spdatoms.divergences.power_euclidean import Harmonic, LogEuclidean, PowerEuclidean
 from spdatoms.divergences.stein import Stein
 from spdatoms.divergences.thompson import Thompson
 from spdatoms.divergences.wasserstein import Wasserstein
@@ -138,6 +139,47 @@ def _symmetric_divergences(metrics: Any, name: str) -> list[Divergence]:
 
 def _is_metric(value: Any) -> bool:
     return isinstance(value, Divergence) or (isinstance(value, str) and value in divergence_names())
+
+
+def divergence_parameters(divergence: Divergence) -> dict[str, Any]:
+    """Return the parameters of a divergence as JSON can hold them, arrays as digests; none for most.
+
+    They are the arguments of its class, kept under their names, as `spdatoms.save` asks for. If one is not kept so,
+    they are all attributes. A `Hermitian` divergence has those of the divergence between real matrices.
+    """
+    if isinstance(divergence, Hermitian):
+        return divergence_parameters(divergence.divergence)
+    names = tuple(inspect.signature(type(divergence)).parameters)
+    kept = all(hasattr(divergence, name) for name in names)
+    values = {name: getattr(divergence, name) for name in names} if kept else vars(divergence)
+    return {name: _plain(value) for name, value in values.items()}
+
+
+def same_divergence(one: Divergence, other: Divergence) -> bool:
+    """Return whether two divergences have the same name and the same parameters."""
+    return one.name == other.name and divergence_parameters(one) == divergence_parameters(other)
+
+
+def _plain(value: Any) -> Any:
+    """Return JSON that is the same for equal values, and in every process."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype != object:  # its repr leaves out the middle
+        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        return [value.dtype.str, list(value.shape), content]
+    if isinstance(value, Divergence):
+        return [value.name, divergence_parameters(value)]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    if isinstance(value, type) or inspect.isroutine(value):
+        return [value.__module__, value.__qualname__]
+    state = getattr(value, "__dict__", None)
+    # The repr of an object with attributes may be its address.
+    return [type(value).__qualname__, _plain(state) if state else repr(value)]
 
 
 @dataclass(frozen=True)

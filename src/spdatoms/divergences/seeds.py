@@ -66,3 +66,7 @@ def plus_plus_seeds(sample: Sample, count: int, rng: Any) -> Indices:
             seeds.append(int(candidates[best]))
             advance()
     return np.array(seeds, dtype=np.intp)
+
+
+#: How seeds are drawn, by the names that users know.
+SEEDS = {"k-means++": plus_plus_seeds, "random": random_seeds}

@@ -20,17 +20,13 @@ from spdatoms.divergences._products import (
     too_small,
 )
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.half_vectors import from_half_vectors
-from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
-from spdatoms.geometry.spectral import LARGEST_IN_LANES, adjoint, as_stack, eigh
+from spdatoms.geometry.hermitian import real_type
+from spdatoms.geometry.spectral import as_stack
 from spdatoms.native.elementwise import mirror, settle_squares
 
 #: Bytes of a block of the result that is computed apart from it.
 _BLOCK_BYTES = 8 << 20
-#: Eigenvalues, relative to the greatest, and squared distances, relative to the squares that they are differences of,
-#: that have enough digits.
-_ILL_CONDITIONED, _CANCELLED = 1e-8, 1e-3
 #: Bytes of matrices, some copies of which a cache of the second level holds.
 _CACHED_BYTES = 256 << 10
 #: Matrices whose half-vectors are found at a time, in bytes of input.
@@ -80,9 +76,7 @@ class SquaredDistance(Divergence):
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return the squared distances of pairs."""
         differences = self.prepare(X).vectors - self.prepare(Y).vectors
-        with overflow_is_checked():
-            squares = np.einsum("ij,ij->i", differences, differences)
-        return rounded(squares, real_type(X.dtype))
+        return squared_norms(differences, real_type(X.dtype))
 
     @abstractmethod
     def from_vector(self, vector: Floats, current: Array, definite: bool = True) -> Array:
@@ -112,11 +106,7 @@ class SquaredDistance(Divergence):
     ) -> tuple[Floats, Array]:
         """Return ‖v_i − u‖, where u is the vector of C, and the matrix of the mean with the weights w/distance."""
         differences = Z.vectors - self.prepare(current[None]).vectors
-        with overflow_is_checked():
-            squares = np.einsum("ij,ij->i", differences, differences)
-        if differences[squares == 0.0].any():
-            raise too_small(squares.dtype)
-        distances = np.sqrt(rounded(squares, squares.dtype))
+        distances = np.sqrt(squared_norms(differences, differences.dtype))
         return distances, self.centre(Z, weights / np.maximum(distances, least), current)
 
     def centre_term(self, Z: VectorSet, weights: Floats, current: Array) -> Floats:
@@ -175,58 +165,18 @@ class HalfVectorDistance(SquaredDistance):
         """Write the half-vectors of f(X_i) to ``out``; errors count the matrices from ``first``."""
 
 
-class SpectralDistance(HalfVectorDistance):
-    """A squared distance ‖f(X) − f(Y)‖²_F of functions of the eigenvalues."""
-
-    complex_pairs_from: ClassVar[float] = LARGEST_IN_LANES // 2 + 1
-
-    @abstractmethod
-    def of_eigenvalues(self, values: Floats) -> Floats:
-        """Return f(λ).
-
-        Parameters
-        ----------
-        values : ndarray of shape (m, n)
-            The eigenvalues λ of matrices.
-
-        Returns
-        -------
-        ndarray of shape (m, n)
-        """
-
-    def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """Return the squared distances of pairs, of large and of complex matrices by their eigenvectors."""
-        if self.complex_pairs_from < np.inf and (is_complex(X) or X.shape[-1] > LARGEST_IN_LANES):
-            return self._paired_by_eigenvalues(X, Y)
-        return super().paired(X, Y)
-
-    def _paired_by_eigenvalues(self, X: Array, Y: Array) -> FloatArray:
-        """Return ‖f(X_i) − f(Y_i)‖²_F = Σ a_j² + Σ b_k² − 2 Σ a_j b_k |u_jᴴ v_k|², with f(X_i) = Σ a_j u_j u_jᴴ.
-
-        It needs one product where f(X_i) and f(Y_i) need two. Where digits would be lost, vectors are subtracted.
-        """
-        spectra = [eigh(as_double(Z)) for Z in (X, Y)]
-        fit = np.ones(len(X), bool)
-        for Z, (values, _) in zip((X, Y), spectra, strict=True):
-            fit &= ~is_graded(np.einsum("mii->mi", Z).real)
-            fit &= values[:, 0] > _ILL_CONDITIONED * values[:, -1]
-        with np.errstate(all="ignore"):
-            a, b = (self.of_eigenvalues(values) for values, _ in spectra)
-            middle = 0.5 * (a + b).mean(axis=1, keepdims=True)  # of both: f less a multiple of I
-            a, b = a - middle, b - middle
-            overlaps = np.abs(adjoint(spectra[0][1]) @ spectra[1][1]) ** 2
-            traces = (a * a).sum(axis=1) + (b * b).sum(axis=1)
-            squares = traces - 2.0 * (a[:, None, :] @ overlaps @ b[:, :, None])[:, 0, 0]
-            rest = ~(fit & (squares > _CANCELLED * traces) & (traces < np.inf))
-        if rest.any():
-            A, B = (real_form(Z[rest]) for Z in (X, Y))
-            squares[rest] = super().paired(A, B) / (A.shape[-1] // X.shape[-1])
-        return rounded(squares, real_type(X.dtype))
-
-
 def matrix_of(half: Floats, n: int) -> Floats:
     """Return the matrix of a half-vector."""
     return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
+
+
+def squared_norms(differences: Floats, dtype: np.dtype[np.floating]) -> FloatArray:
+    """Return ‖x_i‖² of differences x_i in this precision; one that it cannot hold is an error."""
+    with overflow_is_checked():
+        squares = np.einsum("ij,ij->i", differences, differences)
+    if differences[squares == 0.0].any():
+        raise too_small(dtype)
+    return rounded(squares, dtype)
 
 
 def squared_distances(

@@ -12,15 +12,16 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils.typing import FloatArray, Floats
-from spdatoms.divergences.atom_sums import FLOOR, AtomSums, floored
-from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.divergences.checked_pairs import STEIN
-from spdatoms.divergences.sparse_pairs import (
+from spdatoms.divergences.atom_sums import (
+    FLOOR,
     columns_of_entries,
+    floored,
     in_batches,
     scaled_inverse_sums,
     weighted_inverse_sums,
 )
+from spdatoms.divergences.base import Divergence, PreparedSet
+from spdatoms.divergences.checked_pairs import STEIN
 from spdatoms.geometry import batched
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import AffineGeodesics, Geodesics, well_conditioned
@@ -255,9 +256,46 @@ class Stein(Divergence):
             raise ValueError(f"n must be at least 1, got {n}.")
         return beta > 0 and (2 * beta >= n - 1 or float(2 * beta).is_integer())
 
-    def atom_sums(self) -> AtomSums:
-        """Return the sums of inverses."""
-        return SteinSums(self)
+    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
+        """P = Σ w (Z + D)⁻¹."""
+        return weighted_inverse_sums(Z.matrices, weights, D)
+
+    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        P = from_half_vectors(parts, D.shape[-1], weighted=True)
+        return SteinGeodesics(D, P / (0.5 * total[:, None, None]))
+
+    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
+        L = cholesky(D)
+        π, U = np.linalg.eigh(congruence(L, from_half_vectors(parts, D.shape[-1], weighted=True)))
+        gradient = π - 0.5 * total[:, None]
+        return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
+
+    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
+        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
+        exponent = Z.common_exponent(D)
+        if exponent is None:
+            return super().pairs(Z, pattern, D)
+        half = float(np.ldexp(1.0, -exponent - 1))
+        entries, used, begins, ends = in_batches(pattern)
+        chosen = pattern.indices[entries].astype(np.int64)
+        values = np.empty((1, len(chosen)))
+        if not batched.write_logdets(
+            pack_scalars(D.matrices, half),
+            flat(Z.matrices),
+            chosen,
+            0.5 * D.logdets,
+            (0.5 * Z.logdets - Z.n * exponent * np.log(2.0))[chosen],
+            begins,
+            ends,
+            values,
+            n=Z.n,
+            floor=0.0,
+            chunk=max(1, len(chosen) // lane_count(Z.matrices.dtype)),
+            factor=half,
+        ):
+            raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
+        return np.asarray(values[0, used])
 
 
 def _sparse_inverse_sums(X: Floats, Y: Floats, weights: Floats, both: bool) -> list[Floats]:
@@ -330,47 +368,3 @@ class SteinGeodesics(Geodesics):
         L = cholesky(self.D)
         π, U = np.linalg.eigh(congruence(L, self.P))
         return AffineGeodesics.of_spectrum(L, -2.0 * np.log(floored(π)), U)
-
-
-class SteinSums(AtomSums):
-    """P = Σ w (Z + D)⁻¹."""
-
-    def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
-        return weighted_inverse_sums(Z.matrices, weights, D)
-
-    def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
-        P = from_half_vectors(parts, D.shape[-1], weighted=True)
-        return SteinGeodesics(D, P / (0.5 * total[:, None, None]))
-
-    def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
-        """P − (s/2) D⁻¹ is the gradient; no second derivative of S exceeds ¼."""
-        L = cholesky(D)
-        π, U = np.linalg.eigh(congruence(L, from_half_vectors(parts, D.shape[-1], weighted=True)))
-        gradient = π - 0.5 * total[:, None]
-        return AffineGeodesics.of_spectrum(L, -4.0 * gradient / size[:, None], U)
-
-    def pairs(self, Z: Any, pattern: scipy.sparse.csc_array, D: Any) -> Floats:
-        """Return S(Z_i, D_r) for the entries (i, r) of the pattern, in its order, both prepared."""
-        exponent = Z.common_exponent(D)
-        if exponent is None:
-            return super().pairs(Z, pattern, D)
-        half = float(np.ldexp(1.0, -exponent - 1))
-        entries, used, begins, ends = in_batches(pattern)
-        chosen = pattern.indices[entries].astype(np.int64)
-        values = np.empty((1, len(chosen)))
-        if not batched.write_logdets(
-            pack_scalars(D.matrices, half),
-            flat(Z.matrices),
-            chosen,
-            0.5 * D.logdets,
-            (0.5 * Z.logdets - Z.n * exponent * np.log(2.0))[chosen],
-            begins,
-            ends,
-            values,
-            n=Z.n,
-            floor=0.0,
-            chunk=max(1, len(chosen) // lane_count(Z.matrices.dtype)),
-            factor=half,
-        ):
-            raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
-        return np.asarray(values[0, used])

@@ -1,15 +1,15 @@
-"""The bandwidth β of a kernel exp(−β·divergence)."""
+"""exp(−β·d) of divergences d, and the bandwidth β."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.typing import FloatArray
+from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences import Divergence
 from spdatoms.geometry.hermitian import as_double
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
-from spdatoms.kernels.values import kernel_values
+from spdatoms.native import kernel
 
 #: β is taken from this many matrices at most: the median of their 125,000 divergences is exact enough.
 _SUBSAMPLE = 500
@@ -17,6 +17,22 @@ _SUBSAMPLE = 500
 _CODING_FACTORS = (0.2, 0.5)
 #: That of a divergence whose kernel is known to be positive definite for no β.
 _NEVER_SOUND_FACTOR = 1.0
+
+_scaled_exp = kernel("scaled_exp", "Dqd")
+
+
+def kernel_values(divergences: FloatArray, beta: float) -> FloatArray:
+    """Return exp(−β·d) in double precision, with zero in place of numbers too small to compute with quickly."""
+    return kernel_in_place(np.array(divergences, np.float64, order="C"), beta)
+
+
+def kernel_in_place(divergences: Floats, beta: float) -> Floats:
+    """Replace d by exp(−β·d): as `kernel_values`, but without the memory of a copy."""
+    if not divergences.flags.forc:  # neither rows nor columns lie one after the other
+        divergences[...] = kernel_values(divergences, beta)
+    else:
+        _scaled_exp(divergences.ravel(order="K"), divergences.size, -beta)
+    return divergences
 
 
 def subsample_divergences(X: FloatArray, divergence: Divergence) -> FloatArray:

@@ -13,14 +13,16 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms.divergences import Divergence, PreparedSet, get_divergence
 from spdatoms.divergences.hermitian import beside, over
-from spdatoms.divergences.parameters import same_divergence
-from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
+from spdatoms.divergences.registry import (
+    SYMMETRIC_METRIC,
+    same_divergence,
+    symmetric_divergence,
+)
 from spdatoms.exceptions import IndefiniteKernelWarning
 from spdatoms.geometry.hermitian import as_double, is_complex
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, kernel_in_place, kernel_values
 from spdatoms.kernels.base import Kernel
 from spdatoms.kernels.correction import CORRECTION, CorrectedGram, correct_gram, definite_gram
-from spdatoms.kernels.values import kernel_in_place, kernel_values
 from spdatoms.layout import Part, PreparedFrom, holds, part
 
 #: The divergences between the atoms of kernels that `DivergenceKernel.fit_changed` has made. They are no attributes:

@@ -27,17 +27,15 @@ from spdatoms.base import SPDEstimator, check_streamable, checked_fit, per_matri
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.divergences.hermitian import beside, over
 from spdatoms.divergences.registry import SYMMETRIC_METRIC, symmetric_divergence
-from spdatoms.divergences.seeds import Sample, plus_plus_seeds, random_seeds
+from spdatoms.divergences.seeds import SEEDS, Sample
 from spdatoms.geometry.hermitian import as_double, is_complex, real_type
 from spdatoms.geometry.semidefinite import eigenvalue_tolerance
 from spdatoms.geometry.validation import check_spd
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, kernel_values
 from spdatoms.kernels.base import Kernel
-from spdatoms.kernels.values import kernel_values
 from spdatoms.kernels.whitening import Whitening, centred_gram
 from spdatoms.layout import FEATURE, POSITIVE, Matrices, Maybe, Numbers, Part, holds, part
 
-_CHOICES = {"k-means++": plus_plus_seeds, "random": random_seeds}
 #: Landmarks are drawn from this many matrices per landmark at most, evenly taken.
 _SAMPLES_PER_LANDMARK = 20
 #: Directions up to this share of the greatest eigenvalue are left out by default.
@@ -333,7 +331,7 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     n_landmarks: int = allow.parameter(allow.integer(1), default=300)
     _: KW_ONLY
     landmarks: str | ArrayLike = allow.parameter(
-        allow.choice(*_CHOICES) | allow.MATRICES, default="k-means++"
+        allow.choice(*SEEDS) | allow.MATRICES, default="k-means++"
     )
     tol: float = allow.parameter(allow.real(0, below=1), default=1e-3)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
@@ -414,6 +412,6 @@ def choose_landmarks(
     rows = np.arange(len(X))[evenly_spaced(len(X), _SAMPLES_PER_LANDMARK * n_landmarks)]
     matrices = as_double(X[rows] if len(rows) < len(X) else X[:])
     sample = Sample(divergence, matrices, np.ones(len(rows)), n_jobs)
-    drawn = _CHOICES[landmarks](sample, min(n_landmarks, len(rows)), generator(random_state))
+    drawn = SEEDS[landmarks](sample, min(n_landmarks, len(rows)), generator(random_state))
     drawn = np.sort(drawn)
     return matrices[drawn], rows[drawn]

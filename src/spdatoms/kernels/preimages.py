@@ -13,7 +13,7 @@ import scipy.sparse
 from spdatoms._utils.typing import Floats
 from spdatoms.divergences import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import relative_change, well_conditioned
-from spdatoms.kernels.values import kernel_values
+from spdatoms.kernels.bandwidth import kernel_values
 
 #: Step lengths, longest first.
 _STEPS = (1.0, 0.5, 0.125, 0.015625)
@@ -42,7 +42,7 @@ def preimages(divergence: Divergence, atoms: Floats, beta: float, codes: Floats)
     -------
     ndarray of shape (m, n, n)
     """
-    prepared, sums = divergence.prepare(atoms), divergence.atom_sums()
+    prepared = divergence.prepare(atoms)
     found = atoms[(codes @ kernel_values(divergence.pairwise(prepared), beta)).argmax(axis=1)]
     moving = np.arange(len(codes))
     for _ in range(_MOST_STEPS):
@@ -50,7 +50,8 @@ def preimages(divergence: Divergence, atoms: Floats, beta: float, codes: Floats)
             break
         kernel = _kernel(divergence, prepared, found[moving], beta)
         weights = scipy.sparse.csc_array((codes[moving] * kernel).T)
-        geodesics = sums.towards_centre(sums.sums(prepared, weights, found[moving]), found[moving])
+        sums = divergence.atom_sums(prepared, weights, found[moving])
+        geodesics = divergence.towards_centre(sums, found[moving])
         reached = weights.sum(axis=0)
         waiting, moved = np.arange(len(moving)), np.zeros(len(moving), bool)
         for t in _STEPS:

@@ -24,9 +24,9 @@ from spdatoms._utils.weights import part_of
 from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import SYMMETRIC_METRIC
 from spdatoms.geometry.hermitian import dimension
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.correction import semidefinite_gram
 from spdatoms.kernels.kernel import ExponentialKernel
-from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, SHARE, Gram, Numbers, Part, Value, part
 
 #: Directions of less than this share of the greatest eigenvalue are rounding.

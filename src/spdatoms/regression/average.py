@@ -15,8 +15,8 @@ from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Floats
 from spdatoms._utils.weights import part_of, shares_of
 from spdatoms.classification.cells import AtomCodes, ridge_of
+from spdatoms.kernels.bandwidth import kernel_values
 from spdatoms.kernels.correction import semidefinite_gram
-from spdatoms.kernels.values import kernel_values
 from spdatoms.layout import COUNT, POSITIVE, TINY, Each, Maybe, Numbers, Part, Value, part
 from spdatoms.regression._left_out import RIDGES, CentredKernel, best_ridges, stacked_errors
 

@@ -17,9 +17,8 @@ from sklearn.svm import SVC, LinearSVC
 
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences.pairwise import pairwise_divergence
-from spdatoms.kernels.bandwidth import choose_beta
+from spdatoms.kernels.bandwidth import choose_beta, kernel_values
 from spdatoms.kernels.kernel import DivergenceKernel
-from spdatoms.kernels.values import kernel_values
 from spdatoms.paper.methods.tangent_vectors import TangentVectors
 
 #: Of equal values the first is taken.

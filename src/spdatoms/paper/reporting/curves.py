@@ -10,13 +10,7 @@ import numpy as np
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results
 from spdatoms.paper.reporting.comparison import difference
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    draw_curves,
-    legend_below,
-    title_panel,
-    wide_and_narrow,
-)
+from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
 
 _BETWEEN = ": "
@@ -124,23 +118,21 @@ def _picture(experiment: Experiment, results: Results, kind: str) -> Picture:
     levels = levels_of(results, parts)
     methods = methods_in_figure(experiment, results, parts)
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, part in zip(axes, parts, strict=True):
-            curves = {m: curve(results, part, m) for m in methods}
-            points = {
-                m: [(levels.index(level), *value) for level, value in own.items()]
-                for m, own in curves.items()
-                if own
-            }
-            draw_curves(ax, points)
-            ax.set_xticks(range(len(levels)), levels, fontsize=8)
-            ax.set_xlabel(kind)
-            title_panel(ax, data_and_kind(part)[0])
-        legend_below(figure, axes[0], columns=3)
+    def draw(ax: Any, part: str) -> None:
+        curves = {m: curve(results, part, m) for m in methods}
+        points = {
+            m: [(levels.index(level), *value) for level, value in own.items()]
+            for m, own in curves.items()
+            if own
+        }
+        draw_curves(ax, points)
+        ax.set_xticks(range(len(levels)), levels, fontsize=8)
+        ax.set_xlabel(kind)
+        title_panel(ax, data_and_kind(part)[0])
 
+    name = f"accuracy-by-{kind.replace(' ', '-')}"
     caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
-    drawn = wide_and_narrow(draw, len(parts), (2.7, 2.6), columns=3)
-    return Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, *drawn)
+    return panelled(name, caption, draw, parts, (2.7, 2.6), legend=3)
 
 
 def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[str]) -> list[str]:

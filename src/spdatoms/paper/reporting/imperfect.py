@@ -12,13 +12,7 @@ from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.comparison import difference, mean_and_error
 from spdatoms.paper.reporting.curves import capital, data_and_kind, kinds_of, methods_in_figure
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    draw_curves,
-    legend_below,
-    title_panel,
-    wide_and_narrow,
-)
+from spdatoms.paper.reporting.picture import WIDE, Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
 _BETWEEN = ": "
@@ -158,11 +152,9 @@ def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture
 
 
 def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) -> Picture:
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, kind in zip(axes, kinds, strict=True):
-            panel = _treatments if kind == _BROKEN else _curves
-            panel(ax, results, methods, kind)
-        legend_below(figure, axes[0], columns=3, fontsize=8)
+    def draw(ax: Any, kind: str) -> None:
+        panel = _treatments if kind == _BROKEN else _curves
+        panel(ax, results, methods, kind)
 
     caption = (
         "Mean accuracy over data sets that are not perfect. Missing channels: every classifier is refitted to "
@@ -170,8 +162,8 @@ def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) ->
         "of faults: untreated, and refitted without the channels of unusual variance, without those that "
         "BrokenChannels finds, or without the right ones (told)."
     )
-    drawn = wide_and_narrow(draw, len(kinds), (2.8, 3.6), columns=3, share=False)
-    return Picture("overview", caption, *drawn)
+    size = (2.8, 3.6)
+    return panelled("overview", caption, draw, kinds, size, legend=3, fontsize=8, share=False)
 
 
 def _curves(
@@ -214,13 +206,10 @@ def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Pict
     level = cases_of(results, kind)[treatment][0]
     data = list(accuracies(results, kind, methods[0], treatment, level))
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, name in zip(axes, data, strict=True):
-            _curves(ax, results, methods, kind, name)
-            ax.set_xlabel("" if figure.get_figwidth() < 6.0 else ax.get_xlabel())
-            title_panel(ax, name)
-        legend_below(figure, axes[0], columns=3)
+    def draw(ax: Any, name: str) -> None:
+        _curves(ax, results, methods, kind, name)
+        ax.set_xlabel("" if ax.figure.get_figwidth() < WIDE else ax.get_xlabel())
+        title_panel(ax, name)
 
     caption = f"Accuracy against the share of {label}, {treatment}."
-    drawn = wide_and_narrow(draw, len(data), (2.7, 2.6), columns=3)
-    return Picture(kind.replace(" ", "-"), caption, *drawn)
+    return panelled(kind.replace(" ", "-"), caption, draw, data, (2.7, 2.6), legend=3)

@@ -14,7 +14,7 @@ from spdatoms._utils.threads import one_thread
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.method import Method, Setting
 from spdatoms.paper.experiments.provenance import commit, load
-from spdatoms.paper.experiments.results import Row
+from spdatoms.paper.experiments.results import Key, Row
 from spdatoms.paper.experiments.task import Task
 
 
@@ -43,7 +43,7 @@ class Cell:
     setting: Setting
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         """The part, the method and the repeat, which identify a row."""
         return self.part, self.method.name, self.repeat
 

@@ -1,8 +1,7 @@
-"""The rows of a run: which are there already, which are to be computed, and the methods that had to stop."""
+"""The rows of a run: which are to be computed, and the methods that have to stop."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from threading import RLock
 
@@ -11,14 +10,14 @@ from spdatoms.paper.experiments.results import ResultsFile, Row, SettingsError
 
 
 class Ledger:
-    """The rows so far, in memory and on file, and the methods that had to stop.
+    """What is still to be done in a run.
 
     Threads may share it: with several processes another thread than the one that enters rows asks what is lacking.
 
     Parameters
     ----------
     file : ResultsFile
-        Where new rows are written; the rows of an earlier run are taken from it.
+        Where new rows are written, with the rows of earlier runs.
     totals : dict of str to int
         The number of repeats of every part.
     time_limit : float or None
@@ -29,59 +28,45 @@ class Ledger:
         self, file: ResultsFile, totals: Mapping[str, int], time_limit: float | None
     ) -> None:
         self.file, self.totals, self.time_limit = file, totals, time_limit
-        self.rows = {row.key: row for row in file.rows}
-        self._problems = dict(file.problems)
-        self._stopped: set[tuple[str, str]] = set()
-        self._spent: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for row in self.rows.values():
-            self._count(row)
         self._lock = RLock()
-
-    @property
-    def problems(self) -> list[str]:
-        """What could not run, in this run or an earlier one that it continues."""
-        return list(self._problems.values())
 
     def lacks(self, cell: Cell) -> bool:
         """Return whether the row of a cell is to be computed: it is not there, and the method need not stop."""
-        part, method, repeat = cell.key
         with self._lock:
-            if (part, method) in self._stopped:
+            if (cell.part, cell.method.name) in self.file.stopped:
                 return False
             try:
                 parameters = cell.parameters
             except ImportError as error:
-                self._stop(part, method, str(error))
+                self._stop(cell, str(error))
                 return False
-            if cell.key in self.rows:
-                _check_parameters(self.rows[cell.key], parameters)
+            if cell.key in self.file.rows:
+                _check_parameters(self.file.rows[cell.key], parameters)
                 return False
-            if self.time_limit is not None and self._spent[part, method] > self.time_limit:
-                made = f"{repeat} of {self.totals[part]} repeats"
-                self._stop(part, method, f"{made} because time ran out")
+            if self.time_limit is not None and self._spent(cell) > self.time_limit:
+                made = f"{cell.repeat} of {self.totals[cell.part]} repeats"
+                self._stop(cell, f"{made} because time ran out")
                 return False
             return True
 
     def enter(self, cell: Cell, found: Row | str) -> None:
         """Write down the row of a cell, or why the method must stop there."""
-        part, method, _ = cell.key
         with self._lock:
             if isinstance(found, str):
-                self._stop(part, method, found)
-                return
-            self.rows[cell.key] = found
-            self._count(found)
-            self._problems.pop((part, method), None)
-            self.file.append(found)
+                self._stop(cell, found)
+            else:
+                self.file.append(found)
 
-    def _count(self, row: Row) -> None:
-        self._spent[row.part, row.method] += row.fit_seconds + row.predict_seconds
+    def _spent(self, cell: Cell) -> float:
+        """Return the seconds that the method of a cell took for its repeats in the same part."""
+        rows = self.file.rows.values()
+        own = (row for row in rows if (row.part, row.method) == (cell.part, cell.method.name))
+        return sum(row.fit_seconds + row.predict_seconds for row in own)
 
-    def _stop(self, part: str, method: str, reason: str) -> None:
-        self._stopped.add((part, method))
-        problem = f"{method}{f' ({part})' if part else ''}: {reason}"
-        self._problems[part, method] = problem
-        self.file.add_problem(part, method, problem)
+    def _stop(self, cell: Cell, reason: str) -> None:
+        part, method, _ = cell.key
+        where = f" ({part})" if part else ""
+        self.file.add_problem(part, method, f"{method}{where}: {reason}")
 
 
 def _check_parameters(row: Row, parameters: str) -> None:

@@ -20,7 +20,7 @@ from spdatoms.paper.experiments.experiment import Experiment, UnknownNameError
 from spdatoms.paper.experiments.ledger import Ledger
 from spdatoms.paper.experiments.method import Method, Setting
 from spdatoms.paper.experiments.provenance import versions
-from spdatoms.paper.experiments.results import Results, ResultsFile, gathered
+from spdatoms.paper.experiments.results import Results, ResultsFile
 from spdatoms.paper.experiments.task import Task
 
 RESULTS_FILE = "results.jsonl"
@@ -111,21 +111,22 @@ def run(
         "version": __version__,
     }
     processes = 1 if experiment.timed else processes
-    environment = {
-        "asked": {
-            "methods": [method.name for method in chosen] if methods else None,
-            "parts": wanted if parts else None,
-            "repeats": repeats,
-        },
-        "parts": list(sources),
-        "order": list(experiment.methods()),
-        "time_limit": time_limit,
-        "n_jobs": n_jobs,
-        "processes": processes,
-        **versions(),
-    }
     file = ResultsFile(_results_file(out), settings, fresh)
-    file.begin(environment)
+    file.begin(
+        {
+            "asked": {
+                "methods": [method.name for method in chosen] if methods else None,
+                "parts": wanted if parts else None,
+                "repeats": repeats,
+            },
+            "parts": list(sources),
+            "order": list(experiment.methods()),
+            "time_limit": time_limit,
+            "n_jobs": n_jobs,
+            "processes": processes,
+            **versions(),
+        }
+    )
     ledger = Ledger(file, totals, time_limit)
     cells = [
         Cell(experiment, part, repeat, method, Setting(seed_of(seed, repeat), n_jobs, time_limit))
@@ -139,8 +140,7 @@ def run(
         for cell, found in rows(missing, processes):
             ledger.enter(cell, found)
             advance()
-    environment["elapsed"] = file.elapsed
-    return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
+    return file.results(settings)
 
 
 def _missing(

@@ -24,9 +24,6 @@ HIPS, VERTICAL = (1, 6), 1
 class Actions(Experiment):
     """The motions of three people train; the actions of the others are to be named."""
 
-    name = "actions"
-    repeats = 10
-
     def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the motions of the paper's actions."""
         from spdatoms.descriptors import JointCovariance

@@ -41,19 +41,6 @@ class Curve:
 class Curves(Experiment):
     """Accuracy against the number of training matrices, wrong labels, and two kinds of corrupted queries."""
 
-    name = "curves"
-    figure = "curves"
-    table = "curves"
-    repeats = 10
-    in_figure = (
-        "RSR-S",
-        "SPDEnsembleClassifier",
-        "MDM",
-        "tangent space + LDA pooled",
-        "kernel SVM Stein",
-        "1-NN Stein",
-    )
-
     def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
         """Return every kind of curve for every column that the folder has data of."""
         columns = load_columns(folder, on_error)

@@ -29,16 +29,6 @@ _METHODS = (
 class Imperfect(Experiment):
     """Accuracy where channels are missing or broken, labels are wrong, and ranks are deficient."""
 
-    name = "imperfect"
-    figure = "imperfect"
-    table = "imperfect"
-    reference = ENSEMBLE
-    in_figure = (
-        *("RSR-S", ENSEMBLE, "MDM", "tangent space + LDA pooled"),
-        *("kernel SVM Stein", "1-NN Stein"),
-    )
-    repeats = 6
-
     def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
         """Return every imperfection of every column that the folder has data of."""
         columns = load_columns(folder, on_error)

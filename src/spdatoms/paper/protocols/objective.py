@@ -40,13 +40,7 @@ class Plates:
 class Objective(Experiment):
     """The mean loss of a texture block after every half-step of learning."""
 
-    name = "objective"
-    wants = TextureDictionaries.wants
-    subfolder = TextureDictionaries.subfolder
-    repeats = 3
-    repeats_embedded = 2
-    figure = "descent"
-    table = "descent"
+    wants, subfolder = TextureDictionaries.wants, TextureDictionaries.subfolder
 
     def embedded_data(self) -> dict[str, Plates]:
         """Return the photographs, for both divergences."""

@@ -35,12 +35,6 @@ class Films(LabelledViews):
 class Sports(Experiment):
     """All films but one train; the action of that one is to be named."""
 
-    name = "sports"
-    drawn = True
-    figure = "confusion"
-    repeats, repeats_embedded = 150, 30
-    single_queries = True
-
     def embedded_data(self) -> dict[str, Films]:
         """Return the covariances of the volumes of drawn films."""
         return {"drawn films": _films(*drawn_films(), _ATOMS_EMBEDDED)}

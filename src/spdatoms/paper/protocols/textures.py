@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +23,6 @@ TRAINING_BLOCKS = 5
 @described
 class Textures(Experiment):
     """Five blocks of each texture train; the texture of every other block is to be named."""
-
-    name = "textures"
-    few_repeats: ClassVar[Mapping[str, int]] = dict.fromkeys(imperfect.PARTS, 5)
 
     def embedded_data(self) -> dict[str, Any]:
         """Return the blocks of photographs, perfect and imperfect."""

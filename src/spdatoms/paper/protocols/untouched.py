@@ -12,7 +12,6 @@ from spdatoms.paper.datasets import load_covariances
 from spdatoms.paper.experiments.experiment import NoDataError, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting
 from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
-from spdatoms.paper.methods.peers import ENSEMBLE
 from spdatoms.paper.protocols._columns import GROUPS, UNITS, Column
 from spdatoms.paper.protocols.classifiers import Classifiers
 
@@ -31,10 +30,6 @@ _SHRINKAGE = 1e-4
 @described
 class Untouched(Classifiers):
     """Every classifier in every division of three data sets that nobody looked at before."""
-
-    name = "untouched"
-    reference = ENSEMBLE
-    repeats = 10
 
     def read(self, folder: Path, on_error: str) -> dict[str, Column]:
         """Return the columns that the folder has files of; the name of one that had to be shrunk says so."""

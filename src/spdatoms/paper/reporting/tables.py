@@ -49,7 +49,10 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     Returns
     -------
     list of Table
+        Empty without results.
     """
+    if not results.rows:
+        return []
     if experiment.table == "comparison":
         return [*comparison_tables(experiment, results), _seconds(experiment, results)]
     special = {

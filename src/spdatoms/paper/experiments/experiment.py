@@ -88,6 +88,8 @@ class Experiment(ABC):
     timed: ClassVar[bool] = False
     #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
     single_queries: ClassVar[bool] = False
+    #: Whether a method that raises an error has no score in a division, which a note says, and the others go on.
+    errors_are_noted: ClassVar[bool] = False
     #: How the data that come with the package's dependencies differ; empty if there are none.
     embedded: ClassVar[str] = ""
     #: Whether they are drawn by a program, and stand in for data that are missing where all experiments are run.

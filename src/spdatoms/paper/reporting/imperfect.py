@@ -41,12 +41,13 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 
 def whole(results: Results) -> Results:
-    """Return the repeats that all methods have: only these can be compared."""
-    methods = {row.method for row in results.rows}
+    """Return the repeats that all methods have scores of: only these can be compared."""
+    scored = [row for row in results.rows if row.scores]
+    methods = {row.method for row in scored}
     there: dict[tuple[str, int], set[str]] = {}
-    for row in results.rows:
+    for row in scored:
         there.setdefault((row.part, row.repeat), set()).add(row.method)
-    rows = [row for row in results.rows if there[row.part, row.repeat] == methods]
+    rows = [row for row in scored if there[row.part, row.repeat] == methods]
     return replace(results, rows=rows)
 
 
@@ -146,8 +147,9 @@ def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture
     results = whole(results)
     methods = methods_in_figure(experiment, results, results.parts())
     there = kinds_of(results)
-    curved = [kind for kind in _CURVED if kind in there]
-    found = [_overview(results, methods, [k for k in (*_CURVED, _BROKEN) if k in there])]
+    shown = [kind for kind in (*_CURVED, _BROKEN) if kind in there]
+    curved = [kind for kind in shown if kind in _CURVED]
+    found = [_overview(results, methods, shown)] if shown else []
     return found + [_every_data_set(results, methods, kind) for kind in curved]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results
-from spdatoms.paper.reporting.comparison import difference
+from spdatoms.paper.reporting.comparison import differences, mean_and_error
 from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
 
@@ -38,9 +38,8 @@ def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, fl
     rows = results.of(part, method)
     found = {}
     for level in dict.fromkeys(level for row in rows for level in row.scores):
-        values = [row.scores[level] for row in rows if level in row.scores]
-        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
-        found[level] = (float(np.mean(values)), float(spread / np.sqrt(len(values))))
+        mean, error = mean_and_error([row.scores[level] for row in rows if level in row.scores])
+        found[level] = mean, error or 0.0
     return found
 
 
@@ -89,19 +88,10 @@ def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]
     whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
     names = ", ".join(data_and_kind(part)[0] for part in complete)
     title = f"{capital(kind)}: mean accuracy (%) over {names or 'no data set with all levels'}"
-    header, reference = ("method", *levels), experiment.reference
     rows = [(m, *(_mean(whole[m, level]) for level in levels)) for m in methods]
-    shown = [grid(title, header, rows, HIGH)]
-    others = [method for method in methods if method != reference]
-    if reference in methods and others and complete:
-        title = (
-            f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
-        )
-        rows = [
-            (m, *(difference(whole[m, v], whole[reference, v]) for v in levels)) for m in others
-        ]
-        shown.append(grid(title, header, rows))
-    return shown
+    means, reference = grid(title, ("method", *levels), rows, HIGH), experiment.reference
+    title = f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
+    return [means, *(differences(title, methods, reference, levels, whole) if complete else ())]
 
 
 def _mean(accuracies: Mapping[str, float]) -> str:

@@ -67,30 +67,24 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     keys = [key for key in keys if key[1] == "average"] or keys
 
     def draw(ax: Any, key: tuple[str, str]) -> None:
-        _bar_panel(ax, experiment, results, shown, *key)
+        part, score = key
+        summaries = {s.method: s for s in results.summaries() if s.part == part}
+        here = {m: summaries[m] for m in shown if m in summaries and score in summaries[m].scores}
+        published = {
+            row.method: row.scores[score]
+            for row in experiment.published
+            if row.method in here and row.part in ("", part) and score in row.scores
+        }
+        ComparisonDisplay(
+            {name: summary.scores[score] for name, summary in here.items()},
+            {m: s.deviations[score] for m, s in here.items() if not experiment.single_queries},
+            {} if results.embedded else published,
+            emphasis=["RSR-S", "RSR-J"],
+        ).plot(ax)
+        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+        ax.tick_params(labelsize=8)
 
     return [panelled("accuracy", f"{caption}.", draw, keys, (2.5, 0.9 + 0.21 * len(shown)))]
-
-
-def _bar_panel(
-    ax: Any, experiment: Experiment, results: Results, methods: Sequence[str], part: str, score: str
-) -> None:
-    here = {s.method: s for s in results.summaries() if s.part == part and score in s.scores}
-    named = {name: here[name] for name in methods if name in here}
-    deviations = {name: summary.deviations[score] for name, summary in named.items()}
-    published = {
-        row.method: row.scores[score]
-        for row in experiment.published
-        if row.method in named and row.part in ("", part) and score in row.scores
-    }
-    ComparisonDisplay(
-        {name: summary.scores[score] for name, summary in named.items()},
-        {} if experiment.single_queries else deviations,
-        {} if results.embedded else published,
-        emphasis=["RSR-S", "RSR-J"],
-    ).plot(ax)
-    ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
-    ax.tick_params(labelsize=8)
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:

@@ -98,15 +98,17 @@ def panelled(
         for ax, key in zip(axes, keys, strict=False):
             draw(ax, key)
         if legend:
-            figure.legend(
-                *axes[0].get_legend_handles_labels(),
-                loc="outside lower center",
-                ncols=legend if figure.get_figwidth() > WIDE else min(legend, 2),
-                frameon=False,
-                fontsize=fontsize,
-            )
+            handles, _ = axes[0].get_legend_handles_labels()
+            fitting = legend if figure.get_figwidth() > WIDE else min(legend, 2)
+            legend_below(figure, handles, fitting, fontsize)
         figures.append(figure)
     return Picture(name, caption, *figures)
+
+
+def legend_below(figure: Any, handles: Sequence[Any], columns: int, fontsize: float = 9) -> None:
+    """Draw one legend below all panels."""
+    place, style = "outside lower center", {"frameon": False, "fontsize": fontsize}
+    figure.legend(handles=handles, loc=place, ncols=columns, **style)
 
 
 def draw_curves(ax: Any, curves: Mapping[str, Iterable[tuple[float, ...]]]) -> Any:

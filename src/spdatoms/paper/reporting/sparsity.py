@@ -12,7 +12,7 @@ from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.comparison import Units, difference, paired
 from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
-from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
+from spdatoms.paper.reporting.table import HIGH, MISSING, Table, by_method, grid, value
 
 #: The level of methods whose penalty does not rule the number of non-zeros.
 _OWN = "0"
@@ -25,17 +25,14 @@ _TICKS = ("2", "5", "10", "20", "50")
 
 def nonzero_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the mean numbers of non-zeros of codes by method and part, if rows have them."""
-    parts, lines = results.parts(), []
-    for method in experiment.methods():
-        counts = [
-            [row.extra["nonzeros"] for row in results.of(part, method) if "nonzeros" in row.extra]
-            for part in parts
-        ]
-        if any(counts):
-            cells = (f"{np.mean(found):.1f}" if found else MISSING for found in counts)
-            lines.append((method, *cells))
-    header = ("method", *(part or "non-zeros" for part in parts))
-    return [grid("Non-zeros of a code, mean over queries", header, lines)] if lines else []
+
+    def cell(method: str, part: str) -> str:
+        rows = results.of(part, method)
+        found = [row.extra["nonzeros"] for row in rows if "nonzeros" in row.extra]
+        return f"{np.mean(found):.1f}" if found else MISSING
+
+    title, parts = "Non-zeros of a code, mean over queries", results.parts()
+    return by_method(title, experiment.methods(), parts, cell, unnamed="non-zeros")
 
 
 def levels_of(results: Results, part: str) -> list[str]:

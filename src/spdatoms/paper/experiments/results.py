@@ -266,6 +266,11 @@ def _summary(rows: Sequence[Row]) -> Summary:
 class History:
     """What the lines of a file of results tell so far.
 
+    Parameters
+    ----------
+    lines : iterable of dict, default=()
+        The first lines; others may be added.
+
     Attributes
     ----------
     rows : dict of (str, str, int) to Row
@@ -274,12 +279,14 @@ class History:
         What could not run in the last run, by part and method.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, lines: Iterable[dict[str, Any]] = ()) -> None:
         self.rows: dict[Key, Row] = {}
         self.stopped: Problems = {}
         self._unsolved: Problems = {}
         self._environment: dict[str, Any] = {}
         self._seconds: list[float | None] = []
+        for line in lines:
+            self.add(line)
 
     def add(self, line: dict[str, Any]) -> None:
         """Take in a line: that a run begins, that something could not run, or a row."""
@@ -393,10 +400,7 @@ def read_results(path: Path | str) -> Results:
     lines, _ = _entries(Path(path))
     if not lines or lines[0].get("format") != FORMAT:
         raise SettingsError(f"{path} is not a file of results.")
-    history = History()
-    for line in lines:
-        history.add(line)
-    return history.results(lines[0]["settings"])
+    return History(lines).results(lines[0]["settings"])
 
 
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:

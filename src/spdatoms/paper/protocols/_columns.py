@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -68,11 +68,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Rule:
-    """How often samples are divided, and how, and what counts as one observation: a repeat, if nothing else does."""
+    """How often samples are divided, and how, and what counts as one observation: a repeat, or what is named."""
 
     repeats: Callable[[LabelledViews], int]
     divide: Callable[[LabelledViews, int, np.random.Generator], Division]
-    units: Callable[[Dataset], Array] | None = None
+    units: Literal["repeats", "labels", "groups", "matrices"] = "repeats"
 
 
 def _five_per_class(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
@@ -145,33 +145,23 @@ def _half_of_subjects(samples: LabelledViews, repeat: int, rng: np.random.Genera
     return np.flatnonzero(seen), np.flatnonzero(~seen)
 
 
-def _people(data: Dataset) -> Array:
-    return data.labels
-
-
-def _groups(data: Dataset) -> Array:
-    return data.groups
-
-
-def _matrices(data: Dataset) -> Array:
-    return np.arange(len(data.labels))
-
-
 RULES: Mapping[str, Rule] = {
     "five per class": Rule(lambda samples: 10, _five_per_class),
-    "poses": Rule(lambda samples: 1, _by_pose, _people),
+    "poses": Rule(lambda samples: 1, _by_pose, units="labels"),
     "three subjects": Rule(
         lambda samples: len(actions.training_subjects(samples.views[GROUPS])), _by_subjects
     ),
     # Folds share the epochs of one subject: 25 folds are no 25 observations.
-    "5×5 folds": Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds, _matrices),
+    "5×5 folds": Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds, units="matrices"),
     "within subjects": Rule(
-        lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject, _groups
+        lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject, units="groups"
     ),
     "30 per speaker": Rule(lambda samples: 10, _published_or_drawn),
-    "published": Rule(lambda samples: 1, _published, _matrices),
-    "all but one subject": Rule(lambda samples: len(_subjects(samples)), _all_but_one, _groups),
-    "half of the subjects": Rule(lambda samples: 10, _half_of_subjects, _groups),
+    "published": Rule(lambda samples: 1, _published, units="matrices"),
+    "all but one subject": Rule(
+        lambda samples: len(_subjects(samples)), _all_but_one, units="groups"
+    ),
+    "half of the subjects": Rule(lambda samples: 10, _half_of_subjects, units="groups"),
 }
 
 _TEXTURES = {
@@ -259,7 +249,7 @@ def _ready(folder: Path, on_error: str) -> dict[str, Column]:
 def column_of(data: Dataset, X: Any, rule: str) -> Column:
     """Return the column of matrices with the labels and groups of a data set, divided by a rule."""
     views = {COVARIANCES: np.asarray(X), GROUPS: data.groups}
-    units = RULES[rule].units
-    if units is not None:
-        views[UNITS] = units(data)
+    units = {"labels": data.labels, "groups": data.groups, "matrices": np.arange(len(X))}
+    if RULES[rule].units in units:
+        views[UNITS] = units[RULES[rule].units]
     return Column(LabelledViews(data.labels, views), rule)

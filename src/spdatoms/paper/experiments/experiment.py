@@ -202,6 +202,20 @@ class Experiment(ABC):
         """
         return None
 
+    def usual_repeats(self, embedded: bool) -> int:
+        """Return the number of repeats that the protocol has.
+
+        Parameters
+        ----------
+        embedded : bool
+            Whether the data are the embedded ones.
+
+        Returns
+        -------
+        int
+        """
+        return (self.repeats_embedded if embedded else None) or self.repeats
+
     def few(self, part: str, method: str) -> float:
         """Return the number of repeats that a method in a part is limited to because it takes long.
 

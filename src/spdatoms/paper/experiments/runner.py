@@ -286,7 +286,7 @@ def numbers_of_repeats(
     A part that has fewer different repeats takes all of them.
     """
     limits = {part: experiment.most_repeats(data) for part, data in sources.items()}
-    usual = (experiment.repeats_embedded if embedded else None) or experiment.repeats
+    usual = experiment.usual_repeats(embedded)
     if repeats is not None:
         known = [limit for limit in limits.values() if limit is not None]
         most = max(known) if len(known) == len(limits) else None

@@ -87,10 +87,12 @@ def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]
     }
     whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
     names = ", ".join(data_and_kind(part)[0] for part in complete)
-    title = f"{capital(kind)}: mean accuracy (%) over {names or 'no data set with all levels'}"
+    title = f"{kind.capitalize()}: mean accuracy (%) over {names or 'no data set with all levels'}"
     rows = [(m, *(_mean(whole[m, level]) for level in levels)) for m in methods]
     means, reference = grid(title, ("method", *levels), rows, HIGH), experiment.reference
-    title = f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
+    title = (
+        f"{kind.capitalize()}: difference to {reference} in points ± standard error over data sets"
+    )
     return [means, *(differences(title, methods, reference, levels, whole) if complete else ())]
 
 
@@ -130,8 +132,3 @@ def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[
     ran = {row.method for row in results.rows if row.part in parts}
     shown = ran.intersection(experiment.in_figure) or ran
     return [method for method in experiment.methods() if method in shown]
-
-
-def capital(text: str) -> str:
-    """Return a text with a capital at its head."""
-    return f"{text[0].upper()}{text[1:]}"

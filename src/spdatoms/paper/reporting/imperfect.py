@@ -11,7 +11,7 @@ import numpy as np
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.comparison import difference, mean_and_error
-from spdatoms.paper.reporting.curves import capital, data_and_kind, kinds_of, methods_in_figure
+from spdatoms.paper.reporting.curves import data_and_kind, kinds_of, methods_in_figure
 from spdatoms.paper.reporting.picture import WIDE, Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
@@ -106,7 +106,7 @@ def _means(results: Results, kind: str, methods: Sequence[str]) -> Table:
             cells = [f"{np.mean(list(own.values())):.1f}" for own in found]
             lines.append((method, treatment, *cells))
     levels = next(iter(cases.values()))
-    title = f"{capital(kind)}: mean accuracy (%) over {', '.join(names)}"
+    title = f"{kind.capitalize()}: mean accuracy (%) over {', '.join(names)}"
     return grid(title, ("method", "treatment", *levels), lines, HIGH, slice(2, None))
 
 
@@ -127,7 +127,7 @@ def _data_sets(results: Results, kind: str, methods: Sequence[str], reference: s
             overall = difference(found[method], found[reference])
         lines.append((method, *cells, overall))
     title = (
-        f"{capital(kind)}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
+        f"{kind.capitalize()}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
         "over queries, in the mean over data sets"
     )
     header = ("method", *data, "mean difference")
